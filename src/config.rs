@@ -205,12 +205,12 @@ impl Config {
     }
 
     /// How files elsewhere are asked for.
-    pub fn wire_options(&self) -> wire::Options {
-        wire::Options {
+    pub fn wire_options(&self) -> wire::WireOptions {
+        wire::WireOptions {
             consent: self.remote.enabled,
             budget: u64::from(self.remote.budget_gb_per_day) * 1_000_000_000,
             sources: self.sources.clone(),
-            ..wire::Options::default()
+            ..wire::WireOptions::default()
         }
     }
 

@@ -120,7 +120,7 @@ pub struct Table {
     pub state: TableState,
     /// Where it turned out unusable, if in one place.
     pub fault: Option<Spot>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<TableFile>,
     pub findings: Findings,
     /// What was noted of its rows, to be judged beside other tables.
     pub observed: Vec<Observed>,
@@ -128,7 +128,7 @@ pub struct Table {
     pub elsewhere: Option<load::Elsewhere>,
     /// One of its files was written to while it was read, which is why it could not be used.
     pub moved: bool,
-    /// Rows that were set aside.
+    /// Rows that were rejected.
     pub rows_bad: u64,
     /// How long it took to load, milliseconds.
     pub load_ms: u64,
@@ -154,7 +154,7 @@ pub struct Spot {
 
 /// A file that rows came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct TableFile {
     /// Relative to the dataset's folder where it lies in it.
     pub file: String,
     pub bytes: u64,

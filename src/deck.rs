@@ -50,7 +50,7 @@ pub struct DeckOptions {
     pub queue: usize,
     /// Bytes of answers kept.
     pub memo_bytes: u64,
-    /// Where large tables are kept ready.
+    /// Where large tables are cached.
     pub cache: CacheOptions,
     /// Who asks for files elsewhere; without it only files here are read.
     pub wire: Option<Arc<Wire>>,

@@ -38,7 +38,7 @@ const MOST_DAYS: u32 = 20_000;
 const MOST_ROWS: u64 = 1_000_000_000;
 
 /// Told (table, rows done, rows expected); answers whether to go on.
-pub type Progress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
+pub type DemoProgress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 
 /// What the market is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Recipe {
 
 /// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file appears whole or not at
 /// all; one that `progress` stops leaves those before it, and may be written again.
-pub fn write(folder: &Path, options: &DemoOptions, progress: &mut Progress) -> Result<Vec<Written>, String> {
+pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<Written>, String> {
     check(options)?;
     let earlier = claim(folder)?;
     let market = Market::new(options);

@@ -70,12 +70,16 @@ pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), Str
     let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(folder)?;
     let write = || {
-        let beside = folder.join(temporary_name(&target)?);
-        let written = fill(&beside, bytes, access).and_then(|()| std::fs::rename(&beside, &target));
-        if written.is_err() {
-            std::fs::remove_file(&beside).ok();
+        let mut beside = tempfile::Builder::new();
+        beside.prefix(".tokendeck-").suffix(".tmp");
+        #[cfg(unix)]
+        if access == Access::Shared {
+            beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        written?;
+        let mut beside = beside.tempfile_in(folder)?;
+        beside.write_all(bytes)?;
+        beside.as_file().sync_all()?;
+        beside.persist(&target)?;
         sync_folder(folder);
         Ok(())
     };
@@ -89,37 +93,13 @@ pub(crate) fn sync_folder(folder: &Path) {
     File::open(folder).and_then(|folder| folder.sync_all()).ok();
 }
 
-fn temporary_name(target: &Path) -> io::Result<String> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(format!(".{name}.{:016x}.tmp", u64::from_ne_bytes(random)))
-}
-
-fn fill(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    if access == Access::Private {
-        private(&mut options);
-    }
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
 /// Opens a file for writing, keeping what it holds; one that is new is the user's alone.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    private(&mut options);
-    options.open(path)
-}
-
-fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// The text of a file of up to `limit` bytes, bytes that are not UTF-8 replaced.

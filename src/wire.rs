@@ -33,9 +33,9 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 pub use self::{
     client::Patience,
     fault::Fault,
-    fetch::{Errand, Sink},
-    ledger::{Forgetful, Ledger},
-    place::{Place, Scheme},
+    fetch::{ByteSink, Errand},
+    ledger::{Ledger, MemoryLedger},
+    place::{Scheme, UrlPattern},
     source::{Source, SourceKind},
 };
 
@@ -58,7 +58,7 @@ pub enum Consent {
 
 /// How sources are asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct WireOptions {
     pub consent: Consent,
     /// Bytes that may be fetched in a day.
     pub budget: u64,
@@ -66,7 +66,7 @@ pub struct Options {
     pub patience: Patience,
 }
 
-impl Default for Options {
+impl Default for WireOptions {
     fn default() -> Self {
         Self { consent: Consent::Ask, budget: 200_000_000_000, sources: Vec::new(), patience: Patience::default() }
     }
@@ -89,14 +89,14 @@ pub struct Object {
 
 /// How much was asked and fetched since the program began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct Traffic {
     pub requests: u64,
     pub bytes: u64,
 }
 
 /// Asks sources. Cheap until the first question.
 pub struct Wire {
-    options: Options,
+    options: WireOptions,
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
     stores: Mutex<HashMap<String, Arc<source::Store>>>,
@@ -126,7 +126,7 @@ impl Drop for Wire {
 }
 
 impl Wire {
-    pub fn new(options: Options, ledger: Arc<dyn Ledger>) -> Arc<Self> {
+    pub fn new(options: WireOptions, ledger: Arc<dyn Ledger>) -> Arc<Self> {
         Arc::new(Self {
             options,
             ledger,
@@ -141,8 +141,8 @@ impl Wire {
         })
     }
 
-    pub fn figures(&self) -> Figures {
-        Figures { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    pub fn figures(&self) -> Traffic {
+        Traffic { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
 
     /// The sources that are asked right now, each once.
@@ -154,7 +154,7 @@ impl Wire {
     }
 
     /// What the source of the place is called: as the person named it, else as the place is.
-    pub fn name_of(&self, place: &Place) -> String {
+    pub fn name_of(&self, place: &UrlPattern) -> String {
         self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
     }
 
@@ -208,7 +208,7 @@ impl Wire {
     }
 
     /// The files at a place: one, or those a pattern or a folder may name, up to `most`, hidden ones among them. In no order.
-    pub fn find(self: &Arc<Self>, place: &Place, most: usize, stopped: &dyn Fn() -> bool) -> Result<Vec<Object>, Fault> {
+    pub fn find(self: &Arc<Self>, place: &UrlPattern, most: usize, stopped: &dyn Fn() -> bool) -> Result<Vec<Object>, Fault> {
         let (wire, place) = (Arc::clone(self), place.clone());
         self.wait(stopped, async move {
             if place.scheme == Scheme::Hf { wire.in_hub(&place, most).await } else { wire.in_store(&place, most).await }
@@ -249,7 +249,7 @@ impl Wire {
         self.runtime.get().ok_or_else(|| Fault::Failed("cannot be asked".to_owned()))
     }
 
-    async fn store(&self, place: &Place) -> Result<Arc<source::Store>, Fault> {
+    async fn store(&self, place: &UrlPattern) -> Result<Arc<source::Store>, Fault> {
         // A source may have a part of an origin, as a folder of a web server: that store is another one.
         let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
@@ -308,13 +308,13 @@ mod tests {
 
     #[test]
     fn nothing_runs_before_the_first_question() {
-        let wire = Wire::new(Options::default(), Arc::new(Forgetful::default()));
-        assert!(wire.runtime.get().is_none() && wire.figures() == Figures::default());
+        let wire = Wire::new(WireOptions::default(), Arc::new(MemoryLedger::default()));
+        assert!(wire.runtime.get().is_none() && wire.figures() == Traffic::default());
     }
 
     #[test]
     fn a_dataset_asks_once_the_person_agreed() {
-        let wire = |consent| Wire::new(Options { consent, ..Options::default() }, Arc::new(Forgetful::default()));
+        let wire = |consent| Wire::new(WireOptions { consent, ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
         let (here, origin) = (Path::new("here"), "s3://bucket");
         let asks = wire(Consent::Ask);
         assert!(matches!(asks.may_ask(here, origin), Err(Fault::Refused(_))));
@@ -326,8 +326,8 @@ mod tests {
 
     #[test]
     fn a_day_has_a_budget() {
-        let ledger = Arc::new(Forgetful::default());
-        let wire = Wire::new(Options { budget: 1_000, ..Options::default() }, ledger.clone());
+        let ledger = Arc::new(MemoryLedger::default());
+        let wire = Wire::new(WireOptions { budget: 1_000, ..WireOptions::default() }, ledger.clone());
         assert!(wire.afford(1_000).is_ok() && wire.afford(1_001).is_err());
         wire.count(600);
         assert!(wire.afford(401).is_err());

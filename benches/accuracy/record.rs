@@ -9,7 +9,7 @@ use tokendeck::{
         patterns::{breakouts, market::Model},
         track_record::{
             REPLAYED, SEEN, edge,
-            returns::{Held, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
+            returns::{RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
         },
     },
     dataset::{Dataset, address::Address, candles::Interval, load::load, progress::Silent},
@@ -66,8 +66,8 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
 fn words(dataset: &Dataset) {
     let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
     let trends: Vec<_> = daily.iter().flat_map(|(_, candles)| after_trends(&candles.as_candles())).collect();
-    let counted = daily.iter().map(|(token, days)| Held { counts: dataset.holder_counts_of(token), days: days.as_candles() });
-    let held: Vec<Held> = counted.filter(|held| !held.counts.is_empty()).collect();
+    let counted = daily.iter().map(|(token, days)| RankedToken { counts: dataset.holder_counts_of(token), days: days.as_candles() });
+    let held: Vec<RankedToken> = counted.filter(|held| !held.counts.is_empty()).collect();
     println!("record: {} tokens with daily candles, {} of them with counts of holders", daily.len(), held.len());
     println!(
         "| word | times | mean % | median % | rose | any entry: mean % | rose | points | std errors |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"

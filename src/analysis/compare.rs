@@ -16,7 +16,7 @@ pub fn points(candles: &Candles<'_>, from: Option<i64>, to: Option<i64>) -> Poin
 
 /// The series over the span that they have in common.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct SharedSpan {
     /// Every time from the common start to the common end at which one of them has a close.
     pub times: Vec<i64>,
     /// For each series, percent from its close at the common start, one a time: (close − base) / base · 100.
@@ -25,7 +25,7 @@ pub struct Side {
 
 /// Nothing where there is no time at which all have a close. The common start is the first such time, the common end the earliest of
 /// the last times.
-pub fn side_by_side(series: &[Points]) -> Option<Side> {
+pub fn side_by_side(series: &[Points]) -> Option<SharedSpan> {
     let (first, others) = series.split_first()?;
     let has = |points: &Points, time: i64| points.binary_search_by_key(&time, |(time, _)| *time).is_ok();
     let start = first.iter().map(|(time, _)| *time).find(|&time| others.iter().all(|points| has(points, time)))?;
@@ -39,7 +39,7 @@ pub fn side_by_side(series: &[Points]) -> Option<Side> {
         Some(times.iter().map(|&time| close(points, time).map(|close| percent(base, close)).filter(|change| change.is_finite())).collect())
     };
     let percent: Option<Vec<Vec<Option<f64>>>> = series.iter().map(changes).collect();
-    Some(Side { percent: percent?, times })
+    Some(SharedSpan { percent: percent?, times })
 }
 
 /// How alike the days of two tokens are.

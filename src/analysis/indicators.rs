@@ -42,7 +42,7 @@ pub enum Indicator {
 
 /// A kind of indicator as requests spell it.
 #[derive(Debug)]
-pub struct Kind {
+pub struct IndicatorKind {
     pub word: &'static str,
     /// With its usual parameters.
     pub usual: &'static str,
@@ -54,27 +54,27 @@ pub struct Kind {
 }
 
 /// Every kind there is, in the order in which they are offered.
-pub const KINDS: &[Kind] = &[
-    Kind { word: "sma", usual: "sma_20", title: "Simple moving average", over_price: true, columns: &[""] },
-    Kind { word: "ema", usual: "ema_50", title: "Exponential moving average", over_price: true, columns: &[""] },
-    Kind {
+pub const KINDS: &[IndicatorKind] = &[
+    IndicatorKind { word: "sma", usual: "sma_20", title: "Simple moving average", over_price: true, columns: &[""] },
+    IndicatorKind { word: "ema", usual: "ema_50", title: "Exponential moving average", over_price: true, columns: &[""] },
+    IndicatorKind {
         word: "bollinger",
         usual: "bollinger_20_2",
         title: "Bollinger bands",
         over_price: true,
         columns: &["_lower", "_middle", "_upper"],
     },
-    Kind { word: "vwap", usual: "vwap_20", title: "Volume-weighted average price", over_price: true, columns: &[""] },
-    Kind { word: "rsi", usual: "rsi_14", title: "Relative strength index", over_price: false, columns: &[""] },
-    Kind {
+    IndicatorKind { word: "vwap", usual: "vwap_20", title: "Volume-weighted average price", over_price: true, columns: &[""] },
+    IndicatorKind { word: "rsi", usual: "rsi_14", title: "Relative strength index", over_price: false, columns: &[""] },
+    IndicatorKind {
         word: "macd",
         usual: "macd_12_26_9",
         title: "Moving average convergence/divergence",
         over_price: false,
         columns: &["", "_signal", "_histogram"],
     },
-    Kind { word: "obv", usual: "obv", title: "On-balance volume", over_price: false, columns: &[""] },
-    Kind { word: "atr", usual: "atr_14", title: "Average true range", over_price: false, columns: &[""] },
+    IndicatorKind { word: "obv", usual: "obv", title: "On-balance volume", over_price: false, columns: &[""] },
+    IndicatorKind { word: "atr", usual: "atr_14", title: "Average true range", over_price: false, columns: &[""] },
 ];
 
 impl fmt::Display for Indicator {
@@ -132,7 +132,7 @@ impl Indicator {
         }
     }
 
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static IndicatorKind {
         let word = match self {
             Self::Sma(_) => 0,
             Self::Ema(_) => 1,

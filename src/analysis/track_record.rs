@@ -31,7 +31,7 @@ pub struct Signal {
     /// Start of the breakout candle, at whose close one would have entered.
     pub timestamp: Time,
     /// `None` while neither target nor stop was met and fewer candles than the horizon came after.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<TradeOutcome>,
     /// Of entries at every candle of the replayed stretch, in the same direction with target and stop at the same distances, of those
     /// that are decided: the fraction that reached the target, and the fraction that was stopped.
     pub random_target: f64,
@@ -40,7 +40,7 @@ pub struct Signal {
 
 /// What came first.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
+pub enum TradeOutcome {
     /// A high, or a low of those that point down, reached the target after so many days.
     Target(f64),
     /// A close lay beyond the stop after so many days.
@@ -114,21 +114,21 @@ pub fn records(signals: &[Signal]) -> Vec<PatternRecord> {
 
 fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     let of_name = || signals.iter().filter(|signal| signal.name == name);
-    let decided: Vec<(&Signal, Outcome)> = of_name().filter_map(|signal| Some((signal, signal.outcome?))).collect();
+    let decided: Vec<(&Signal, TradeOutcome)> = of_name().filter_map(|signal| Some((signal, signal.outcome?))).collect();
     let open = of_name().count() - decided.len();
     if decided.is_empty() && open == 0 {
         return None;
     }
-    let fraction = |of: fn(&Outcome) -> bool| share(decided.iter().filter(|(_, outcome)| of(outcome)).count() as f64, decided.len());
+    let fraction = |of: fn(&TradeOutcome) -> bool| share(decided.iter().filter(|(_, outcome)| of(outcome)).count() as f64, decided.len());
     let mut days: Vec<f64> = decided.iter().filter_map(|(_, outcome)| outcome.days()).collect();
     let mean = |of: fn(&Signal) -> f64| share(decided.iter().map(|(signal, _)| of(signal)).sum(), decided.len());
     Some(PatternRecord {
         name,
         count: decided.len() as u64,
         open: open as u64,
-        target: fraction(|outcome| matches!(outcome, Outcome::Target(_))),
-        stop: fraction(|outcome| matches!(outcome, Outcome::Stop(_))),
-        neither: fraction(|outcome| matches!(outcome, Outcome::Neither)),
+        target: fraction(|outcome| matches!(outcome, TradeOutcome::Target(_))),
+        stop: fraction(|outcome| matches!(outcome, TradeOutcome::Stop(_))),
+        neither: fraction(|outcome| matches!(outcome, TradeOutcome::Neither)),
         median_days: (!days.is_empty()).then(|| median(&mut days)),
         random_target: mean(|signal| signal.random_target),
         random_stop: mean(|signal| signal.random_stop),
@@ -156,7 +156,7 @@ fn share(part: f64, count: usize) -> Option<f64> {
     (count > 0).then(|| part / count as f64)
 }
 
-impl Outcome {
+impl TradeOutcome {
     fn days(self) -> Option<f64> {
         match self {
             Self::Target(days) | Self::Stop(days) => Some(days),
@@ -181,7 +181,7 @@ impl Way {
 
     /// What comes of an entry at the close of candle `at`. Within a candle the high and the low come before the close, so a target that is
     /// touched there counts before a stop that needs a close; as in the status that a pattern is answered with.
-    fn outcome(self, candles: &Candles<'_>, at: usize) -> Option<Outcome> {
+    fn outcome(self, candles: &Candles<'_>, at: usize) -> Option<TradeOutcome> {
         let close = candles.close[at];
         let (target, stop) = (close * self.target, close * self.stop);
         let end = candles.len().min(at + 1 + HORIZON);
@@ -193,13 +193,13 @@ impl Way {
                 (candles.low[i] <= target, candles.close[i] > stop)
             };
             if reached {
-                return Some(Outcome::Target(days()));
+                return Some(TradeOutcome::Target(days()));
             }
             if stopped {
-                return Some(Outcome::Stop(days()));
+                return Some(TradeOutcome::Stop(days()));
             }
         }
-        (end == at + 1 + HORIZON).then_some(Outcome::Neither)
+        (end == at + 1 + HORIZON).then_some(TradeOutcome::Neither)
     }
 
     /// The fractions of target and stop among entries at every candle from `first` on, of those that are decided. All of them, so that no
@@ -209,9 +209,9 @@ impl Way {
         for outcome in (first..candles.len()).filter_map(|at| self.outcome(candles, at)) {
             decided += 1;
             match outcome {
-                Outcome::Target(_) => target += 1,
-                Outcome::Stop(_) => stop += 1,
-                Outcome::Neither => {}
+                TradeOutcome::Target(_) => target += 1,
+                TradeOutcome::Stop(_) => stop += 1,
+                TradeOutcome::Neither => {}
             }
         }
         let fraction = |count: usize| share(count as f64, decided).unwrap_or_default();

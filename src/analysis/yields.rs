@@ -24,14 +24,14 @@ use self::{
     case::{Case, Wish},
     effort::{Effort, STEPS_MAX},
     naive::Totals,
-    pools::{Pool, Pools},
-    wallet::{Holding, Reason},
+    pools::{Pools, YieldPool},
+    wallet::{UnplacedReason, WalletToken},
 };
 
 /// A placement of part of a holding.
 #[derive(Debug, Clone, Copy)]
 pub struct Placement<'p> {
-    pub pool: &'p Pool,
+    pub pool: &'p YieldPool,
     /// Position among the holdings.
     pub holding: usize,
     pub amount: U256,
@@ -47,7 +47,7 @@ pub struct Idle {
     /// Position among the holdings.
     pub holding: usize,
     pub amount: U256,
-    pub reason: Reason,
+    pub reason: UnplacedReason,
 }
 
 /// The plan for a wallet. Money is USD, a year's where it is earned.
@@ -86,7 +86,7 @@ impl Plan<'_> {
 const ROUNDING: f64 = 1e-12;
 
 /// The best plan. `keep_on` is told (done, total) now and then, and ends the work by answering false.
-pub fn plan<'p>(pools: &'p Pools, holdings: &[Holding], wish: Wish, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
+pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
     let case = Case::new(pools, holdings, wish);
     let mut effort = Effort::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
     let optimum = joint::optimum(&case.program, &mut effort);
@@ -111,7 +111,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[Holding], wish: Wish, keep_on: &mu
 }
 
 /// What is left of each holding, and why.
-fn idle(case: &Case<'_>, holdings: &[Holding], placements: &[Placement<'_>]) -> Vec<Idle> {
+fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<Idle> {
     let mut idle = Vec::new();
     for (at, holding) in holdings.iter().enumerate() {
         let placed = amounts::sum(placements.iter().filter(|placement| placement.holding == at).map(|placement| placement.amount));
@@ -123,11 +123,11 @@ fn idle(case: &Case<'_>, holdings: &[Holding], placements: &[Placement<'_>]) -> 
         let reason = if let Some(held) = holding.held {
             held
         } else if candidates.peek().is_none() {
-            Reason::NoEligiblePool
+            UnplacedReason::NoEligiblePool
         } else if placed.is_zero() && candidates.all(|candidate| costs_more(candidate)) {
-            Reason::GasExceedsYield
+            UnplacedReason::GasExceedsYield
         } else {
-            Reason::Limits
+            UnplacedReason::Limits
         };
         idle.push(Idle { holding: at, amount, reason });
     }

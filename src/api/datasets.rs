@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time, within::file_in},
+    dataset::{Dataset, Table, TableFile, TableState, findings::FindingCount, time::Time, within::file_in},
     deck::load::Failure,
     question::snapshot::Snapshot,
 };
@@ -47,7 +47,7 @@ struct DatasetTable {
     /// Why it is unusable.
     reason: Option<String>,
     rows: u64,
-    /// Rows that were set aside.
+    /// Rows that were rejected.
     rows_bad: u64,
     /// Milliseconds it took to load.
     load_ms: u64,
@@ -103,7 +103,7 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         reason: without_folder(&dataset.folder, &count.reason),
         ..count.clone()
     });
-    let source = |source: &Source| DatasetSource {
+    let source = |source: &TableFile| DatasetSource {
         file: dataset.name_of(&source.file),
         bytes: source.bytes,
         modified: source.modified,

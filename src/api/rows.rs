@@ -177,7 +177,7 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
         } else {
             Body::Rows(written(time, permit, move |sending| {
                 let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
-                let rows = Rows::Frames(tabled.rows);
+                let rows = Rows::Batches(tabled.rows);
                 let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
                 deck.check(&snapshot).ok();
                 poured

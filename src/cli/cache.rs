@@ -1,4 +1,4 @@
-//! `tokendeck cache`: the large tables that are kept ready on disk. They can be made again from the dataset at any time.
+//! `tokendeck cache`: the large tables that are cached on disk. They can be made again from the dataset at any time.
 
 use std::{
     path::{Path, PathBuf},

@@ -23,10 +23,10 @@ use crate::dataset::{
     address::Address,
     chain::Chain,
     import::{
-        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, chain,
-        decimals, import, table_name, token,
+        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, Preview, Taken, VolumeUnit, assignment,
+        chain, decimals, import, table_name, token,
     },
-    progress::{Cancelled, Progress},
+    progress::{Cancelled, LoadProgress},
 };
 
 /// Findings of one reason that are printed; all are counted, and `--json` has more.
@@ -104,7 +104,7 @@ struct Watch {
     stop: Arc<AtomicBool>,
 }
 
-impl Progress for Watch {
+impl LoadProgress for Watch {
     fn step(&self, name: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         self.meter.show(name, done, total);
         if self.stop.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(()) }
@@ -179,7 +179,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
 }
 
 /// Imports, or says why not.
-fn take(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<Report, Failure> {
+fn take(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
     let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
     let outcome = import(&args.files, into, options, &watch);
     drop(watch);
@@ -221,7 +221,7 @@ fn formats() -> String {
     aligned_to_the_end(&["format", "into", "how it looks"], &rows)
 }
 
-fn as_text(report: &Report, dry_run: bool) -> String {
+fn as_text(report: &ImportReport, dry_run: bool) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for file in report.files.iter().filter(|file| file.refused.is_none()) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::outcome::say;
-use crate::dataset::progress::{Cancelled, Progress};
+use crate::dataset::progress::{Cancelled, LoadProgress};
 
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -39,7 +39,7 @@ impl Meter {
     }
 }
 
-impl Progress for Meter {
+impl LoadProgress for Meter {
     fn fetching(&self, says: &str) {
         say(says);
     }

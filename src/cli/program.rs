@@ -18,7 +18,7 @@ use crate::{
     deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs, KeptJobs},
     state::{Dirs, keys::Keys, remote::Remote},
-    wire::{Forgetful, Ledger, Wire},
+    wire::{Ledger, MemoryLedger, Wire},
 };
 
 pub(super) struct Program {
@@ -98,7 +98,7 @@ pub(super) fn cache(config: &Config) -> CacheOptions {
 pub(super) fn wire(config: &Config) -> Arc<Wire> {
     let ledger: Arc<dyn Ledger> = match Dirs::find() {
         Ok(dirs) => Arc::new(Remote::new(&dirs.state)),
-        Err(_) => Arc::new(Forgetful::default()),
+        Err(_) => Arc::new(MemoryLedger::default()),
     };
     Wire::new(config.wire_options(), ledger)
 }

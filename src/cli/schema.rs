@@ -11,7 +11,7 @@ use super::{
 };
 use crate::dataset::{
     chain::{CHAINS, ChainRow},
-    manifest::keys::{MAPPING_KEYS, Place},
+    manifest::keys::{KeyPlace, MAPPING_KEYS},
     schema::{Column, Need, TABLES, TableSchema, table},
 };
 
@@ -131,7 +131,7 @@ fn template(tables: &[&TableSchema]) -> String {
          title = \"\"\nlicense = \"\"\nsynthetic = false\n",
     );
     text.push_str("\n# What may be said of a table, or of one of its columns:\n");
-    for key in MAPPING_KEYS.iter().filter(|key| key.place != Place::Dataset) {
+    for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
         writeln!(text, "#   {}  -- {}", key.example, key.meaning).ok();
     }
     for table in tables {

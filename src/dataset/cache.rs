@@ -34,7 +34,7 @@ pub use self::{
 pub(crate) use self::{
     entry::{Key, KeyFile, Place},
     grow::{Tail, grow},
-    import::{Fault, Import},
+    import::{CacheBuilder, Fault},
     index::{FileEnd, Report, SourceFile},
 };
 use super::schema::{Column, Kind, TableSchema};

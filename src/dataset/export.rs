@@ -5,15 +5,15 @@ mod cells;
 pub mod form;
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{BufWriter, ErrorKind, Write},
+    fs::File,
+    io::{self, BufWriter, ErrorKind, Write},
     ops::Range,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
+    path::Path,
 };
 
 use polars::prelude::DataFrame;
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 use self::form::{Form, Stretch, typed};
 
@@ -27,11 +27,11 @@ pub enum Rows {
     /// At hand: one JSON value a cell.
     Values(Vec<Vec<Value>>),
     /// Made as they are wanted.
-    Frames(Box<dyn Frames>),
+    Batches(Box<dyn RowBatches>),
 }
 
 /// Rows that are made a stretch at a time, of typed columns in the order they are written.
-pub trait Frames: Send {
+pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Some of the rows; the error says why they cannot be had.
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String>;
@@ -53,7 +53,7 @@ impl Rows {
     pub fn count(&self) -> usize {
         match self {
             Self::Values(rows) => rows.len(),
-            Self::Frames(frames) => frames.count(),
+            Self::Batches(batches) => batches.count(),
         }
     }
 
@@ -73,12 +73,12 @@ impl Rows {
     fn stretch(&self, rows: Range<usize>) -> Result<Stretch<'_>, String> {
         match self {
             Self::Values(all) => Ok(Stretch::Values(&all[rows])),
-            Self::Frames(frames) => frames.frame(rows).map(Stretch::Frame),
+            Self::Batches(batches) => batches.frame(rows).map(Stretch::Frame),
         }
     }
 }
 
-impl Frames for DataFrame {
+impl RowBatches for DataFrame {
     fn count(&self) -> usize {
         self.height()
     }
@@ -120,15 +120,15 @@ fn form_of(path: &Path, replace: bool) -> Result<Form, Unwritten> {
 pub fn write(path: &Path, columns: &[String], rows: &Rows, replace: bool, step: Step<'_>) -> Result<u64, Unwritten> {
     let form = form_of(path, replace)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
-    let (part, file) = Part::beside(path).map_err(|error| named(&error))?;
-    let written = fill(&file, form, columns, rows, step).and_then(|()| file.sync_all().map_err(failed));
+    let part = beside(path).map_err(|error| named(&error))?;
+    let written = fill(part.as_file(), form, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
     written.map_err(|unwritten| match unwritten {
         Unwritten::Failed(reason) => named(&reason),
         Unwritten::Stopped => Unwritten::Stopped,
     })?;
     let count = rows.count() as u64;
     // The last look, as bringing it to the disk may take a while.
-    if step(count) { place(&part.0, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
+    if step(count) { place(part, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
 }
 
 /// Writes the rows into a file that is new and empty.
@@ -152,7 +152,7 @@ pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], r
     let whole;
     let rows = match rows {
         Rows::Values(values) if form.is_typed() => {
-            whole = Rows::Frames(Box::new(typed(columns, values).map_err(failed)?));
+            whole = Rows::Batches(Box::new(typed(columns, values).map_err(failed)?));
             &whole
         }
         rows => rows,
@@ -189,50 +189,29 @@ fn exists(path: &Path) -> Unwritten {
     Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()))
 }
 
-/// A new file beside the one to be, under a name that no other export has; it goes with this.
-struct Part(PathBuf);
-
-impl Part {
-    fn beside(path: &Path) -> std::io::Result<(Self, File)> {
-        static PARTS: AtomicU32 = AtomicU32::new(0);
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}-{}.part", std::process::id(), PARTS.fetch_add(1, Ordering::Relaxed)));
-        let part = path.with_file_name(name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-        Ok((Self(part), file))
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        fs::remove_file(&self.0).ok();
-    }
+/// A new file beside the one to be, which goes unless it gets its name.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut part = tempfile::Builder::new();
+    part.prefix(".tokendeck-").suffix(".part");
+    #[cfg(unix)]
+    part.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    part.tempfile_in(folder)
 }
 
 /// Gives the finished `part` its name, unless that is taken and not to be replaced.
-fn place(part: &Path, path: &Path, replace: bool) -> Result<(), Unwritten> {
-    if replace {
-        return fs::rename(part, path).map_err(|error| failed(format!("`{}`: {error}", path.display())));
-    }
-    let fail = |error: std::io::Error| match error.kind() {
+fn place(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Unwritten> {
+    let placed = if replace { part.persist(path) } else { part.persist_noclobber(path) };
+    placed.map(drop).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => exists(path),
-        _ => failed(format!("`{}`: {error}", path.display())),
-    };
-    match fs::hard_link(part, path) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(fail(error)),
-        Err(_) => {}
-    }
-    // Some file systems have no links: there the name is claimed by an empty file of ours, which the part then replaces.
-    OpenOptions::new().write(true).create_new(true).open(path).map_err(fail)?;
-    fs::rename(part, path).map_err(|error| {
-        fs::remove_file(path).ok();
-        fail(error)
+        _ => failed(format!("`{}`: {}", path.display(), error.error)),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+
     use serde_json::json;
 
     use polars::prelude::{Column, NamedFrom, Series};
@@ -256,7 +235,7 @@ mod tests {
     /// Numbers and texts, over the end of stretches and row groups.
     struct Numbers(usize);
 
-    impl Frames for Numbers {
+    impl RowBatches for Numbers {
         fn count(&self) -> usize {
             self.0
         }
@@ -304,7 +283,7 @@ mod tests {
     fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
         use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
-        let rows = Rows::Frames(Box::new(Numbers(GROUP + STRETCH + 5)));
+        let rows = Rows::Batches(Box::new(Numbers(GROUP + STRETCH + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
         for ending in Form::FILES.map(Form::ending) {
@@ -338,7 +317,7 @@ mod tests {
     #[test]
     fn an_export_that_is_stopped_or_fails_leaves_nothing() {
         struct Broken;
-        impl Frames for Broken {
+        impl RowBatches for Broken {
             fn count(&self) -> usize {
                 2 * STRETCH
             }
@@ -354,13 +333,13 @@ mod tests {
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.
             for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
-                let rows = Rows::Frames(Box::new(Numbers(2 * STRETCH)));
+                let rows = Rows::Batches(Box::new(Numbers(2 * STRETCH)));
                 assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
             }
-            let damaged = write(&path, &columns, &Rows::Frames(Box::new(Broken)), false, &mut |_| true);
+            let damaged = write(&path, &columns, &Rows::Batches(Box::new(Broken)), false, &mut |_| true);
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
-                let rows = Rows::Frames(Box::new(Numbers(STRETCH)));
+                let rows = Rows::Batches(Box::new(Numbers(STRETCH)));
                 let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }
@@ -371,14 +350,13 @@ mod tests {
     #[test]
     fn a_file_that_is_there_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, part) = (folder.path().join("t.csv"), folder.path().join("part"));
+        let path = folder.path().join("t.csv");
         fs::write(&path, "mine").unwrap();
-        fs::write(&part, "theirs").unwrap();
         let expected = Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
-        assert_eq!(place(&part, &path, false), Err(expected), "even if it came while the table was written");
+        assert_eq!(place(beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-        assert_eq!(names(folder.path()), 2);
+        assert_eq!(names(folder.path()), 1);
         let away = folder.path().join("away");
         let error = go(&away.join("t.csv"), &[], &values()).unwrap_err();
         assert_eq!(error, Unwritten::Failed(format!("the folder `{}` does not exist", away.display())));

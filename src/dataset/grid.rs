@@ -7,7 +7,7 @@ use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 use super::{
     Table,
     cache::{LargeTable, Places},
-    export::Frames,
+    export::RowBatches,
 };
 
 /// Rows of canonical columns. Cheap to clone.
@@ -107,7 +107,7 @@ impl Ordered {
     }
 }
 
-impl Frames for Ordered {
+impl RowBatches for Ordered {
     fn count(&self) -> usize {
         self.nth.len()
     }

@@ -55,7 +55,7 @@ pub use self::{
     format::{FORMATS, FormatRow, formats_table},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::BLANKS,
-    report::{FileReport, Guess, Preview, Report, TableReport, Taken},
+    report::{FileReport, Guess, ImportReport, Preview, TableReport, Taken},
 };
 use super::{
     address::Address,
@@ -64,7 +64,7 @@ use super::{
     load::{self, Blocks, Context, LoadError},
     manifest::{FILE, Manifest},
     origin::Origin,
-    progress::Progress,
+    progress::LoadProgress,
     repeats,
     schema::TABLES,
     source::guarded,
@@ -99,7 +99,7 @@ const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfer
 const SHOWN: usize = 5;
 
 /// Imports the files into the dataset's folder `into`. What is refused is in the report, and the rest is imported.
-pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn Progress) -> Result<Report, ImportError> {
+pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn LoadProgress) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
     }
@@ -153,7 +153,7 @@ struct Run<'a> {
     refused: HashSet<u32>,
     /// Tokens that rows are about, with what is known of them: symbol and chain.
     needed: BTreeMap<Address, (Option<String>, Chain)>,
-    report: Report,
+    report: ImportReport,
     /// The number of the next source.
     sources: u32,
     /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
             standing: BTreeMap::new(),
             refused: HashSet::new(),
             needed: BTreeMap::new(),
-            report: Report::default(),
+            report: ImportReport::default(),
             sources: FIRST_NEW,
             approximate: BTreeSet::new(),
             said_for: None,

@@ -25,13 +25,13 @@ pub struct Rule {
     pub needs: &'static [&'static str],
     /// What is wrong where it is broken.
     pub sentence: &'static str,
-    pub outcome: Outcome,
+    pub outcome: Consequence,
     test: Test,
 }
 
 /// What becomes of a figure that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Consequence {
     /// It is left as it is.
     Stays,
     /// The candle is left as it is, and not valid for any analysis.
@@ -40,7 +40,7 @@ pub enum Outcome {
     Emptied,
 }
 
-impl Outcome {
+impl Consequence {
     fn words(self) -> &'static str {
         match self {
             Self::Stays => "it is left as it is",
@@ -74,7 +74,7 @@ const fn rule(
     columns: &'static [&'static str],
     needs: &'static [&'static str],
     sentence: &'static str,
-    outcome: Outcome,
+    outcome: Consequence,
     test: Test,
 ) -> Rule {
     Rule { name, columns, needs, sentence, outcome, test }
@@ -87,7 +87,7 @@ pub const RULES: &[Rule] = &[
         &["candles.open", "candles.high", "candles.low", "candles.close"],
         &[],
         "a price must be above zero",
-        Outcome::NotUsed,
+        Consequence::NotUsed,
         Test::Price,
     ),
     rule(
@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
         &["candles.low"],
         &["candles.open", "candles.high", "candles.close"],
         "the low must not be above the open, the close or the high",
-        Outcome::NotUsed,
+        Consequence::NotUsed,
         Test::Low,
     ),
     rule(
@@ -103,7 +103,7 @@ pub const RULES: &[Rule] = &[
         &["candles.high"],
         &["candles.open", "candles.low", "candles.close"],
         "the high must not be below the open, the close or the low",
-        Outcome::NotUsed,
+        Consequence::NotUsed,
         Test::High,
     ),
     rule(
@@ -141,7 +141,7 @@ pub const RULES: &[Rule] = &[
         ],
         &[],
         "it cannot be below zero",
-        Outcome::Emptied,
+        Consequence::Emptied,
         Test::Between(0.0, f64::INFINITY),
     ),
     rule(
@@ -149,7 +149,7 @@ pub const RULES: &[Rule] = &[
         &["tokens.decimals"],
         &[],
         "a token has 0 to 77 decimals, as 10^78 is over 2^256",
-        Outcome::Emptied,
+        Consequence::Emptied,
         Test::Between(0.0, 77.0),
     ),
     rule(
@@ -157,7 +157,7 @@ pub const RULES: &[Rule] = &[
         &["fee_tiers.fee"],
         &[],
         "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths",
-        Outcome::Emptied,
+        Consequence::Emptied,
         Test::Between(0.0, 1.0),
     ),
     rule(
@@ -175,7 +175,7 @@ pub const RULES: &[Rule] = &[
         ],
         &[],
         "the time is before 2009 or after 2099, where nothing is to be recorded: is it read in the right unit?",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Era,
     ),
     rule(
@@ -183,7 +183,7 @@ pub const RULES: &[Rule] = &[
         &["candles.timestamp"],
         &["candles.interval"],
         "the candle begins before the one beside it has ended",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -191,7 +191,7 @@ pub const RULES: &[Rule] = &[
         &["candles.interval"],
         &["candles.timestamp"],
         "the candles do not lie as far apart as their interval says",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -199,7 +199,7 @@ pub const RULES: &[Rule] = &[
         &["candles.volume"],
         &["candles.close"],
         "from here on the volume is larger or smaller by about the price: it changes between tokens and USD",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -207,7 +207,7 @@ pub const RULES: &[Rule] = &[
         &["candles.volume"],
         &["candles.close", "tokens.market_cap"],
         "the median of volume times price is far above the market cap: if the volume is in USD, say so in dataset.toml: [tables.candles.columns] volume = { unit = \"usd\" }",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -215,7 +215,7 @@ pub const RULES: &[Rule] = &[
         &["candles.volume"],
         &["candles.close"],
         "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -223,7 +223,7 @@ pub const RULES: &[Rule] = &[
         &["transfers.value"],
         &["tokens.decimals", "tokens.total_supply"],
         "a transfer moves far more than there is: are the token's decimals and supply right?",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -231,7 +231,7 @@ pub const RULES: &[Rule] = &[
         &["transfers.value"],
         &["tokens.decimals"],
         "no transfer moves a millionth of a token: if the values are whole tokens, say so in dataset.toml: [tables.transfers.columns] value = { unit = \"whole\" }",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -239,7 +239,7 @@ pub const RULES: &[Rule] = &[
         &["holders.balance"],
         &["tokens.total_supply"],
         "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] balance = { unit = \"raw\" }",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
     rule(
@@ -247,7 +247,7 @@ pub const RULES: &[Rule] = &[
         &["tokens.total_supply"],
         &["tokens.price", "tokens.market_cap"],
         "price times supply is over a million times off the market cap: is the supply in smallest units?",
-        Outcome::Stays,
+        Consequence::Stays,
         Test::Elsewhere,
     ),
 ];
@@ -316,7 +316,7 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
             if found.rows.is_empty() {
                 continue;
             }
-            if rule.outcome == Outcome::Emptied {
+            if rule.outcome == Consequence::Emptied {
                 columns[place] = emptied(&columns[place], &found.rows);
             }
             breaches.push(found);

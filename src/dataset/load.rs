@@ -4,13 +4,13 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
+mod cross_checks;
 mod elsewhere;
 pub(in crate::dataset) mod engine;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
-mod judge;
 mod keep;
 mod manners;
 pub(in crate::dataset) mod others;
@@ -40,7 +40,7 @@ use super::{
     address::Address,
     cache::{CacheOptions, give_back},
     manifest::{self, Manifest},
-    progress::{Cancelled, Progress},
+    progress::{Cancelled, LoadProgress},
     schema::{TABLES, TableSchema},
 };
 use crate::wire::Wire;
@@ -97,7 +97,7 @@ const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
 pub(crate) struct Context<'a> {
     pub folder: &'a Path,
     pub manifest: &'a Manifest,
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn LoadProgress,
     pub cache: &'a CacheOptions,
     /// Who asks for files elsewhere; without it only files here are read.
     pub wire: Option<&'a Arc<Wire>>,
@@ -114,12 +114,12 @@ pub(crate) struct Context<'a> {
 }
 
 /// As `load_with`, every table in memory.
-pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_with(folder, &CacheOptions::default(), progress)
 }
 
 /// As `load_in_stages`, whole.
-pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_in_stages(folder, cache, progress, None)
 }
 
@@ -128,7 +128,7 @@ pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn Progress) -
 pub fn load_in_stages(
     folder: &Path,
     cache: &CacheOptions,
-    progress: &dyn Progress,
+    progress: &dyn LoadProgress,
     early: Option<&dyn Fn(Dataset)>,
 ) -> Result<Dataset, LoadError> {
     load_as(folder, cache, None, progress, early, false)
@@ -140,7 +140,7 @@ pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,
     wire: Option<&Arc<Wire>>,
-    progress: &dyn Progress,
+    progress: &dyn LoadProgress,
     early: Option<&dyn Fn(Dataset)>,
     growing: bool,
 ) -> Result<Dataset, LoadError> {
@@ -251,7 +251,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) 
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
-    judge::judge(&mut dataset);
+    cross_checks::run(&mut dataset);
     dataset
 }
 

@@ -13,7 +13,7 @@ pub use self::unit::Unit;
 pub(crate) use self::walk::{line_of, nearest};
 use self::{
     columns::read_columns,
-    keys::{Place, names},
+    keys::{KeyPlace, names},
     walk::{Entry, Members, Toml, Walk},
 };
 use super::{
@@ -133,7 +133,7 @@ impl Manifest {
                         manifest.tables.insert(schema.name, read_table(&walk, schema, walk.table(&table)?)?);
                     }
                 }
-                _ => return Err(walk.unknown("key", &member, &names(Place::Dataset))),
+                _ => return Err(walk.unknown("key", &member, &names(KeyPlace::Dataset))),
             }
         }
         Ok(manifest)
@@ -185,7 +185,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
                 }
             }
             "format" | "split" | "unit" | "decimal" => columns::spread(walk, schema, member, &mut table.columns)?,
-            _ => return Err(walk.unknown("key", member, &names(Place::Table))),
+            _ => return Err(walk.unknown("key", member, &names(KeyPlace::Table))),
         }
     }
     table.engine = engine::read(walk, schema, &members)?;

@@ -17,7 +17,7 @@ use super::{
     address::Address,
     candles::{CandleTable, Candles, HeldCandles, Interval},
     holding::{Apart, Balances, Listed},
-    progress::Progress,
+    progress::LoadProgress,
     rows::{FromFrame as _, HolderRow},
 };
 
@@ -140,7 +140,7 @@ impl Fetched {
 
 /// Fetches what is wanted.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
-    fn fetch(&self, want: &Want, progress: &dyn Progress) -> Result<Fetched, Unfetched>;
+    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
 }
 
 /// What is here from the start.
@@ -276,7 +276,7 @@ impl Shelf {
     }
 
     /// Fetches it unless it is here; of several who ask at once one does. It is here for as long as what is given back.
-    pub fn fetch(&self, want: &Want, progress: &dyn Progress) -> Result<Option<Arc<Fetched>>, Unfetched> {
+    pub fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, Unfetched> {
         if !self.has(&want.token()) {
             return Ok(None);
         }
@@ -383,7 +383,7 @@ mod tests {
     struct Kilobytes(Arc<AtomicUsize>);
 
     impl Fetch for Kilobytes {
-        fn fetch(&self, want: &Want, _: &dyn Progress) -> Result<Fetched, Unfetched> {
+        fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
             self.0.fetch_add(1, Ordering::AcqRel);
             let balances = vec![(want.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
             if let Want::Balances { .. } = want {

@@ -20,7 +20,7 @@ use super::{
     schema::TABLES,
     source::locate,
 };
-use crate::wire::Place;
+use crate::wire::UrlPattern;
 
 /// Links on the way to the folder that are followed up.
 const MAX_LINKS: usize = 32;
@@ -56,7 +56,7 @@ impl FileStamps {
         for schema in TABLES {
             let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
             // What lies elsewhere cannot be watched.
-            let here: Vec<String> = paths.iter().filter(|path| !Place::is_url(path)).cloned().collect();
+            let here: Vec<String> = paths.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect();
             let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some());
             if asked || here.len() < paths.len() && here.is_empty() {
                 continue;

@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 
 use crate::{
     dataset::{
-        progress::{Cancelled, Progress as Watch},
+        progress::{Cancelled, LoadProgress},
         shelf::{Fetched, Unfetched, Want},
     },
     error::{Code, Problem, Result},
@@ -16,7 +16,7 @@ use crate::{
 /// The asker, as a load is watched.
 struct Asker<'a>(&'a Progress);
 
-impl Watch for Asker<'_> {
+impl LoadProgress for Asker<'_> {
     fn step(&self, _: &str, _: u64, _: u64) -> std::result::Result<(), Cancelled> {
         if self.0.cancelled() { Err(Cancelled) } else { Ok(()) }
     }

@@ -13,13 +13,13 @@ use crate::{
     dataset::{
         Dataset, Spot, TableState, cache,
         load::{LoadError, asks, load_as},
-        progress::{Cancelled, Progress},
+        progress::{Cancelled, LoadProgress},
         time::Time,
         wall_clock::now,
         watch::{Ends, FileStamps},
     },
     question::snapshot::Snapshot,
-    wire::Figures,
+    wire::Traffic,
 };
 
 /// Where a load stands, for the faces.
@@ -214,7 +214,7 @@ impl Deck {
     }
 
     /// How much was asked and fetched of files elsewhere since the program began; none where it asks nobody.
-    pub fn fetched(&self) -> Option<Figures> {
+    pub fn fetched(&self) -> Option<Traffic> {
         self.options.wire.as_ref().map(|wire| wire.figures())
     }
 
@@ -264,7 +264,7 @@ impl Deck {
 
 struct Reporter<'a>(&'a Deck);
 
-impl Progress for Reporter<'_> {
+impl LoadProgress for Reporter<'_> {
     fn fetching(&self, says: &str) {
         self.0.tell(DeckEvent::Said(says.to_owned()));
     }

@@ -8,9 +8,9 @@ use std::{
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone};
 
-use super::{Progress, Written};
+use super::{DemoProgress, Written};
 use crate::dataset::{
-    export::form::{Form, STRETCH, Sink, Stretch},
+    export::form::{Form, STRETCH, Stretch, TableSink},
     schema::{self, Kind},
     time::{Day, Time},
 };
@@ -40,11 +40,11 @@ pub(super) struct Table<'a> {
     name: &'static str,
     target: PathBuf,
     temporary: PathBuf,
-    sink: Option<Box<dyn Sink>>,
+    sink: Option<Box<dyn TableSink>>,
     columns: Vec<Gathered>,
     rows: u64,
     total: u64,
-    progress: &'a mut Progress<'a>,
+    progress: &'a mut DemoProgress<'a>,
 }
 
 /// Cells of one column that are not written yet.
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
         columns: &'static [&'static str],
         form: Form,
         total: u64,
-        progress: &'a mut Progress<'a>,
+        progress: &'a mut DemoProgress<'a>,
     ) -> Result<Self, String> {
         let file_name = format!("{name}.{}", form.ending());
         let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));

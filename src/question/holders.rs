@@ -24,7 +24,7 @@ use crate::{
     dataset::{
         Dataset, RowsOf,
         address::Address,
-        export::Frames,
+        export::RowBatches,
         rows::{HolderCountRow, HolderRow},
         shelf::{Shelf, Want},
         time::Day,
@@ -239,7 +239,7 @@ struct HolderFrames {
     members: Vec<&'static str>,
 }
 
-impl Frames for HolderFrames {
+impl RowBatches for HolderFrames {
     fn count(&self) -> usize {
         self.rows.len()
     }

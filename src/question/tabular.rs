@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use crate::{
-    dataset::{export::Frames, shelf::Want},
+    dataset::{export::RowBatches, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -32,7 +32,7 @@ pub trait Tabular: Question {
 /// A list as a table. Its rows may be read from the generation stretch by stretch.
 pub struct Tabled {
     pub columns: Vec<String>,
-    pub rows: Box<dyn Frames>,
+    pub rows: Box<dyn RowBatches>,
     /// The cursor of the page after this one.
     pub next: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Tabled {
     }
 
     /// Rows that are made as they are wanted.
-    pub(super) fn frames(rows: Box<dyn Frames>, members: &[&'static str]) -> Self {
+    pub(super) fn frames(rows: Box<dyn RowBatches>, members: &[&'static str]) -> Self {
         Self { columns: members.iter().map(ToString::to_string).collect(), rows, next: None }
     }
 }

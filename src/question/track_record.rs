@@ -25,7 +25,7 @@ use crate::{
         patterns::market::Model,
         track_record::{
             PatternRecord, REPLAYED, Signal, records, replay,
-            returns::{Held, ReturnRecord, Said, after_growth, after_trends, growth_records, trend_records},
+            returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
         },
     },
     dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
@@ -78,7 +78,7 @@ pub struct RecordMemory {
 struct Told {
     as_of: Option<Time>,
     signals: Box<[Signal]>,
-    trends: Box<[Said]>,
+    trends: Box<[SignalReturn]>,
 }
 
 impl RecordMemory {
@@ -115,7 +115,7 @@ impl Question for TrackRecordQuestion {
             require_candles(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
         };
-        let trends: Vec<Said> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
+        let trends: Vec<SignalReturn> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
         let ranked = self.scope == "all" && interval(self.timeframe) == Interval::DAY;
         let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
         Ok(TrackRecord {
@@ -189,7 +189,7 @@ impl TrackRecordQuestion {
                 counted.push((counts, self.candles(snapshot, &token.token_address)));
             }
         }
-        let held: Vec<Held> = counted.iter().map(|(counts, days)| Held { counts, days: days.as_candles() }).collect();
+        let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts, days: days.as_candles() }).collect();
         Ok(snapshot.records.growth.get_or_init(|| growth_records(&after_growth(&held))).clone())
     }
 

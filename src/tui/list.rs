@@ -2,6 +2,7 @@
 //! sorting, filtering, which columns are shown, files, copying and what is kept between runs come from it. A new column is one row.
 
 mod cells;
+mod columns;
 mod cursor;
 mod field;
 mod file;
@@ -45,14 +46,12 @@ pub trait Fields: Sized + 'static {
     const STARS: bool = false;
     /// One cell of a row can be selected.
     const CELLS: bool = false;
+    /// One always is, and columns that have no room are scrolled to beside the first, which stays.
+    const SCROLLS: bool = false;
 
     /// What a filter can name.
     fn filter_columns() -> Vec<FilterColumn> {
-        let column = |field: &Field<Self>| {
-            let column = FilterColumn::new(field.column.key, field.kind?, field.aliases);
-            Some(if field.searched { column.searched() } else { column })
-        };
-        Self::FIELDS.iter().filter_map(column).collect()
+        Self::FIELDS.iter().filter_map(Field::filter_column).collect()
     }
 
     /// What the row has in a column that a filter can name.
@@ -63,6 +62,11 @@ pub trait Fields: Sized + 'static {
     /// What the row has in a column that came with the data.
     fn own<'a>(_: Row<'a, Self>, _key: &str) -> Value<'a> {
         Value(None)
+    }
+
+    /// A cell of a column that says nothing of its cells.
+    fn cell(row: Row<'_, Self>, key: &str) -> Cell {
+        Self::value(row, key).cell()
     }
 
     /// What the row is ordered by in a column.
@@ -98,9 +102,6 @@ pub trait Fields: Sized + 'static {
     }
 }
 
-/// Cells that the mark of the order takes behind a title.
-const MARK: u16 = 2;
-
 /// In what was kept: it is the whole of a screen, and what it does not name is as at first.
 pub const SCREEN: &str = "screen";
 
@@ -114,12 +115,15 @@ pub struct List<L: Fields> {
     filter_text: String,
     /// The columns that the data have beyond the table of fields.
     own: Vec<Field<L>>,
-    owned: bool,
+    /// The generation of the data that they are of.
+    owned: Option<u64>,
     /// The columns that nothing in the data has a value for.
     absent: Vec<&'static str>,
     layout: Layout,
     /// The column of the selected cell.
     column: Option<&'static str>,
+    /// The first column of those that scroll.
+    first: usize,
     /// What was kept, until the columns of the data are known that it may name.
     kept: Option<Json>,
     /// Whether keys go here.
@@ -136,10 +140,11 @@ impl<L: Fields> Default for List<L> {
             filter: Filter::default(),
             filter_text: String::new(),
             own: Vec::new(),
-            owned: false,
+            owned: None,
             absent: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
+            first: 0,
             kept: None,
             focused: true,
             fields: std::marker::PhantomData,
@@ -155,13 +160,15 @@ pub struct Frame<'a> {
     pub empty: &'a str,
     /// Marked where they occur; without them those of the filter.
     pub words: Option<&'a [&'a str]>,
+    /// What the rows stand by, where the order that was chosen is still on its way.
+    pub sort: Option<&'a [Order]>,
     /// What the row of a place is marked with.
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
 }
 
 impl<'a> Frame<'a> {
     pub fn new(area: Rect, empty: &'a str) -> Self {
-        Self { area, empty, words: None, marked: None }
+        Self { area, empty, words: None, sort: None, marked: None }
     }
 }
 
@@ -221,7 +228,10 @@ impl<L: Fields> List<L> {
     pub fn act(&mut self, action: Action) -> Did {
         let columns = self.sort_columns();
         match action {
-            Action::Sort if !columns.is_empty() => self.sorting.next(&columns),
+            Action::Sort if !columns.is_empty() => match self.column().filter(|_| L::SCROLLS) {
+                Some(key) => _ = self.sorting.click(key, false, &columns),
+                None => self.sorting.next(&columns),
+            },
             Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
             Action::Left | Action::Right if self.step_column(action == Action::Right) => return Did::Moved,
             action => return if self.cursor.act(action) { Did::Moved } else { Did::Nothing },
@@ -232,6 +242,11 @@ impl<L: Fields> List<L> {
     /// A click or the wheel. On a header it sorts; with Ctrl or Alt, by that column after the others. A header that is dragged makes its
     /// column wider or narrower.
     pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
+        let sideways = matches!(mouse.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
+        if L::SCROLLS && sideways && self.cursor.is_under(mouse) {
+            self.step_column(mouse.kind == MouseEventKind::ScrollRight);
+            return Did::Moved;
+        }
         match self.cursor.mouse(mouse) {
             Did::Dragged(key, cells) => {
                 self.layout.widen(key, cells);
@@ -239,11 +254,12 @@ impl<L: Fields> List<L> {
             }
             Did::Header(key) => {
                 let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                self.column = if L::SCROLLS { Some(key) } else { self.column };
                 if self.sorting.click(key, also, &self.sort_columns()) { Did::Sorted } else { Did::Nothing }
             }
             did => {
                 if matches!(did, Did::Moved | Did::Again) && matches!(mouse.kind, MouseEventKind::Down(_)) {
-                    self.click_column(mouse.column);
+                    self.click_column(mouse);
                 }
                 did
             }
@@ -309,14 +325,19 @@ impl<L: Fields> List<L> {
         self.is_shown(key) && !self.absent.contains(&key)
     }
 
-    /// Takes the columns that the data have beyond the table of fields, and with them what was kept of an earlier run.
-    pub fn set_own(&mut self, own: Vec<Field<L>>) {
-        (self.own, self.owned) = (own, true);
+    /// Takes the columns that a generation of the data has beyond the table of fields, and with the first what was kept of an earlier
+    /// run; false where they are known.
+    pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
+        if self.owned == Some(generation) {
+            return false;
+        }
+        (self.own, self.owned) = (own(), Some(generation));
         if let Some(kept) = self.kept.take()
             && self.filter_text.is_empty()
         {
             self.restore_now(&kept);
         }
+        true
     }
 
     /// Every column that can be shown, in order: its key and title, and whether it is shown.
@@ -346,8 +367,7 @@ impl<L: Fields> List<L> {
 
     /// What a filter can name.
     pub fn filter_columns(&self) -> Vec<FilterColumn> {
-        let own = self.own.iter().filter_map(|field| Some(FilterColumn::new(field.column.key, field.kind?, field.aliases)));
-        L::filter_columns().into_iter().chain(own).collect()
+        L::filter_columns().into_iter().chain(self.own.iter().filter_map(Field::filter_column)).collect()
     }
 
     pub fn filter(&self) -> &Filter {
@@ -382,16 +402,11 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// Under this width columns that are shown only when asked for come before those that always are, by so much.
-const NARROW: u16 = 80;
-const ASKED_FOR: u8 = 50;
-
 /// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
     pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: Frame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let columns = self.screen_columns(frame.area.width);
-        let fields: Vec<Field<L>> = self.shown().into_iter().copied().collect();
+        let (fields, columns) = self.on_screen_columns(frame.area.width);
         let count = self.len();
         let order = self.order.as_deref();
         let at = |nth: usize| row(order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize))?);
@@ -401,7 +416,7 @@ impl<L: Fields> List<L> {
         let marked = |nth: usize| frame.marked.and_then(|marked| marked(place(nth)?));
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
         let table = Table {
-            sort: self.sorting.marks(&columns),
+            sort: Sorting::marks(frame.sort.unwrap_or(self.sorting.keys()), &columns),
             words: frame.words.unwrap_or(&filter_words),
             star: L::STARS.then_some(&star),
             marked: frame.marked.is_some().then_some(&marked),
@@ -423,36 +438,5 @@ impl<L: Fields> List<L> {
         let table = Table { row: &cells, ..table };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
         self.mark_cell(buffer, frame.area, context);
-    }
-
-    /// The columns as they are drawn. Where it is narrow those that are frozen stay, then the one with the selected cell, then those
-    /// that the person sorted by.
-    fn screen_columns(&self, width: u16) -> Vec<Column> {
-        let fields = self.shown();
-        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
-        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
-        let fitted = |(nth, field): (usize, &&Field<L>)| {
-            let mut column = field.column;
-            L::fit(&mut column, width);
-            if self.sorting.keys().iter().any(|order| order.column == column.key) {
-                // The mark of the order does not cut the title.
-                column.min = column.min.max(column.title_width() + MARK);
-            }
-            column = column.widened(self.layout.wider_by(column.key));
-            if field.optional && width < NARROW {
-                // What was asked for is seen, and not only where there is room beside everything else.
-                column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
-            }
-            if selected == Some(nth) {
-                column.priority = 254;
-            }
-            if nth < self.layout.frozen {
-                column.priority = 255;
-            } else if sorted(column.key) {
-                column.priority = column.priority.max(253);
-            }
-            column
-        };
-        fields.iter().enumerate().map(fitted).collect()
     }
 }

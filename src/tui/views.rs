@@ -26,6 +26,20 @@ use super::{
     view::View,
 };
 
+/// In the `impl View` of a view: the list that `/`, `C` and F2 work on.
+macro_rules! listing {
+    ($list:ident) => {
+        fn listing(&self) -> Option<&dyn crate::tui::list::Listing> {
+            Some(&self.$list)
+        }
+
+        fn listing_mut(&mut self) -> Option<&mut dyn crate::tui::list::Listing> {
+            Some(&mut self.$list)
+        }
+    };
+}
+use listing;
+
 /// The body of a panel a cell in from either side, in line with its title.
 fn inset(body: Rect) -> Rect {
     Rect { x: body.x.saturating_add(1.min(body.width)), width: body.width.saturating_sub(2), ..body }

@@ -6,10 +6,10 @@ use std::{ops::Range, sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
 
-use super::{Fault, Object, Place, Scheme, Wire, fault::NO_PARTS, source::Store};
+use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, source::Store};
 
 /// Takes in bytes as they come, on a thread of the wire's.
-pub trait Sink: Send + Sync {
+pub trait ByteSink: Send + Sync {
     /// The bytes at `at`. An error ends the errand.
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
     /// The range has come whole, or will not.
@@ -38,7 +38,7 @@ fn condition(object: &Object) -> Option<String> {
     object.mark.clone().filter(|mark| mark.starts_with('"') && !object.pinned)
 }
 
-impl Place {
+impl UrlPattern {
     fn key(&self) -> Result<Path, Fault> {
         let path = match self.scheme {
             Scheme::Https | Scheme::Http => Path::from_url_path(&self.path),
@@ -49,7 +49,7 @@ impl Place {
 }
 
 impl Wire {
-    pub(super) async fn in_store(&self, place: &Place, most: usize) -> Result<Vec<Object>, Fault> {
+    pub(super) async fn in_store(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
         let held = self.store(place).await?;
         let _asking = self.ask(&held.asked.name);
         let _place = self.places.acquire().await;
@@ -80,7 +80,7 @@ impl Wire {
     }
 
     /// Begins to fetch a range of the object.
-    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn Sink>) -> Result<Errand, Fault> {
+    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<Errand, Fault> {
         let (wire, object) = (Arc::clone(self), object.clone());
         let work = async move {
             let outcome = wire.part(&object, range.clone(), &*sink).await;
@@ -89,8 +89,8 @@ impl Wire {
         Ok(Errand(self.runtime()?.spawn(work).abort_handle()))
     }
 
-    async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn Sink) -> Result<(), Fault> {
-        let place = Place::parse(&object.url).map_err(Fault::Refused)?;
+    async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn ByteSink) -> Result<(), Fault> {
+        let place = UrlPattern::parse(&object.url).map_err(Fault::Refused)?;
         let place = if place.scheme == Scheme::Hf { super::hub::place(&place, object)? } else { place };
         let key = place.key()?;
         let held = self.store(&place).await?;
@@ -126,7 +126,7 @@ impl Wire {
         object: &Object,
         at: Option<&mut u64>,
         end: u64,
-        sink: &dyn Sink,
+        sink: &dyn ByteSink,
     ) -> Result<(), Fault> {
         let (mut whole, end, parts) = (0, if at.is_some() { end } else { object.bytes }, at.is_some());
         let at = at.unwrap_or(&mut whole);

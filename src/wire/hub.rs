@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Fault, Object, Place, Scheme, Wire, client::Connector};
+use super::{Fault, Object, Scheme, UrlPattern, Wire, client::Connector};
 
 const HUB: &str = "https://huggingface.co";
 /// Pages of a listing that are followed up.
@@ -25,12 +25,12 @@ struct Revision {
 }
 
 /// Where the hub serves the object in the state that was listed.
-pub(super) fn place(place: &Place, object: &Object) -> Result<Place, Fault> {
+pub(super) fn place(place: &UrlPattern, object: &Object) -> Result<UrlPattern, Fault> {
     let revision = object.mark.as_deref().and_then(|mark| mark.split_once(' ')).map(|(revision, _)| revision);
     let revision = revision.ok_or(Fault::Changed)?;
     let root = HUB.trim_start_matches("https://").to_owned();
     let path: Vec<String> = place.path.split('/').map(escaped).collect();
-    Ok(Place { scheme: Scheme::Https, root, path: format!("{}/resolve/{revision}/{}", place.root, path.join("/")) })
+    Ok(UrlPattern { scheme: Scheme::Https, root, path: format!("{}/resolve/{revision}/{}", place.root, path.join("/")) })
 }
 
 /// As a part of a URL's path.
@@ -40,7 +40,7 @@ fn escaped(text: &str) -> String {
 }
 
 impl Wire {
-    pub(super) async fn in_hub(&self, place: &Place, most: usize) -> Result<Vec<Object>, Fault> {
+    pub(super) async fn in_hub(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
         let unreachable = |error: reqwest::Error| {
             let kind = if error.is_timeout() { "in time" } else { "now" };
             Fault::Unavailable(format!("cannot be reached {kind}"))
@@ -110,7 +110,7 @@ mod tests {
     fn a_file_is_asked_for_in_the_state_that_was_listed() {
         let url = "hf://datasets/me/set/a b/x=1.parquet";
         let object = Object { url: url.into(), source: "me".into(), bytes: 1, mark: Some("abc 12".into()), modified: None, pinned: true };
-        let served = place(&Place::parse(url).expect("a URL"), &object).expect("a place");
+        let served = place(&UrlPattern::parse(url).expect("a URL"), &object).expect("a place");
         assert_eq!(served.url(&served.path), "https://huggingface.co/datasets/me/set/resolve/abc/a%20b/x=1.parquet");
         assert_eq!(next_page("<https://a/b?c=1>; rel=\"next\", <x>; rel=\"last\"").as_deref(), Some("https://a/b?c=1"));
     }

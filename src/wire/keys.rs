@@ -16,7 +16,7 @@ use object_store::{
     aws::{AmazonS3Builder, resolve_bucket_region},
 };
 
-use super::{client::Connector, fault::Fault, place::Place, source::Source};
+use super::{client::Connector, fault::Fault, place::UrlPattern, source::Source};
 
 /// The largest file of `~/.aws` that is read.
 const FILE_MAX: u64 = 1 << 20;
@@ -26,7 +26,7 @@ const COMMAND_TIME: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The store's builder, with the keys its source has.
-pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
+pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
         let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
         let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_nobody(&place.root, &error))?;

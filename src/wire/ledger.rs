@@ -18,12 +18,12 @@ pub trait Ledger: Send + Sync {
 
 /// A ledger that lasts as long as the program.
 #[derive(Debug, Default)]
-pub struct Forgetful {
+pub struct MemoryLedger {
     agreed: Mutex<HashSet<(PathBuf, String)>>,
     spent: Mutex<u64>,
 }
 
-impl Ledger for Forgetful {
+impl Ledger for MemoryLedger {
     fn agreed(&self, dataset: &Path, origin: &str) -> bool {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner).contains(&(dataset.to_owned(), origin.to_owned()))
     }

@@ -21,7 +21,7 @@ const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// A URL, perhaps with wildcards in its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct UrlPattern {
     pub scheme: Scheme,
     /// The bucket or container; of HTTPS the host with its port; of the hub `datasets/OWNER/NAME`.
     pub root: String,
@@ -29,7 +29,7 @@ pub struct Place {
     pub path: String,
 }
 
-impl Place {
+impl UrlPattern {
     /// Whether the text is a URL rather than a path.
     pub fn is_url(text: &str) -> bool {
         text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
@@ -164,7 +164,7 @@ mod tests {
             ("https://Example.org:8443/d/x%20y.csv", "https://example.org:8443", "d/x%20y.csv", "d/"),
             ("hf://datasets/me/set/d/*.parquet", "hf://datasets/me/set", "d/*.parquet", "d/"),
         ] {
-            let place = Place::parse(text).expect(text);
+            let place = UrlPattern::parse(text).expect(text);
             assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
         }
         for (text, says) in [
@@ -179,7 +179,7 @@ mod tests {
             ("hf://models/me/set/x", "names no data set"),
             ("hf://datasets/me/x.csv", "names no"),
         ] {
-            let error = Place::parse(text).expect_err(text);
+            let error = UrlPattern::parse(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");
         }
     }
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn a_path_is_no_url() {
         for path in ["candles.csv", "/a/b.parquet", "a/b://c", "C:/x", "://x"] {
-            assert!(!Place::is_url(path), "{path}");
+            assert!(!UrlPattern::is_url(path), "{path}");
         }
-        assert!(Place::is_url("s3://b/x") && Place::is_url("ftp://b/x"));
+        assert!(UrlPattern::is_url("s3://b/x") && UrlPattern::is_url("ftp://b/x"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     client::{Connector, Patience},
     fault::{Access, Asked, Fault},
     keys,
-    place::{Place, Scheme, is_near},
+    place::{Scheme, UrlPattern, is_near},
 };
 
 /// A source as `[sources.NAME]` of `config.toml` describes it. It holds no key, only where keys are found.
@@ -87,13 +87,13 @@ impl Source {
     }
 
     /// Whether the place is one of the source's.
-    pub(super) fn has(&self, place: &Place) -> bool {
+    pub(super) fn has(&self, place: &UrlPattern) -> bool {
         let bucket = || self.buckets.contains(&place.root);
         match (self.kind, place.scheme) {
             (SourceKind::S3, Scheme::S3) | (SourceKind::Gcs, Scheme::Gs) | (SourceKind::Azure, Scheme::Az) => bucket(),
             (SourceKind::Https, Scheme::Https | Scheme::Http) => {
-                let own = Place::parse(&format!("{}/x", self.url.trim_end_matches('/')));
-                let folder = |own: &Place| own.path.strip_suffix('x').is_some_and(|folder| place.path.starts_with(folder));
+                let own = UrlPattern::parse(&format!("{}/x", self.url.trim_end_matches('/')));
+                let folder = |own: &UrlPattern| own.path.strip_suffix('x').is_some_and(|folder| place.path.starts_with(folder));
                 own.is_ok_and(|own| own.scheme == place.scheme && own.root == place.root && folder(&own))
             }
             _ => false,
@@ -121,7 +121,7 @@ impl Source {
         if address.is_empty() {
             return None;
         }
-        match Place::parse(&format!("{}/x", address.trim_end_matches('/'))) {
+        match UrlPattern::parse(&format!("{}/x", address.trim_end_matches('/'))) {
             Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
             Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
             Ok(place) if place.scheme == Scheme::Http => {
@@ -144,7 +144,7 @@ pub(super) struct Store {
 }
 
 /// The store of a place; that of the hub is asked by `hub`.
-pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
+pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {
         if place.scheme == Scheme::Http {
@@ -204,7 +204,7 @@ pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience)
 }
 
 /// Who has the place, and with what they are asked.
-fn asked(place: &Place, source: Option<&Source>) -> Asked {
+fn asked(place: &UrlPattern, source: Option<&Source>) -> Asked {
     let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
     Asked {
         name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
@@ -223,7 +223,7 @@ fn asked(place: &Place, source: Option<&Source>) -> Asked {
     }
 }
 
-fn gcs(place: &Place, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {
+fn gcs(place: &UrlPattern, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {
     let keys = source.is_some_and(|source| !source.anonymous);
     let builder =
         if keys { gcp::GoogleCloudStorageBuilder::from_env() } else { gcp::GoogleCloudStorageBuilder::new().with_skip_signature(true) };
@@ -234,7 +234,7 @@ fn gcs(place: &Place, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder
     builder.with_bucket_name(&place.root)
 }
 
-fn azure(place: &Place, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
+fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
     let source = source.ok_or_else(|| {
         Fault::Refused("belongs to no storage account that is known: name account and buckets in `[sources]` of config.toml".to_owned())
     })?;

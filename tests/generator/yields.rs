@@ -4,7 +4,7 @@
 
 use ruint::aliases::U256;
 use tokendeck::{
-    analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::Holding},
+    analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::WalletToken},
     dataset::{
         address::Address,
         chain::Chain,
@@ -58,7 +58,7 @@ impl Random {
 pub struct Instance {
     pub rows: Vec<YieldRow>,
     pub gas: Vec<GasRow>,
-    pub holdings: Vec<Holding>,
+    pub holdings: Vec<WalletToken>,
     pub wish: Wish,
 }
 
@@ -152,14 +152,14 @@ fn chain(at: usize) -> Chain {
     Chain::known(CHAINS[at].0).expect("a chain of the list")
 }
 
-fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut Random) -> Holding {
+fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut Random) -> WalletToken {
     let price = if stable { 1.0 } else { random.spread(0.5, 60_000.0) };
     let decimals = DECIMALS[random.below(DECIMALS.len())];
     let tokens = usd / price;
     // Written as text, so that no float touches the last digits of the amount.
     let text = format!("{tokens:.0$}", decimals.min(6) as usize);
     let amount = amounts::from_tokens(&text, decimals).filter(|amount| !amount.is_zero()).unwrap_or(U256::ONE);
-    Holding {
+    WalletToken {
         address,
         symbol: Some("T".to_owned()),
         amount,

@@ -21,10 +21,10 @@ use tokendeck::{
         Dataset, TableState,
         cache::CacheOptions,
         load::{LoadError, asks, load, load_as},
-        progress::{Cancelled, Progress, Silent},
+        progress::{Cancelled, LoadProgress, Silent},
     },
     error::Code,
-    wire::{Consent, Forgetful, Options, Patience, Source, SourceKind, Wire},
+    wire::{Consent, MemoryLedger, Patience, Source, SourceKind, Wire, WireOptions},
 };
 
 use self::server::{Rows, Server, Trouble};
@@ -43,7 +43,7 @@ fn source(url: &str) -> Source {
 }
 
 fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
-    Wire::new(Options { consent, sources, patience: patience(), ..Options::default() }, Arc::new(Forgetful::default()))
+    Wire::new(WireOptions { consent, sources, patience: patience(), ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
 }
 
 /// Candles of one token, an hour each.
@@ -334,8 +334,8 @@ fn what_costs_too_much_is_not_asked_for() {
     let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
     let dataset = bench.load(&wire, 1_000).unwrap();
     assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
-    let options = Options { consent: Consent::Always, sources: vec![source(&bench.server.url())], patience: patience(), budget: 1_000 };
-    let dataset = bench.load(&Wire::new(options, Arc::new(Forgetful::default())), 1_000).unwrap();
+    let options = WireOptions { consent: Consent::Always, sources: vec![source(&bench.server.url())], patience: patience(), budget: 1_000 };
+    let dataset = bench.load(&Wire::new(options, Arc::new(MemoryLedger::default())), 1_000).unwrap();
     assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
     assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));
 }
@@ -343,7 +343,7 @@ fn what_costs_too_much_is_not_asked_for() {
 /// Gives up once it was asked so many times while rows come.
 struct Impatient(std::sync::atomic::AtomicU64, u64);
 
-impl Progress for Impatient {
+impl LoadProgress for Impatient {
     fn step(&self, table: &str, _: u64, total: u64) -> Result<(), Cancelled> {
         let waits = table == "candles" && total > 0;
         if waits && self.0.fetch_add(1, Ordering::AcqRel) >= self.1 { Err(Cancelled) } else { Ok(()) }

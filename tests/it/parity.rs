@@ -49,7 +49,7 @@ use tokendeck::{
         yields::YieldQuestion,
     },
     state::keys::Keys,
-    wire::{Forgetful, Wire},
+    wire::{MemoryLedger, Wire},
 };
 
 use crate::{clickhouse::in_place::Stays, remote::Bench};
@@ -281,7 +281,7 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<Deck> {
     let config = Config::parse(None, config).unwrap();
     let mut options = config.deck_options();
     options.cache.folder = Some(cache);
-    options.wire = Some(Wire::new(config.wire_options(), Arc::new(Forgetful::default())));
+    options.wire = Some(Wire::new(config.wire_options(), Arc::new(MemoryLedger::default())));
     let deck = Deck::new(data, options).unwrap();
     deck.load().unwrap();
     deck

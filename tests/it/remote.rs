@@ -22,11 +22,11 @@ use tokendeck::{
         Dataset, Table,
         cache::CacheOptions,
         load::{LoadError, load, load_as},
-        progress::{Progress, Silent},
+        progress::{LoadProgress, Silent},
     },
     deck::{Deck, DeckOptions},
     state::keys::Keys,
-    wire::{Consent, Forgetful, Options, Patience, Source, SourceKind, Wire},
+    wire::{Consent, MemoryLedger, Patience, Source, SourceKind, Wire, WireOptions},
 };
 
 use self::server::Server;
@@ -59,12 +59,12 @@ fn sources(server: &Server) -> Vec<Source> {
 }
 
 /// The server as the person describes it.
-fn options(server: &Server) -> Options {
-    Options { consent: Consent::Always, sources: sources(server), patience: short(), ..Options::default() }
+fn options(server: &Server) -> WireOptions {
+    WireOptions { consent: Consent::Always, sources: sources(server), patience: short(), ..WireOptions::default() }
 }
 
 fn wire(server: &Server) -> Arc<Wire> {
-    Wire::new(options(server), Arc::new(Forgetful::default()))
+    Wire::new(options(server), Arc::new(MemoryLedger::default()))
 }
 
 /// A dataset whose tables lie on a server.
@@ -129,7 +129,7 @@ impl Bench {
         self.load_with(wire, 200_000, &Silent)
     }
 
-    fn load_with(&self, wire: &Arc<Wire>, rows_min: u64, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+    fn load_with(&self, wire: &Arc<Wire>, rows_min: u64, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
         load_as(self.folder.path(), &self.options(rows_min), Some(wire), progress, None, false)
     }
 

@@ -2,7 +2,9 @@
 //! what those say of windows that they have not seen.
 
 use rayon::prelude::*;
-use tokendeck::analysis::patterns::market::{COMPANY, Judge, Kind, Model, Proposal, Rule, is_quick, likely, proposals, sieve};
+use tokendeck::analysis::patterns::market::{
+    COMPANY, Judge, Model, OverlapRule, PatternFamily, Proposal, is_quick, likely, proposals, sieve,
+};
 
 use super::{
     data::Window,
@@ -78,7 +80,7 @@ fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model
             (0..count)
                 .map(|b| {
                     if b < a {
-                        Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: Rule::default() }
+                        Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
                     } else {
                         outside(a, b)
                     }
@@ -89,7 +91,7 @@ fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model
 }
 
 fn none() -> Model {
-    Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: Rule::default() }
+    Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
 }
 
 /// The sieve and the judges of all measures.
@@ -108,7 +110,7 @@ fn sieved(sheet: &Sheet, model: &Model) -> Vec<usize> {
 
 fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge> {
     let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
-    let of = |kind: Kind| {
+    let of = |kind: PatternFamily| {
         let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
         let mut seen = 0_u64;
         for (w, k) in places {
@@ -127,7 +129,7 @@ fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge
         }
         fitted(&examples, stiffness, |measure| !quick || is_quick(measure))
     };
-    Kind::ALL.par_iter().map(|kind| of(*kind)).collect()
+    PatternFamily::ALL.par_iter().map(|kind| of(*kind)).collect()
 }
 
 fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> Judge {
@@ -140,7 +142,7 @@ fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) 
 }
 
 /// A likely one's kind, its company and its target.
-type Company = (Kind, [f64; COMPANY], f64);
+type Company = (PatternFamily, [f64; COMPANY], f64);
 
 /// What company the likely ones of a fold keep, by a model that has not seen the fold.
 fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Company> {
@@ -154,7 +156,7 @@ fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec
 }
 
 fn company_judges(all: &[Company]) -> Vec<Judge> {
-    let of = |kind: &Kind| {
+    let of = |kind: &PatternFamily| {
         let mine: Vec<_> = all.iter().filter(|one| one.0 == *kind).collect();
         let examples = Examples {
             measures: mine.iter().map(|one| &one.1[..]).collect(),
@@ -163,5 +165,5 @@ fn company_judges(all: &[Company]) -> Vec<Judge> {
         };
         fitted(&examples, BESIDE, |_| true)
     };
-    Kind::ALL.par_iter().map(of).collect()
+    PatternFamily::ALL.par_iter().map(of).collect()
 }

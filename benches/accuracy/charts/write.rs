@@ -2,13 +2,26 @@
 
 use std::{fs, path::PathBuf};
 
-use tokendeck::analysis::patterns::market::{Judge, KNOTS, Kind, Model};
+use tokendeck::analysis::patterns::market::{Judge, KNOTS, Model, PatternFamily};
 
 /// The kinds by the file that holds them.
-const FILES: [(&str, &[Kind]); 3] = [
-    ("reversals", &[Kind::Double, Kind::HeadAndShoulders, Kind::Triple, Kind::Rounding, Kind::Cup]),
-    ("lines", &[Kind::Rectangle, Kind::Channel, Kind::Wedge, Kind::LevelTriangle, Kind::SymmetricalTriangle, Kind::Broadening]),
-    ("flags", &[Kind::Flag, Kind::Pennant]),
+const FILES: [(&str, &[PatternFamily]); 3] = [
+    (
+        "reversals",
+        &[PatternFamily::Double, PatternFamily::HeadAndShoulders, PatternFamily::Triple, PatternFamily::Rounding, PatternFamily::Cup],
+    ),
+    (
+        "lines",
+        &[
+            PatternFamily::Rectangle,
+            PatternFamily::Channel,
+            PatternFamily::Wedge,
+            PatternFamily::LevelTriangle,
+            PatternFamily::SymmetricalTriangle,
+            PatternFamily::Broadening,
+        ],
+    ),
+    ("flags", &[PatternFamily::Flag, PatternFamily::Pennant]),
 ];
 
 pub(super) fn model(model: &Model) {
@@ -31,7 +44,7 @@ pub(super) fn model(model: &Model) {
     }
 }
 
-fn constant(kind: Kind, judge: &Judge) -> String {
+fn constant(kind: PatternFamily, judge: &Judge) -> String {
     let name = format!("{kind:?}").chars().fold(String::new(), |name, letter| {
         let gap = if letter.is_uppercase() && !name.is_empty() { "_" } else { "" };
         format!("{name}{gap}{}", letter.to_ascii_uppercase())

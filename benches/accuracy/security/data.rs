@@ -13,7 +13,7 @@ use tokendeck::{
     analysis::security::{
         AnomalyCode, Part,
         holders::{LpFeatures, lp_risk},
-        pool_story::{PoolStory, Side, one_way},
+        pool_story::{PoolStory, ReserveSide, one_way},
         similarity::{self, SimilarityIndex},
     },
     dataset::{
@@ -132,7 +132,7 @@ fn trapdoors() {
             to_address: None,
         };
         let pool = columns[0][i].as_deref().expect("a pool");
-        let side = if first[pool].0 { Side::First } else { Side::Second };
+        let side = if first[pool].0 { ReserveSide::First } else { ReserveSide::Second };
         stories.entry(pool).or_default().see(&event, side);
     }
     let mut tally = Tally::default();
@@ -259,7 +259,7 @@ fn neighbours() {
     let mut index = SimilarityIndex::default();
     let addresses: Vec<Address> = (0..codes.len()).map(address).collect();
     for (address, code) in addresses.iter().zip(&codes) {
-        index.add(*address, similarity::Group::Scam, code);
+        index.add(*address, similarity::CodeOrigin::Scam, code);
     }
     let (mut error, mut pairs, mut worst) = (0.0, 0.0, 0.0_f64);
     let (mut error_near, mut pairs_near) = (0.0, 0.0);
@@ -285,7 +285,7 @@ fn neighbours() {
         }
         of += 1;
         let place = |near: &Address| addresses.iter().position(|other| other == near);
-        let near = index.nearest(&addresses[i], &codes[i], similarity::Group::Scam, |near| place(near).map(|j| codes[j].clone()));
+        let near = index.nearest(&addresses[i], &codes[i], similarity::CodeOrigin::Scam, |near| place(near).map(|j| codes[j].clone()));
         match near.first().and_then(|near| place(&near.address)) {
             Some(j) => same += usize::from(clusters[i] == clusters[j]),
             None => none += 1,

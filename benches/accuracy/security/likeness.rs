@@ -2,7 +2,7 @@
 
 use tokendeck::{
     analysis::security::similarity::{
-        Group, SimilarityIndex, grams,
+        CodeOrigin, SimilarityIndex, grams,
         mix::{Example, Mix},
     },
     dataset::address::Address,
@@ -38,7 +38,7 @@ pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f
 
 struct Corpus {
     index: SimilarityIndex,
-    known: Vec<(Group, tokendeck::analysis::security::similarity::Grams)>,
+    known: Vec<(CodeOrigin, tokendeck::analysis::security::similarity::Grams)>,
     mix: Option<Mix>,
 }
 
@@ -46,7 +46,7 @@ impl Corpus {
     fn new(contracts: &[&Labelled]) -> Self {
         let mut index = SimilarityIndex::default();
         let (mut known, mut examples) = (Vec::new(), Vec::new());
-        for (label, group) in [("scam", Group::Scam), ("benign", Group::Template)] {
+        for (label, group) in [("scam", CodeOrigin::Scam), ("benign", CodeOrigin::Template)] {
             for row in contracts.iter().filter(|row| row.label == label && row.confidence != "low") {
                 let signature = index.add(Address([0; 20]), group, &row.runtime);
                 examples.extend(signature.and_then(|signature| Example::new(group, &row.runtime, signature)));
@@ -59,11 +59,11 @@ impl Corpus {
 
     fn strength(&self, code: &[u8]) -> (f64, f64) {
         let own = grams(code);
-        let nearest = |group: Group| {
+        let nearest = |group: CodeOrigin| {
             let others = self.known.iter().filter(|(of, _)| *of == group);
             others.map(|(_, grams)| self.index.similarity(&own, grams)).fold(0.0, f64::max)
         };
-        let (scam, benign) = (nearest(Group::Scam), nearest(Group::Template).max(0.6));
+        let (scam, benign) = (nearest(CodeOrigin::Scam), nearest(CodeOrigin::Template).max(0.6));
         let judged = self.mix.as_ref().and_then(|mix| mix.judge(code)).map_or(0.0, |judged| judged.strength);
         ((scam - benign).max(0.0) / 0.4, if benign > 0.6 && benign >= scam { 0.0 } else { judged })
     }

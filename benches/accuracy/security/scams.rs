@@ -3,7 +3,7 @@
 
 use tokendeck::analysis::security::{
     Anomaly, AnomalyCode,
-    score::{Known, Verdict, verdict},
+    score::{KnownInputs, Verdict, verdict},
     similarity::mix::Era,
 };
 
@@ -153,5 +153,5 @@ fn low(what: &str, all: &[Seen<'_>], way: fn(Likeness) -> f64, listed: bool) {
 
 /// The whole score, were nothing but the code against the token.
 fn whole(anomalies: &[Anomaly]) -> Verdict {
-    verdict(anomalies, &[], &[], Known { code: true, executed: true, transfers: true, holders: true })
+    verdict(anomalies, &[], &[], KnownInputs { code: true, executed: true, transfers: true, holders: true })
 }

@@ -18,11 +18,11 @@ mod side;
 
 use self::candidate::Candidate;
 pub use self::{
-    candidate::Kind,
+    candidate::PatternFamily,
     company::{COMPANY, overlap},
     measures::{ALL as MEASURES, is_quick},
     model::{Curve, Judge, KNOTS, Model, OWN_LEAST, SIEVE_LEAST, place},
-    overlap::Rule,
+    overlap::OverlapRule,
 };
 use super::{
     Reason,
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub name: PatternName,
-    pub kind: Kind,
+    pub kind: PatternFamily,
     pub flipped: bool,
     /// Among the valid candles.
     pub start: u32,
@@ -68,7 +68,7 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
 pub struct Claim {
     pub start: u32,
     pub end: u32,
-    pub kind: Kind,
+    pub kind: PatternFamily,
     pub flipped: bool,
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::similarity::{
-    Group, SimilarityIndex, bytes,
+    CodeOrigin, SimilarityIndex, bytes,
     mix::{Example, Mix, is_example},
 };
 use crate::{
@@ -66,16 +66,17 @@ impl Corpus {
         for (i, address) in scams.iter().enumerate() {
             step(i as u64, total)?;
             if let Some(code) = scam_code(dataset, address) {
-                let signature = corpus.codes.add(*address, Group::Scam, &code);
-                examples.extend(signature.filter(|_| is_example(i, scams.len())).and_then(|of| Example::new(Group::Scam, &code, of)));
+                let signature = corpus.codes.add(*address, CodeOrigin::Scam, &code);
+                examples.extend(signature.filter(|_| is_example(i, scams.len())).and_then(|of| Example::new(CodeOrigin::Scam, &code, of)));
             }
         }
         for (i, token) in listed.iter().enumerate() {
             step((scams.len() + i) as u64, total)?;
             let address = token.row.token_address;
             if let Some(code) = contract_code(dataset, &address) {
-                let signature = corpus.codes.add(address, Group::Template, &code);
-                examples.extend(signature.filter(|_| is_example(i, listed.len())).and_then(|of| Example::new(Group::Template, &code, of)));
+                let signature = corpus.codes.add(address, CodeOrigin::Template, &code);
+                examples
+                    .extend(signature.filter(|_| is_example(i, listed.len())).and_then(|of| Example::new(CodeOrigin::Template, &code, of)));
             }
             for (list, text) in [(&mut corpus.symbols, &token.row.symbol), (&mut corpus.names, &token.row.name)] {
                 if let Some(key) = text.as_deref().map(folded).filter(|key| !key.is_empty()) {

@@ -36,7 +36,7 @@ const ALIKE: &str = "holders that look like one";
 
 /// What the holders show.
 #[derive(Debug, Default)]
-pub struct Holders {
+pub struct HolderFindings {
     /// No holders are given.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
@@ -46,20 +46,20 @@ pub struct Holders {
 }
 
 /// Examines the token's holders. What the transactions showed helps with pools and terms of locks.
-pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> Holders {
+pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
     let mut lacking = Lacking::default();
     let spread = Spread::new(facts);
     let mut anomalies = liquidity::tests(facts, transactions, &mut lacking);
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
         lacking.note(Need::Holders, &own.collect::<Vec<_>>());
-        return Holders { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
+        return HolderFindings { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
     };
     let metrics = spread.metrics(facts);
     anomalies.extend(concentration(&metrics, &spread, &mut lacking));
     let others = [insiders(facts, &spread, &mut lacking), sybil(facts, &spread, &mut lacking), few(&spread, &mut lacking)];
     anomalies.extend(others.into_iter().flatten());
-    Holders { blind: false, anomalies, lacking, metrics: Some(metrics) }
+    HolderFindings { blind: false, anomalies, lacking, metrics: Some(metrics) }
 }
 
 /// Four measures of one thing; the score takes the worst of them.

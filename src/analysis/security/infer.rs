@@ -7,8 +7,8 @@ use super::{
     facts::Facts,
     holders,
     missing::{Lacking, Need},
-    resemblance::{self, Traits},
-    score::{self, Known},
+    resemblance::{self, CodeTraits},
+    score::{self, KnownInputs},
     similarity::bytes,
     transactions,
 };
@@ -41,7 +41,7 @@ pub fn infer(
     token: &Token,
     corpus: &Corpus,
     explain: bool,
-    traits_of: &dyn Fn(&Address, &[u8]) -> Traits,
+    traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn Watch,
 ) -> Result<SecurityInference> {
     let facts = Facts::new(dataset, token);
@@ -67,7 +67,7 @@ pub fn infer(
     }
     watch.step(total, total)?;
 
-    let known = Known {
+    let known = KnownInputs {
         code: code.is_some(),
         executed: report.told,
         transfers: dataset.transfers().count(&facts.address) > 0,
@@ -153,15 +153,15 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
 }
 
 /// A known scam's traits, found with less effort than a token's own.
-pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> Traits {
+pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
     let whole = Budget::default();
     let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
     traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
 }
 
-fn traits_from(report: &CodeReport) -> Traits {
+fn traits_from(report: &CodeReport) -> CodeTraits {
     let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
-    Traits { codes, selectors: report.selectors.clone() }
+    CodeTraits { codes, selectors: report.selectors.clone() }
 }
 
 /// `["address","uint256"]`, or the same without brackets and quotes.

@@ -38,14 +38,14 @@ pub struct Pull {
 
 /// Which of a pool's reserves is the token's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ReserveSide {
     First,
     Second,
     /// Events tell of two reserves; this token is a further one of the pool.
     Untold,
 }
 
-impl Side {
+impl ReserveSide {
     pub fn of(token: &Address, pool: &PoolRow) -> Self {
         match *token {
             token if token == pool.token0 => Self::First,
@@ -89,11 +89,13 @@ pub struct PoolStory {
 
 impl PoolStory {
     /// Takes the next event.
-    pub fn see(&mut self, event: &PoolEventRow, side: Side) {
+    pub fn see(&mut self, event: &PoolEventRow, side: ReserveSide) {
         self.last = self.last.max(Some(event.timestamp));
         let at = Moment { time: event.timestamp, block: event.block_number };
         match (event.reserve0, event.reserve1, side) {
-            (Some(own), Some(other), Side::First) | (Some(other), Some(own), Side::Second) => self.reserves_now((own.0, other.0), at),
+            (Some(own), Some(other), ReserveSide::First) | (Some(other), Some(own), ReserveSide::Second) => {
+                self.reserves_now((own.0, other.0), at)
+            }
             // Once reserves are told they tell all.
             _ if self.reserves.is_none() => self.told(event, at),
             _ => {}
@@ -216,8 +218,8 @@ mod tests {
             }
             (story.buys, story.sells, story.worst_pull.map(|pull| pull.tokens))
         };
-        assert_eq!(told(Side::First), (1, 0, Some(45.0)));
-        assert_eq!(told(Side::Second), (0, 1, Some(56.0)));
-        assert_eq!(told(Side::Untold), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
+        assert_eq!(told(ReserveSide::First), (1, 0, Some(45.0)));
+        assert_eq!(told(ReserveSide::Second), (0, 1, Some(56.0)));
+        assert_eq!(told(ReserveSide::Untold), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
     }
 }

@@ -5,7 +5,7 @@ use super::{
     corpus::{Corpus, contract_code, scam_code},
     facts::{Facts, called_scam},
     missing::{Lacking, Need},
-    similarity::{Group, Near},
+    similarity::{CodeOrigin, Near},
     transactions::percent,
 };
 use crate::dataset::{TableState, address::Address};
@@ -19,7 +19,7 @@ const CONTRADICTED: f64 = 0.1;
 
 /// What executing a contract shows, for comparing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Traits {
+pub struct CodeTraits {
     pub codes: Vec<AnomalyCode>,
     pub selectors: Vec<[u8; 4]>,
 }
@@ -35,8 +35,8 @@ pub fn examine(
     facts: &Facts<'_>,
     corpus: &Corpus,
     code: Option<&[u8]>,
-    own: &Traits,
-    traits_of: &dyn Fn(&Address, &[u8]) -> Traits,
+    own: &CodeTraits,
+    traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     lacking: &mut Lacking,
 ) -> Resemblance {
     let mut found = Resemblance::default();
@@ -45,16 +45,16 @@ pub fn examine(
     let Some(code) = code else {
         return found;
     };
-    if corpus.codes.count(Group::Scam) == 0 {
+    if corpus.codes.count(CodeOrigin::Scam) == 0 {
         lacking.note(Need::Scams, &[AnomalyCode::SimilarToScam]);
         return found;
     }
-    let scams = corpus.codes.nearest(&facts.address, code, Group::Scam, |address| scam_code(facts.dataset, address));
-    lacking.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(Group::Scam), scams.first()));
+    let scams = corpus.codes.nearest(&facts.address, code, CodeOrigin::Scam, |address| scam_code(facts.dataset, address));
+    lacking.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first()));
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
     let mixed = mixed(corpus, code);
     if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
-        let templates = corpus.codes.nearest(&facts.address, code, Group::Template, |address| contract_code(facts.dataset, address));
+        let templates = corpus.codes.nearest(&facts.address, code, CodeOrigin::Template, |address| contract_code(facts.dataset, address));
         let similar = near.first().map(|nearest| similar(facts, nearest, templates.first()));
         // A template that is at least as near says where the parts come from.
         let nearest = near.first().map_or(SIMILAR_MIN, |near| near.similarity);
@@ -154,7 +154,7 @@ fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
         .evidence(evidence)
 }
 
-fn element(facts: &Facts<'_>, near: &Near, own: &Traits, traits_of: &dyn Fn(&Address, &[u8]) -> Traits) -> SimilarScam {
+fn element(facts: &Facts<'_>, near: &Near, own: &CodeTraits, traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits) -> SimilarScam {
     let row = facts.dataset.scams().first(&near.address);
     // Equal code shows equal traits, and need not be executed again.
     let theirs = match scam_code(facts.dataset, &near.address) {

@@ -28,7 +28,7 @@ const REASSURING: i64 = 60;
 /// Which inputs were there.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownInputs {
     pub code: bool,
     /// Executing the code showed how it trades, and came to its end.
     pub executed: bool,
@@ -74,7 +74,7 @@ pub fn part(anomalies: Option<&[Anomaly]>, explain: bool) -> AnomalyPart {
     }
 }
 
-pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], known: Known) -> Verdict {
+pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], known: KnownInputs) -> Verdict {
     let left = (1.0 - risk(code)) * (1.0 - TRANSACTIONS_SHARE * risk(transactions)) * (1.0 - HOLDERS_SHARE * risk(holders));
     // What is exact must not fall below its whole number by rounding.
     let uncapped = (100.0 * left + 1e-9).floor().clamp(0.0, 100.0) as i64;
@@ -153,13 +153,13 @@ mod tests {
 
     use super::{super::Part, *};
 
-    const ALL: Known = Known { code: true, executed: true, transfers: true, holders: true };
+    const ALL: KnownInputs = KnownInputs { code: true, executed: true, transfers: true, holders: true };
 
     fn anomaly(code: AnomalyCode, strength: f64) -> Anomaly {
         Anomaly::new(code, strength, "something")
     }
 
-    fn score(all: &[Anomaly], known: Known) -> Verdict {
+    fn score(all: &[Anomaly], known: KnownInputs) -> Verdict {
         let of = |part| all.iter().filter(|a| a.code.part() == part).cloned().collect::<Vec<_>>();
         verdict(&of(Part::Code), &of(Part::Transactions), &of(Part::Holders), known)
     }
@@ -169,10 +169,10 @@ mod tests {
         use AnomalyCode::{Blacklist, HhiHigh, LpUnlocked, OneWayFlow, SellBlocked, Top10Concentration, Unverified};
         for (all, known, expected) in [
             (vec![], ALL, 100),
-            (vec![], Known { code: false, ..ALL }, 60),
-            (vec![], Known { executed: false, ..ALL }, 60),
-            (vec![], Known { transfers: false, ..ALL }, 85),
-            (vec![], Known { holders: false, ..ALL }, 90),
+            (vec![], KnownInputs { code: false, ..ALL }, 60),
+            (vec![], KnownInputs { executed: false, ..ALL }, 60),
+            (vec![], KnownInputs { transfers: false, ..ALL }, 85),
+            (vec![], KnownInputs { holders: false, ..ALL }, 90),
             (vec![anomaly(Unverified, 1.0)], ALL, 92),
             // 0.6 · (1 − 0.9 · 0.7)
             (vec![anomaly(Blacklist, 1.0), anomaly(OneWayFlow, 1.0)], ALL, 22),
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn code_that_told_nothing_is_never_without_major_risk() {
-        let verdict = score(&[], Known { executed: false, ..ALL });
+        let verdict = score(&[], KnownInputs { executed: false, ..ALL });
         let caps: Vec<i64> = verdict.caps.iter().map(|cap| cap.score).collect();
         assert_eq!((verdict.uncapped, caps), (100, vec![60]));
         assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with("LOW RISK"));
         // Code that is not there has its own cap, and only that.
-        assert_eq!(score(&[], Known { code: false, executed: false, ..ALL }).caps.len(), 1);
+        assert_eq!(score(&[], KnownInputs { code: false, executed: false, ..ALL }).caps.len(), 1);
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
             all in prop::collection::vec(some(), 0..12), more in some(), place in any::<prop::sample::Index>(), stronger in 0.0..=1.0f64,
             code in any::<bool>(), executed in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
         ) {
-            let known = Known { code, executed, transfers, holders };
+            let known = KnownInputs { code, executed, transfers, holders };
             let before = score(&all, known);
             prop_assert!((0..=100).contains(&before.score) && before.score <= before.uncapped);
             let mut added = all.clone();

@@ -27,7 +27,7 @@ pub type Signature = [u32; HASHES];
 
 /// Whose code it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Group {
+pub enum CodeOrigin {
     Scam,
     /// The contract of a token on a curated list.
     Template,
@@ -37,7 +37,7 @@ pub enum Group {
 #[derive(Debug, Clone)]
 struct Entry {
     address: Address,
-    group: Group,
+    group: CodeOrigin,
     signature: Box<Signature>,
 }
 
@@ -60,7 +60,7 @@ pub struct SimilarityIndex {
 
 impl SimilarityIndex {
     /// Adds a code, and gives its signature. One whose code says nothing is left out.
-    pub fn add(&mut self, address: Address, group: Group, code: &[u8]) -> Option<&Signature> {
+    pub fn add(&mut self, address: Address, group: CodeOrigin, code: &[u8]) -> Option<&Signature> {
         let grams = grams(code);
         if grams.is_empty() {
             return None;
@@ -77,12 +77,12 @@ impl SimilarityIndex {
         self.entries.last().map(|entry| &*entry.signature)
     }
 
-    pub fn count(&self, group: Group) -> usize {
+    pub fn count(&self, group: CodeOrigin) -> usize {
         self.entries.iter().filter(|entry| entry.group == group).count()
     }
 
     /// The codes of the group nearest to `code`, the nearest first, ties by address; never that of `own`. `code_of` reads a code again.
-    pub fn nearest(&self, own: &Address, code: &[u8], group: Group, code_of: impl Fn(&Address) -> Option<Vec<u8>>) -> Vec<Near> {
+    pub fn nearest(&self, own: &Address, code: &[u8], group: CodeOrigin, code_of: impl Fn(&Address) -> Option<Vec<u8>>) -> Vec<Near> {
         let own_grams = grams(code);
         let own_signature = signature(&own_grams);
         let mut seen: Vec<u32> = band_keys(&own_signature).filter_map(|key| self.bands.get(&key)).flatten().copied().collect();
@@ -204,23 +204,23 @@ mod tests {
         b[440..470].copy_from_slice(&code(3, 30));
         let codes = [(Address([1; 20]), a.clone()), (Address([2; 20]), b), (Address([3; 20]), c), (Address([4; 20]), a.clone())];
         for (address, code) in &codes {
-            index.add(*address, Group::Scam, code);
+            index.add(*address, CodeOrigin::Scam, code);
         }
         let code_of = |address: &Address| codes.iter().find(|(a, _)| a == address).map(|(_, code)| code.clone());
-        let near = index.nearest(&Address([4; 20]), &a, Group::Scam, code_of);
+        let near = index.nearest(&Address([4; 20]), &a, CodeOrigin::Scam, code_of);
         assert_eq!(near[0], Near { address: Address([1; 20]), similarity: 1.0 });
         assert!(near[1].address == Address([2; 20]) && near[1].similarity > 0.8 && near[1].similarity < 1.0, "{near:?}");
         assert!(near.iter().all(|near| near.address != Address([4; 20])), "never itself");
-        assert!(index.nearest(&Address([4; 20]), &a, Group::Template, code_of).is_empty());
+        assert!(index.nearest(&Address([4; 20]), &a, CodeOrigin::Template, code_of).is_empty());
     }
 
     #[test]
     fn codes_that_say_nothing_are_near_to_nothing() {
         let mut index = SimilarityIndex::default();
         for (i, code) in [&[][..], &[0x60], &[0xfe, 0xfe], &[0x7f; 40]].into_iter().enumerate() {
-            index.add(Address([i as u8; 20]), Group::Scam, code);
-            assert!(index.nearest(&Address([9; 20]), code, Group::Scam, |_| Some(code.to_vec())).is_empty(), "{code:?}");
+            index.add(Address([i as u8; 20]), CodeOrigin::Scam, code);
+            assert!(index.nearest(&Address([9; 20]), code, CodeOrigin::Scam, |_| Some(code.to_vec())).is_empty(), "{code:?}");
         }
-        assert_eq!(index.count(Group::Scam), 0);
+        assert_eq!(index.count(CodeOrigin::Scam), 0);
     }
 }

@@ -17,7 +17,7 @@ use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     facts::Facts,
     missing::{Lacking, Need},
-    pool_story::{PoolStory, Side},
+    pool_story::{PoolStory, ReserveSide},
 };
 use crate::{
     dataset::{
@@ -115,7 +115,7 @@ fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Res
     let mut stories = Vec::new();
     for pool in &facts.pools {
         let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
-        let side = row.map_or(Side::Untold, |row| Side::of(&facts.address, row));
+        let side = row.map_or(ReserveSide::Untold, |row| ReserveSide::of(&facts.address, row));
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;

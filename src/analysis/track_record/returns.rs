@@ -27,7 +27,7 @@ const THIRDS: [&str; 3] = ["fastest_third", "middle_third", "slowest_third"];
 
 /// A word and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Said {
+pub struct SignalReturn {
     pub word: &'static str,
     /// The start of the candle at whose close one would have entered.
     pub timestamp: Time,
@@ -79,7 +79,7 @@ impl ReturnRecord {
 }
 
 /// The trend word at each of the last candles that `TREND_CANDLES` come after. `candles` are valid ones, oldest first.
-pub fn after_trends(candles: &Candles<'_>) -> Vec<Said> {
+pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let first = candles.len().saturating_sub(REPLAYED);
     let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
     let end = candles.len().saturating_sub(TREND_CANDLES);
@@ -88,21 +88,21 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<Said> {
     let said = |(at, percent): (usize, f64)| {
         let seen = candles.part((at + 1).saturating_sub(TREND_CANDLES)..at + 1);
         let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| WEIGHTS.chances(&measures).word().0);
-        Said { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, any }
+        SignalReturn { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, any }
     };
     // Fewer candles are no trend to be judged.
     entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(said).collect()
 }
 
 /// A token whose holders were counted, and its valid daily candles, oldest first.
-pub struct Held<'a> {
+pub struct RankedToken<'a> {
     pub counts: &'a [HolderCountRow],
     pub days: Candles<'a>,
 }
 
 /// Where each token stood in the rankings of every `GROWTH_DAYS`, up to the latest count and over no more days than candles are
 /// replayed. A ranking is of the counts up to its day, of tokens counted within the days before it, and needs as many as there are parts.
-pub fn after_growth(tokens: &[Held<'_>]) -> Vec<Said> {
+pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
     let mut said = Vec::new();
@@ -117,12 +117,12 @@ pub fn after_growth(tokens: &[Held<'_>]) -> Vec<Said> {
         let any = Any::of(ranked.iter().map(|(_, percent)| *percent));
         let word = |rank: usize| THIRDS[rank * THIRDS.len() / ranked.len()];
         let timestamp = Time(i64::from(day) * DAY_MS);
-        said.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| Said { word: word(rank), timestamp, percent, any }));
+        said.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| SignalReturn { word: word(rank), timestamp, percent, any }));
     }
     said
 }
 
-impl Held<'_> {
+impl RankedToken<'_> {
     /// Its growth up to the day, and the return of the days after it.
     fn on(&self, day: i32) -> Option<(f64, f64)> {
         let known = self.counts.partition_point(|count| count.date <= Day(day));
@@ -137,11 +137,11 @@ impl Held<'_> {
 }
 
 /// The records of the words that were said, in the order of `words`.
-fn records(words: &[&'static str], said: &[Said]) -> Vec<ReturnRecord> {
+fn records(words: &[&'static str], said: &[SignalReturn]) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
-        let of_word: Vec<&Said> = said.iter().filter(|said| said.word == word).collect();
+        let of_word: Vec<&SignalReturn> = said.iter().filter(|said| said.word == word).collect();
         let mut percents: Vec<f64> = of_word.iter().map(|said| said.percent).collect();
-        let mean = |of: fn(&Said) -> f64| share(of_word.iter().map(|said| of(said)).sum(), of_word.len());
+        let mean = |of: fn(&SignalReturn) -> f64| share(of_word.iter().map(|said| of(said)).sum(), of_word.len());
         (!of_word.is_empty()).then(|| ReturnRecord {
             word,
             count: of_word.len() as u64,
@@ -155,11 +155,11 @@ fn records(words: &[&'static str], said: &[Said]) -> Vec<ReturnRecord> {
     words.iter().filter_map(record).collect()
 }
 
-pub fn trend_records(said: &[Said]) -> Vec<ReturnRecord> {
+pub fn trend_records(said: &[SignalReturn]) -> Vec<ReturnRecord> {
     records(&[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word), said)
 }
 
-pub fn growth_records(said: &[Said]) -> Vec<ReturnRecord> {
+pub fn growth_records(said: &[SignalReturn]) -> Vec<ReturnRecord> {
     records(&THIRDS, said)
 }
 
@@ -224,7 +224,8 @@ mod tests {
                 (counts(&(0..length).map(holders).collect::<Vec<_>>()), daily(&(0..50).map(price).collect::<Vec<_>>()))
             })
             .unzip();
-        let tokens: Vec<Held> = growing.iter().zip(&prices).map(|(counts, prices)| Held { counts, days: prices.as_candles() }).collect();
+        let tokens: Vec<RankedToken> =
+            growing.iter().zip(&prices).map(|(counts, prices)| RankedToken { counts, days: prices.as_candles() }).collect();
         let records = growth_records(&after_growth(&tokens));
         let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
         // Days 7, 14 (four tokens), 21, 28 and 35 (three).
@@ -252,9 +253,9 @@ mod tests {
             prop_assert_eq!(&whole[..before.len()], &before[..]);
 
             let candles = daily(&prices);
-            let ranked = |days: usize| -> Vec<Said> {
+            let ranked = |days: usize| -> Vec<SignalReturn> {
                 let counted: Vec<_> = holders.chunks(40).map(|holders| counts(&holders[..days.min(40)])).collect();
-                let tokens: Vec<Held> = counted.iter().map(|counts| Held { counts, days: candles.as_candles() }).collect();
+                let tokens: Vec<RankedToken> = counted.iter().map(|counts| RankedToken { counts, days: candles.as_candles() }).collect();
                 after_growth(&tokens)
             };
             let (whole, before) = (ranked(40), ranked(cut.min(40)));

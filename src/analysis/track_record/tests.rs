@@ -27,11 +27,11 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
     let up = Way { up: true, target: 1.1, stop: 0.9 };
     let down = Way { up: false, target: 0.9, stop: 1.1 };
     let day = 1.0 / 24.0;
-    let cases: [(&[f64], Option<Outcome>, Option<Outcome>); 6] = [
-        (&[100.0, 105.0, 111.0, 80.0], Some(Outcome::Target(2.0 * day)), Some(Outcome::Stop(2.0 * day))),
-        (&[100.0, 89.9, 120.0], Some(Outcome::Stop(day)), Some(Outcome::Target(day))),
-        (&[100.0, 90.0, 111.0], Some(Outcome::Target(2.0 * day)), Some(Outcome::Target(day))),
-        (&[100.0, 110.1, 90.0], Some(Outcome::Target(day)), Some(Outcome::Stop(day))),
+    let cases: [(&[f64], Option<TradeOutcome>, Option<TradeOutcome>); 6] = [
+        (&[100.0, 105.0, 111.0, 80.0], Some(TradeOutcome::Target(2.0 * day)), Some(TradeOutcome::Stop(2.0 * day))),
+        (&[100.0, 89.9, 120.0], Some(TradeOutcome::Stop(day)), Some(TradeOutcome::Target(day))),
+        (&[100.0, 90.0, 111.0], Some(TradeOutcome::Target(2.0 * day)), Some(TradeOutcome::Target(day))),
+        (&[100.0, 110.1, 90.0], Some(TradeOutcome::Target(day)), Some(TradeOutcome::Stop(day))),
         (&[100.0, 101.0, 99.0], None, None),
         (&[100.0], None, None),
     ];
@@ -40,14 +40,14 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
         assert_eq!((up.outcome(&candles.as_candles(), 0), down.outcome(&candles.as_candles(), 0)), (rising, falling), "{prices:?}");
     }
     let still = |count: usize| up.outcome(&closes(&vec![100.0; count]).as_candles(), 0);
-    assert_eq!((still(HORIZON), still(HORIZON + 1)), (None, Some(Outcome::Neither)));
+    assert_eq!((still(HORIZON), still(HORIZON + 1)), (None, Some(TradeOutcome::Neither)));
     // A touch within the candle counts for the target; the stop needs a close.
     let mut both = closes(&[100.0, 89.0]);
     both.high[1] = 111.0;
-    assert_eq!(up.outcome(&both.as_candles(), 0), Some(Outcome::Target(day)));
+    assert_eq!(up.outcome(&both.as_candles(), 0), Some(TradeOutcome::Target(day)));
     let mut wick = closes(&[100.0, 100.0, 111.0]);
     wick.low[1] = 50.0;
-    assert_eq!(up.outcome(&wick.as_candles(), 0), Some(Outcome::Target(2.0 * day)));
+    assert_eq!(up.outcome(&wick.as_candles(), 0), Some(TradeOutcome::Target(2.0 * day)));
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn records_count_what_is_decided_and_name_what_is_open() {
     };
     let (flag, cup) = (PatternName::BullFlag, PatternName::CupAndHandle);
     let signals = [
-        signal(flag, Some(Outcome::Target(3.0)), 0.5),
-        signal(flag, Some(Outcome::Stop(9.0)), 0.3),
-        signal(flag, Some(Outcome::Target(4.0)), 0.4),
-        signal(flag, Some(Outcome::Neither), 0.4),
+        signal(flag, Some(TradeOutcome::Target(3.0)), 0.5),
+        signal(flag, Some(TradeOutcome::Stop(9.0)), 0.3),
+        signal(flag, Some(TradeOutcome::Target(4.0)), 0.4),
+        signal(flag, Some(TradeOutcome::Neither), 0.4),
         signal(flag, None, 1.0),
         signal(cup, None, 1.0),
     ];

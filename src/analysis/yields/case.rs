@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::{
-    pools::{Pool, Pools},
+    pools::{Pools, YieldPool},
     program::{Item, Program},
     risk::RiskLevel,
-    wallet::Holding,
+    wallet::WalletToken,
 };
 
 /// What the asker wants.
@@ -20,7 +20,7 @@ pub struct Wish {
 /// An eligible pool with its bounds in USD.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'p> {
-    pub pool: &'p Pool,
+    pub pool: &'p YieldPool,
     /// Position among the holdings.
     pub holding: usize,
     pub low: f64,
@@ -47,7 +47,7 @@ const LEAST_USD: f64 = 1.0;
 const LEAST_PART: f64 = 0.002;
 
 /// The pools that take each holding, by its position; those of a chain's own coin, which has two names, belong to the first of them.
-pub(super) fn reachable(pools: &Pools, holdings: &[Holding]) -> Vec<(usize, Range<usize>)> {
+pub(super) fn reachable(pools: &Pools, holdings: &[WalletToken]) -> Vec<(usize, Range<usize>)> {
     let mut reachable: Vec<(usize, Range<usize>)> = Vec::new();
     for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
         let Some(chain) = &holding.chain else { continue };
@@ -60,7 +60,7 @@ pub(super) fn reachable(pools: &Pools, holdings: &[Holding]) -> Vec<(usize, Rang
 }
 
 impl<'p> Case<'p> {
-    pub fn new(pools: &'p Pools, holdings: &[Holding], wish: Wish) -> Self {
+    pub fn new(pools: &'p Pools, holdings: &[WalletToken], wish: Wish) -> Self {
         let values: Vec<f64> =
             holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
@@ -73,10 +73,10 @@ impl<'p> Case<'p> {
     }
 
     /// The pools that pass the filters.
-    fn choose(&mut self, pools: &'p Pools, holdings: &[Holding], wish: Wish) {
+    fn choose(&mut self, pools: &'p Pools, holdings: &[WalletToken], wish: Wish) {
         let limits = wish.risk.limits();
         for (at, range) in reachable(pools, holdings) {
-            let eligible = |pool: &&Pool| {
+            let eligible = |pool: &&YieldPool| {
                 pool.tvl >= limits.least_tvl
                     && pool.score <= limits.score_max
                     && (limits.outliers || !pool.outlier)

@@ -16,7 +16,7 @@ pub enum Dilution {
 
 /// r(y) = base·q^e + reward·q with e of the dilution; rates are fractions a year, money in any one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Curve {
+pub struct YieldCurve {
     pub base: f64,
     pub reward: f64,
     /// What is in the pool that shares the yield.
@@ -27,7 +27,7 @@ pub struct Curve {
 /// Newton's method converges in five or six steps here; the rest is for the last bit.
 const STEPS: usize = 60;
 
-impl Curve {
+impl YieldCurve {
     fn share(&self, y: f64) -> f64 {
         self.size / (self.size + y)
     }
@@ -159,14 +159,14 @@ impl Curve {
 mod tests {
     use super::*;
 
-    const CURVES: [Curve; 7] = [
-        Curve { base: 0.04, reward: 0.0, size: 100.0, dilution: Dilution::None },
-        Curve { base: 0.04, reward: 0.02, size: 100.0, dilution: Dilution::None },
-        Curve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Shared },
-        Curve { base: 0.08, reward: 0.01, size: 100.0, dilution: Dilution::Shared },
-        Curve { base: 0.03, reward: 0.0, size: 100.0, dilution: Dilution::Squared },
-        Curve { base: 0.03, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
-        Curve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
+    const CURVES: [YieldCurve; 7] = [
+        YieldCurve { base: 0.04, reward: 0.0, size: 100.0, dilution: Dilution::None },
+        YieldCurve { base: 0.04, reward: 0.02, size: 100.0, dilution: Dilution::None },
+        YieldCurve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Shared },
+        YieldCurve { base: 0.08, reward: 0.01, size: 100.0, dilution: Dilution::Shared },
+        YieldCurve { base: 0.03, reward: 0.0, size: 100.0, dilution: Dilution::Squared },
+        YieldCurve { base: 0.03, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
+        YieldCurve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
     ];
 
     #[test]

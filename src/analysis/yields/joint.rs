@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{
     effort::Effort,
     interior::{self, Interior},
-    line::{self, Line, Solved},
+    line::{self, Solved, TokenBudget},
     open::Open,
     program::{Choice, Deposits, Program},
 };
@@ -39,7 +39,7 @@ pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
     let mut best = Optimum::default();
     let mut lambdas = Vec::with_capacity(members.len());
     for (members, &budget) in members.iter().zip(&program.budgets) {
-        let line = Line { items: &program.items, tolls: &tolls, budget };
+        let line = TokenBudget { items: &program.items, tolls: &tolls, budget };
         let solved = line::solve(line, &[], members, effort);
         lambdas.push(solved.as_ref().map_or(0.0, |solved| solved.lambda));
         if let Some(solved) = solved {
@@ -205,7 +205,7 @@ impl Joint<'_, '_> {
                 lines.push(None);
                 continue;
             }
-            let line = Line { items: &self.program.items, tolls: &tolls, budget };
+            let line = TokenBudget { items: &self.program.items, tolls: &tolls, budget };
             let solved = line::solve(line, ins, free, self.effort)?;
             bound += solved.bound;
             lines.push(Some(solved));

@@ -9,7 +9,7 @@ use super::{
 
 /// The pools of one token, what a unit costs in each besides (prices of coupling rows), and the budget.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
+pub struct TokenBudget<'a> {
     pub items: &'a [Item],
     /// By item.
     pub tolls: &'a [f64],
@@ -53,7 +53,7 @@ struct Entry {
 /// Newton's method within a bracket; bisection alone would need as many.
 const STEPS: usize = 100;
 
-impl Line<'_> {
+impl TokenBudget<'_> {
     fn item(&self, item: u32) -> (&Item, f64) {
         (&self.items[item as usize], self.tolls[item as usize])
     }
@@ -244,7 +244,7 @@ struct Node {
 
 /// The search under way.
 struct Search<'a, 'b> {
-    line: Line<'a>,
+    line: TokenBudget<'a>,
     best: Solved,
     open: Open<Node>,
     /// The largest bound of a part that was left as settled or good enough.
@@ -253,7 +253,7 @@ struct Search<'a, 'b> {
 }
 
 /// The best plan of a line with `ins` used and `free` open; `None` when `ins` do not fit the budget.
-pub fn solve(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
+pub fn solve(line: TokenBudget<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
     let root = line.relax(ins, free)?;
     effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);

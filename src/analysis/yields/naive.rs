@@ -3,8 +3,8 @@
 
 use super::{
     case::{Candidate, Case, Wish, reachable},
-    pools::{Pool, Pools},
-    wallet::Holding,
+    pools::{Pools, YieldPool},
+    wallet::WalletToken,
 };
 
 /// Totals of a plan in USD.
@@ -30,7 +30,7 @@ impl Totals {
     }
 
     /// Adds a deposit of so many USD, which earns so many a year.
-    pub(super) fn add(&mut self, pool: &Pool, amount: f64, earned: f64) {
+    pub(super) fn add(&mut self, pool: &YieldPool, amount: f64, earned: f64) {
         self.placed += amount;
         self.earned += earned;
         self.gas += pool.fee();
@@ -41,7 +41,7 @@ impl Totals {
 
 /// All of each token into the one pool that quotes most, whatever its size and its risk: only the chains and the least yield that
 /// were wished for count. What a deposit does to the pool's own yield is counted.
-pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[Holding], wish: Wish) -> Totals {
+pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish: Wish) -> Totals {
     let mut totals = Totals::default();
     for (at, range) in reachable(pools, holdings) {
         let quoting = pools.pools[range].iter().filter(|pool| pool.quoted >= wish.min_apy);

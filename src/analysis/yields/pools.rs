@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    curve::{Curve, Dilution},
-    risk::{APPROVAL_GAS, Category, Traits},
+    curve::{Dilution, YieldCurve},
+    risk::{APPROVAL_GAS, Category, RiskTraits},
 };
 use crate::dataset::{
     Dataset,
@@ -19,7 +19,7 @@ use crate::dataset::{
 
 /// A pool of one asset. Money is USD, rates are fractions a year.
 #[derive(Debug, Clone)]
-pub struct Pool {
+pub struct YieldPool {
     pub id: String,
     pub protocol: String,
     pub chain: Chain,
@@ -30,7 +30,7 @@ pub struct Pool {
     pub tvl: f64,
     /// Percent a year as quoted, before any deposit.
     pub quoted: f64,
-    pub curve: Curve,
+    pub curve: YieldCurve,
     pub score: f64,
     pub outlier: bool,
     /// Gas of the approval and of the deposit in USD; `None` where the chain's gas is not known.
@@ -40,7 +40,7 @@ pub struct Pool {
     pub chain_number: u32,
 }
 
-impl Pool {
+impl YieldPool {
     /// USD to go in; 0 where it is not known.
     pub fn fee(&self) -> f64 {
         self.gas.map_or(0.0, |[approval, deposit]| approval + deposit)
@@ -51,7 +51,7 @@ impl Pool {
 #[derive(Debug, Default)]
 pub struct Pools {
     /// By token, chain, id.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<YieldPool>,
     index: HashMap<(Address, Chain), Range<usize>>,
     chains: HashSet<Chain>,
     /// How many protocols and chains there are.
@@ -88,8 +88,8 @@ impl Pools {
     }
 
     /// Pools of which no two share an id.
-    pub fn of(pools: impl Iterator<Item = Pool>) -> Self {
-        let mut pools: Vec<Pool> = pools.collect();
+    pub fn of(pools: impl Iterator<Item = YieldPool>) -> Self {
+        let mut pools: Vec<YieldPool> = pools.collect();
         pools.sort_by(|a, b| a.token.cmp(&b.token).then_with(|| a.chain.cmp(&b.chain)).then_with(|| a.id.cmp(&b.id)));
         let (mut protocols, mut chain_numbers) = (HashMap::new(), HashMap::new());
         for pool in &mut pools {
@@ -123,7 +123,7 @@ impl Pools {
     }
 }
 
-fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<Pool> {
+fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
     if row.unusable().is_some() {
         return None;
     }
@@ -142,7 +142,7 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<Pool> {
         Some(supply) if category == Category::Lending && supply >= tvl => supply,
         _ => tvl,
     };
-    let traits = Traits {
+    let traits = RiskTraits {
         category,
         tvl,
         count: row.count.unwrap_or(0).max(0) as f64,
@@ -151,7 +151,7 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<Pool> {
         outlier: row.outlier.unwrap_or(false),
     };
     let usd = |gas_units: f64| gas.map(|usd| gas_units / 1e5 * usd);
-    Some(Pool {
+    Some(YieldPool {
         id: row.pool.clone(),
         protocol: row.protocol.clone().unwrap_or_default(),
         chain: chain.clone(),
@@ -160,7 +160,7 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<Pool> {
         meta: row.pool_meta.clone(),
         tvl,
         quoted: base + reward,
-        curve: Curve { base: base / 100.0, reward: reward / 100.0, size, dilution },
+        curve: YieldCurve { base: base / 100.0, reward: reward / 100.0, size, dilution },
         score: traits.score(),
         outlier: traits.outlier,
         protocol_number: 0,

@@ -1,12 +1,12 @@
 //! The problem as the solver sees it: pools with a curve, a fee and bounds, one budget a token, and the rows that couple tokens. Money
 //! is in units of the whole wallet. Knows no dataset.
 
-use super::curve::Curve;
+use super::curve::YieldCurve;
 
 /// A pool that may be used.
 #[derive(Debug, Clone, Copy)]
 pub struct Item {
-    pub curve: Curve,
+    pub curve: YieldCurve,
     /// Paid once when it is used, per the wallet's worth.
     pub fee: f64,
     /// Least and most that may go in when it is used; `low` is above 0.
@@ -23,7 +23,7 @@ pub struct Item {
 
 impl Item {
     /// `None` for a pool that never earns its fee, or whose bounds leave no room.
-    pub fn new(curve: Curve, fee: f64, low: f64, high: f64, token: u32, rows: [Option<(u32, f64)>; 3]) -> Option<Self> {
+    pub fn new(curve: YieldCurve, fee: f64, low: f64, high: f64, token: u32, rows: [Option<(u32, f64)>; 3]) -> Option<Self> {
         if low.is_nan() || low <= 0.0 || !high.is_finite() || high < low {
             return None;
         }

@@ -14,7 +14,7 @@ pub enum RiskLevel {
 
 /// The limits of a risk level; shares are of the pool's tvl or of the whole wallet.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct RiskLimits {
     pub level: RiskLevel,
     /// USD.
     pub least_tvl: f64,
@@ -29,8 +29,8 @@ pub struct Limits {
 }
 
 /// In the order of `RiskLevel`.
-pub const LIMITS: &[Limits] = &[
-    Limits {
+pub const LIMITS: &[RiskLimits] = &[
+    RiskLimits {
         level: RiskLevel::Low,
         least_tvl: 1e7,
         of_tvl: 0.02,
@@ -41,7 +41,7 @@ pub const LIMITS: &[Limits] = &[
         score_max: 40.0,
         outliers: false,
     },
-    Limits {
+    RiskLimits {
         level: RiskLevel::Medium,
         least_tvl: 1e6,
         of_tvl: 0.1,
@@ -52,7 +52,7 @@ pub const LIMITS: &[Limits] = &[
         score_max: 65.0,
         outliers: false,
     },
-    Limits {
+    RiskLimits {
         level: RiskLevel::High,
         least_tvl: 1e5,
         of_tvl: 0.5,
@@ -68,7 +68,7 @@ pub const LIMITS: &[Limits] = &[
 impl RiskLevel {
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
-    pub fn limits(self) -> &'static Limits {
+    pub fn limits(self) -> &'static RiskLimits {
         &LIMITS[self as usize]
     }
 
@@ -138,7 +138,7 @@ impl Category {
 
 /// What the score of a pool is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Traits {
+pub struct RiskTraits {
     pub category: Category,
     pub tvl: f64,
     /// Days observed.
@@ -149,7 +149,7 @@ pub struct Traits {
     pub outlier: bool,
 }
 
-impl Traits {
+impl RiskTraits {
     /// 0 for the safest, 100 for the riskiest: small, young, unsteady, paid in rewards.
     pub fn score(&self) -> f64 {
         let clip = |part: f64| part.clamp(0.0, 1.0);
@@ -175,11 +175,11 @@ mod tests {
 
     #[test]
     fn the_score_runs_from_the_safest_to_the_riskiest() {
-        let safe = Traits { category: Category::Staking, tvl: 1e9, count: 400.0, sigma: Some(0.0), rewards: 0.0, outlier: false };
-        let wild = Traits { category: Category::Dex, tvl: 1e5, count: 0.0, sigma: None, rewards: 1.0, outlier: true };
+        let safe = RiskTraits { category: Category::Staking, tvl: 1e9, count: 400.0, sigma: Some(0.0), rewards: 0.0, outlier: false };
+        let wild = RiskTraits { category: Category::Dex, tvl: 1e5, count: 0.0, sigma: None, rewards: 1.0, outlier: true };
         assert_eq!((safe.score(), wild.score()), (0.0, 100.0));
         // 30·(1 − 2/4) + 15·(1 − 73/365) + 20·0.25 + 15·0.2 + 3
-        let middle = Traits { category: Category::Lending, tvl: 1e7, count: 73.0, sigma: Some(0.5), rewards: 0.2, outlier: false };
+        let middle = RiskTraits { category: Category::Lending, tvl: 1e7, count: 73.0, sigma: Some(0.5), rewards: 0.2, outlier: false };
         assert!((middle.score() - (15.0 + 12.0 + 5.0 + 3.0 + 3.0)).abs() < 1e-12);
     }
 

@@ -3,7 +3,7 @@
 
 use ruint::aliases::U256;
 
-use super::{amounts, case::Case, program::Program, wallet::Holding};
+use super::{amounts, case::Case, program::Program, wallet::WalletToken};
 
 /// A position in whole units.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ const MOVES: usize = 2_000;
 const HOLDS: f64 = 1e-11;
 
 /// The optimum of a case in whole units, by holding.
-pub fn settle(case: &Case<'_>, holdings: &[Holding], deposits: &[(u32, f64)]) -> Vec<Position> {
+pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]) -> Vec<Position> {
     let program = &case.program;
     let mut settling = Settling { program, loads: vec![0.0; program.caps.len()], positions: Vec::with_capacity(deposits.len()) };
     let mut start = 0;
@@ -82,7 +82,7 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    fn weigh(&mut self, case: &Case<'_>, holdings: &[Holding]) {
+    fn weigh(&mut self, case: &Case<'_>, holdings: &[WalletToken]) {
         for position in &self.positions {
             let pool = &self.program.items[position.item as usize];
             let y = holdings[pool.token as usize].value(position.amount) / case.unit;
@@ -93,7 +93,7 @@ impl Settling<'_> {
     }
 
     /// The budget's part that an amount is.
-    fn part(holding: &Holding, budget: f64, amount: U256) -> f64 {
+    fn part(holding: &WalletToken, budget: f64, amount: U256) -> f64 {
         budget * (amounts::to_float(amount) / amounts::to_float(holding.amount))
     }
 
@@ -104,7 +104,7 @@ impl Settling<'_> {
         left.fold(f64::INFINITY, f64::min)
     }
 
-    fn put(&mut self, at: usize, amount: U256, holding: &Holding, budget: f64) {
+    fn put(&mut self, at: usize, amount: U256, holding: &WalletToken, budget: f64) {
         let position = &mut self.positions[at];
         let change = Self::part(holding, budget, amount) - Self::part(holding, budget, position.amount);
         position.amount = amount;
@@ -113,7 +113,7 @@ impl Settling<'_> {
         }
     }
 
-    fn token(&mut self, holding: &Holding, budget: f64, from: usize, to: usize, full: bool) {
+    fn token(&mut self, holding: &WalletToken, budget: f64, from: usize, to: usize, full: bool) {
         let coarse = holding.decimals.is_some_and(|decimals| decimals <= COARSE_DECIMALS) || holding.amount < U256::from(COARSE_UNITS);
         let left = |positions: &[Position]| holding.amount.saturating_sub(amounts::sum(positions.iter().map(|position| position.amount)));
         if coarse {
@@ -153,7 +153,7 @@ impl Settling<'_> {
     }
 
     /// Hands out what is left unit by unit, each where it earns most.
-    fn units(&mut self, holding: &Holding, budget: f64, order: &[usize]) {
+    fn units(&mut self, holding: &WalletToken, budget: f64, order: &[usize]) {
         let one = Self::part(holding, budget, U256::ONE);
         let placed = amounts::sum(order.iter().map(|at| self.positions[*at].amount));
         let mut left = holding.amount.saturating_sub(placed);
@@ -173,7 +173,7 @@ impl Settling<'_> {
     }
 
     /// What the next unit into a position earns, or the last one out of it costs.
-    fn gain(&self, at: usize, holding: &Holding, budget: f64, up: bool) -> f64 {
+    fn gain(&self, at: usize, holding: &WalletToken, budget: f64, up: bool) -> f64 {
         let position = &self.positions[at];
         let curve = &self.program.items[position.item as usize].curve;
         let (low, high) = if up { (position.amount, position.amount + U256::ONE) } else { (position.amount - U256::ONE, position.amount) };
@@ -181,7 +181,7 @@ impl Settling<'_> {
     }
 
     /// Moves single units for as long as that earns more, and takes back what does not earn its fee.
-    fn exchange(&mut self, holding: &Holding, budget: f64, from: usize, to: usize) {
+    fn exchange(&mut self, holding: &WalletToken, budget: f64, from: usize, to: usize) {
         let one = Self::part(holding, budget, U256::ONE);
         for _ in 0..MOVES {
             let used = || (from..to).filter(|at| !self.positions[*at].amount.is_zero());

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "UnplacedReason")]
-pub enum Reason {
+pub enum UnplacedReason {
     UnknownToken,
     ZeroAmount,
     NoPrice,
@@ -26,7 +26,7 @@ pub enum Reason {
     Limits,
 }
 
-impl Reason {
+impl UnplacedReason {
     /// For people.
     pub fn phrase(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Reason {
 
 /// A token of the wallet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Holding {
+pub struct WalletToken {
     pub address: Address,
     pub symbol: Option<String>,
     pub amount: U256,
@@ -53,14 +53,14 @@ pub struct Holding {
     /// USD a token; `None` where `held` says why.
     pub price: Option<f64>,
     /// Why it is not placed at all.
-    pub held: Option<Reason>,
+    pub held: Option<UnplacedReason>,
 }
 
 /// More than this many decimals, or USD, nobody means.
 const DECIMALS_MAX: i64 = 77;
 const VALUE_MAX: f64 = 1e150;
 
-impl Holding {
+impl WalletToken {
     /// USD of an amount of it.
     pub fn value(&self, amount: U256) -> f64 {
         match (self.decimals, self.price) {
@@ -76,12 +76,13 @@ impl Holding {
 }
 
 /// The tokens asked for, in the order of their addresses. `chains` empty: all.
-pub fn holdings(dataset: &Dataset, tokens: &BTreeMap<Address, U256>, chains: &[Chain]) -> Vec<Holding> {
+pub fn holdings(dataset: &Dataset, tokens: &BTreeMap<Address, U256>, chains: &[Chain]) -> Vec<WalletToken> {
     tokens.iter().map(|(address, amount)| holding(dataset, *address, *amount, chains)).collect()
 }
 
-fn holding(dataset: &Dataset, address: Address, amount: U256, chains: &[Chain]) -> Holding {
-    let mut holding = Holding { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(Reason::UnknownToken) };
+fn holding(dataset: &Dataset, address: Address, amount: U256, chains: &[Chain]) -> WalletToken {
+    let mut holding =
+        WalletToken { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(UnplacedReason::UnknownToken) };
     let Some(token) = dataset.token(&address) else { return holding };
     holding.symbol.clone_from(&token.row.symbol);
     holding.decimals = token.row.decimals.filter(|decimals| (0..=DECIMALS_MAX).contains(decimals)).map(|decimals| decimals as u32);
@@ -90,11 +91,11 @@ fn holding(dataset: &Dataset, address: Address, amount: U256, chains: &[Chain]) 
     holding.price = price(dataset, token).filter(|price| *price > 0.0);
     let value = holding.value(amount);
     holding.held = if amount.is_zero() {
-        Some(Reason::ZeroAmount)
+        Some(UnplacedReason::ZeroAmount)
     } else if holding.decimals.is_none() {
-        Some(Reason::NoDecimals)
+        Some(UnplacedReason::NoDecimals)
     } else if holding.price.is_none() || value > VALUE_MAX {
-        Some(Reason::NoPrice)
+        Some(UnplacedReason::NoPrice)
     } else {
         None
     };

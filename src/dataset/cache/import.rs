@@ -61,7 +61,7 @@ impl From<polars::prelude::PolarsError> for Fault {
     }
 }
 
-pub(crate) struct Import {
+pub(crate) struct CacheBuilder {
     options: CacheOptions,
     place: Place,
     _lock: File,
@@ -76,7 +76,7 @@ pub(crate) struct Import {
     journaled: u64,
 }
 
-impl Import {
+impl CacheBuilder {
     /// Begins, or goes on where an earlier run was cut off.
     /// What was noted then of the sources is given back.
     pub(crate) fn begin<S: DeserializeOwned>(

@@ -6,7 +6,7 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::Map};
-use crate::dataset::{Source, address::Address, findings::Findings, invariants::series::Observed, time::Time};
+use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
 /// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
 pub(super) const SLAB: usize = 4 << 10;
@@ -73,7 +73,7 @@ pub(crate) struct SourceFile {
 }
 
 impl SourceFile {
-    pub(crate) fn new(source: &Source, ends: [u8; 32]) -> Self {
+    pub(crate) fn new(source: &TableFile, ends: [u8; 32]) -> Self {
         let modified = source.modified.map(|time| time.0);
         Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
     }
@@ -92,8 +92,8 @@ impl SourceFile {
         &self.file
     }
 
-    pub(crate) fn source(&self) -> Source {
-        Source { file: self.file.clone(), bytes: self.bytes, modified: self.modified.map(Time), rows: self.rows }
+    pub(crate) fn source(&self) -> TableFile {
+        TableFile { file: self.file.clone(), bytes: self.bytes, modified: self.modified.map(Time), rows: self.rows }
     }
 }
 
@@ -198,6 +198,10 @@ impl Index {
         let index = Self { map, about, starts, run_starts, intervals, bounds, slabs, tokens };
         let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.map.is_truncated()
     }
 
     /// Numbers that were written in this machine's order; none where the file cannot hold them.

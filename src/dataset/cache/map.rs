@@ -1,12 +1,20 @@
 //! A file of the cache as memory, and memory that is given back: the only place that needs `unsafe`.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
 
+mod truncated;
+
 use std::{fs::File, io, path::Path};
 
 use memmap2::Mmap;
 
+use self::truncated::Watch;
+
 #[derive(Debug)]
-pub(super) struct Map(Mmap);
+pub(super) struct Map {
+    // Goes before the map does, so that no other memory is taken for it.
+    watch: Watch,
+    map: Mmap,
+}
 
 impl Map {
     /// Maps the whole file. Only files of the cache may be: they are complete before they get their name, are never written or cut
@@ -19,11 +27,18 @@ impl Map {
     pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: no program of ours changes a file that has its name, see above. Someone else who writes into the user's cache folder
         // could change bytes; they are only ever read as numbers and checked text, so a change gives other figures, never bad memory.
-        unsafe { Mmap::map(file) }.map(Self)
+        // Someone who truncates it makes reading raise SIGBUS; see `truncated`.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self { watch: Watch::over(&map), map })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.map
+    }
+
+    /// Whether bytes were read that are gone, as somebody truncated the file: they were zeros.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.watch.is_truncated()
     }
 }
 

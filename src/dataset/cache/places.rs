@@ -2,14 +2,11 @@
 //! what is held in memory does not grow with the rows.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::File,
     io::{self, BufWriter, Write},
     ops::Range,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
 
 use super::map::Map;
@@ -96,7 +93,7 @@ impl PlacesWriter {
         if self.list.len() > LIST_MAX
             && let Some(folder) = &self.folder
         {
-            let mut file = BufWriter::with_capacity(1 << 20, nameless(folder)?);
+            let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);
             for place in std::mem::take(&mut self.list) {
                 file.write_all(&place.to_le_bytes())?;
             }
@@ -116,15 +113,6 @@ impl PlacesWriter {
     }
 }
 
-/// A new file that has lost its name already: nothing is left of it, however the program ends.
-fn nameless(folder: &Path) -> io::Result<File> {
-    static FILES: AtomicU64 = AtomicU64::new(0);
-    let path = folder.join(format!("places-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +129,7 @@ mod tests {
             let back = Places::Backwards(Box::new(places.clone()));
             assert_eq!((back.len(), back.get(0), back.get(count)), (count, count.checked_sub(1).and_then(|last| places.get(last)), None));
         }
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let run = Places::Run(3..6);
         assert_eq!((run.iter().collect::<Vec<_>>(), run.get(3), run.get(usize::MAX)), (vec![3, 4, 5], None, None));
     }

@@ -163,6 +163,26 @@ impl<'a> Sorter<'a> {
         self.among.get(nth).map_or(u64::MAX, |place| self.by.key(place))
     }
 
+    /// The keys of rows that stand beside each other.
+    fn keys(&self, stretch: Range<usize>) -> Vec<u64> {
+        let rows = |run: &Range<usize>| run.start + stretch.start..run.start + stretch.end;
+        let rows = if let Places::Run(run) = self.among { Some(rows(run)) } else { None };
+        let floats = rows.clone().and_then(|rows| self.table.floats(self.column, rows));
+        let whole = rows.and_then(|rows| self.table.whole_numbers(self.column, rows));
+        // Under an empty cell stands NaN or 0: only there it is looked up whether it is one.
+        match (floats, whole) {
+            (Some(cells), _) => {
+                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.turned(rising(cell)) };
+                cells.iter().zip(stretch).map(key).collect()
+            }
+            (None, Some(cells)) => {
+                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.turned(rising_whole(cell)) };
+                cells.iter().zip(stretch).map(key).collect()
+            }
+            (None, None) => stretch.map(|nth| self.key(nth)).collect(),
+        }
+    }
+
     fn compare(&self, a: Keyed, b: Keyed) -> Ordering {
         let rest = || {
             let (Some(x), Some(y)) = (self.among.get(a.1 as usize), self.among.get(b.1 as usize)) else { return Ordering::Equal };
@@ -170,6 +190,11 @@ impl<'a> Sorter<'a> {
             self.by.compare_rest(x, y).then_with(|| ties.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
         };
         a.0.cmp(&b.0).then_with(rest).then(a.1.cmp(&b.1))
+    }
+
+    /// Whether rows with equal keys are equal in everything.
+    fn is_told_by_key(&self) -> bool {
+        self.by.is_whole() && self.ties.is_empty()
     }
 
     /// The place in the table.
@@ -210,16 +235,14 @@ pub fn first<'a, E: From<io::Error>>(
         best.truncate(count);
     };
     for (first, stretch) in sorter.stretches() {
-        // Those that follow hold nothing before it either.
-        if last.is_some_and(|last| first > last.0) {
+        // Those that follow hold nothing before it either: of equals they come later.
+        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_told_by_key() && stretch.start > last.1 as usize;
+        if last.is_some_and(beyond) {
             break;
         }
-        for row in stretch {
-            if done % STRETCH == 0 {
-                step(done as u64, rows as u64)?;
-            }
-            done += 1;
-            let row = (sorter.key(row), row as u32);
+        step(done as u64, rows as u64)?;
+        done += stretch.len();
+        for row in sorter.keys(stretch.clone()).into_iter().zip(stretch.start as u32..) {
             if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
                 best.push(row);
                 if best.len() > 2 * count {
@@ -265,7 +288,7 @@ fn sort<E: From<io::Error>>(
     for start in (0..rows).step_by(STRETCH) {
         step(start as u64, 2 * rows as u64)?;
         let here = start..(start + STRETCH).min(rows);
-        let keys: Vec<u64> = here.clone().map(|row| sorter.key(row)).collect();
+        let keys = sorter.keys(here.clone());
         let part: Vec<u32> = keys.iter().map(|key| bounds.partition_point(|bound| bound <= key) as u32).collect();
         let columns = [Series::new(KEY.into(), keys), Series::new(ROW.into(), here.clone().map(|row| row as u32).collect::<Vec<_>>())];
         let columns = columns.into_iter().map(IntoColumn::into_column).collect();

@@ -68,8 +68,12 @@ impl LargeTable {
         self.schema
     }
 
-    /// Whether a stretch did not agree with its checksum. What was answered since is not to be trusted; a load makes the table anew.
+    /// Whether a stretch did not agree with its checksum, or is gone. What was answered since is not to be trusted; a load makes the
+    /// table anew.
     pub fn is_damaged(&self) -> bool {
+        if self.map.is_truncated() || self.index.is_truncated() {
+            self.give_up();
+        }
         self.damaged.load(Ordering::Acquire)
     }
 

@@ -41,7 +41,7 @@ pub enum Stretch<'a> {
 }
 
 /// A table being written. Errors are for the person.
-pub trait Sink {
+pub trait TableSink {
     /// Takes further rows; none of them tell their types all the same.
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String>;
     /// Ends the table, all of it handed on.
@@ -74,7 +74,7 @@ impl Form {
     }
 
     /// Begins a table in what is new and empty. Small pieces are written: what is slow at those needs a buffer.
-    pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn Sink>, String> {
+    pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn TableSink>, String> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(said)?),
             Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(said)?),
@@ -126,7 +126,7 @@ impl<W: Write> CsvFile<W> {
     }
 }
 
-impl<W: Write> Sink for CsvFile<W> {
+impl<W: Write> TableSink for CsvFile<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let cells = stretch.cells(self.columns);
         for row in 0..stretch.height() {
@@ -165,7 +165,7 @@ impl<W: Write> Objects<W> {
     }
 }
 
-impl<W: Write> Sink for Objects<W> {
+impl<W: Write> TableSink for Objects<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let cells = stretch.cells(self.names.len());
         for row in 0..stretch.height() {
@@ -211,7 +211,7 @@ struct ParquetFile<W: Write> {
     begun: Option<(BatchedWriter<W>, DataFrame)>,
 }
 
-impl<W: Write> Sink for ParquetFile<W> {
+impl<W: Write> TableSink for ParquetFile<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let frame = stretch.typed()?;
         if let Some(out) = self.out.take() {
@@ -247,7 +247,7 @@ struct ArrowStream<W: Write> {
     begun: bool,
 }
 
-impl<W: Write> Sink for ArrowStream<W> {
+impl<W: Write> TableSink for ArrowStream<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let frame = stretch.typed()?;
         if !std::mem::replace(&mut self.begun, true) {

@@ -15,7 +15,7 @@ use crate::dataset::{
 
 /// What an import did.
 #[derive(Debug, Default, Serialize)]
-pub struct Report {
+pub struct ImportReport {
     pub files: Vec<FileReport>,
     pub tables: Vec<TableReport>,
     /// What the person should do or know beside that.

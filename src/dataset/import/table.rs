@@ -1,4 +1,4 @@
-//! The table that stands: which files it has, what an import adds to it and where. The person's own files are never written: what is
+//! The existing table: which files it has, what an import adds to it and where. The person's own files are never written: what is
 //! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
 
 use std::{
@@ -27,7 +27,7 @@ use crate::dataset::{
     schema::TableSchema,
     source::{
         self, guarded,
-        locate::{self, Found},
+        locate::{self, LocatedFile},
     },
 };
 
@@ -48,7 +48,7 @@ pub(super) struct Standing {
     pub shown: String,
     /// What `dataset.toml` must say its path is, where it does not say so.
     pub paths: Option<Vec<String>>,
-    pub theirs: Vec<Found>,
+    pub theirs: Vec<LocatedFile>,
     /// Where the rows came from that were imported before.
     pub origins: Vec<Origin>,
     ours: bool,
@@ -78,7 +78,7 @@ impl Standing {
         let file = format!("{}.parquet", schema.name);
         let (plain, beside) = (folder.join(&file), folder.join(BESIDE).join(&file));
         let own = |path: &Path| (path == plain || path == beside) && is_ours(path);
-        let (ours, theirs): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|found| own(&found.path));
+        let (ours, theirs): (Vec<LocatedFile>, Vec<LocatedFile>) = found.into_iter().partition(|found| own(&found.path));
         let target = if theirs.is_empty() && !ours.iter().any(|found| found.path == beside) { plain } else { beside };
         if let Some(said) = said {
             fits(schema, said)?;
@@ -86,7 +86,7 @@ impl Standing {
         let listed = ours.iter().any(|found| found.path == target) || theirs.is_empty() && paths.is_empty();
         let shown = target.strip_prefix(folder).unwrap_or(&target).display().to_string();
         let paths = (!listed).then(|| {
-            let named = |found: &Found| found.name.split('/').next().unwrap_or(&found.name).to_owned();
+            let named = |found: &LocatedFile| found.name.split('/').next().unwrap_or(&found.name).to_owned();
             let mut paths: Vec<String> = if paths.is_empty() { theirs.iter().map(named).collect() } else { paths.to_vec() };
             paths.dedup();
             paths.push(shown.clone());

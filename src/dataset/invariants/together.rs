@@ -13,10 +13,10 @@ const TRANSFERS_MIN: u64 = 20;
 const SLACK: f64 = 1e-3;
 
 /// The rule that is broken, the number of the row if one, and what to show.
-pub(crate) type Found = (&'static str, Option<u64>, String);
+pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
 /// What was noted of a token's rows in another table, beside what `tokens` says of it.
-pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Found> {
+pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradiction> {
     let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
     match &observed.what {
         Noted::Turnover(median) => {
@@ -39,7 +39,7 @@ pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Found> {
 }
 
 /// A token's balances, all together.
-pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Found> {
+pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
     let supply = token.total_supply.filter(|supply| *supply > 0.0)?;
     let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
     (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {} of {}", figure(sum), figure(supply))))
@@ -51,7 +51,7 @@ fn figure(number: f64) -> String {
 }
 
 /// A token's own figures.
-pub(crate) fn figures(token: &TokenRow) -> Option<Found> {
+pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
     let (price, cap, supply) = (token.price?, token.market_cap?, token.total_supply?);
     let off = price * supply / cap;
     let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());

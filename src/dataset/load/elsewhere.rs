@@ -20,19 +20,19 @@ use crate::{
     dataset::{
         findings::{Finding, Severity},
         manifest::{Manifest, TableManifest},
-        progress::Progress,
+        progress::LoadProgress,
         schema::TableSchema,
         source::{
             format_of,
             kept::{self, Kept, name_of},
-            locate::{self, Answer, Found, MAX_FILES},
+            locate::{self, Answer, LocatedFile, MAX_FILES},
             object::{PART, RemoteFile, Watch},
             partition,
         },
         time::Time,
         wall_clock::now,
     },
-    wire::{Fault, Object, Place, Wire, amount},
+    wire::{Fault, Object, UrlPattern, Wire, amount},
 };
 
 /// How often the load is asked whether it is still wanted, while bytes are waited for.
@@ -51,7 +51,7 @@ pub struct Elsewhere {
 
 /// The files of a table, those elsewhere as they were listed.
 pub(super) struct Located {
-    pub(super) files: Vec<Found>,
+    pub(super) files: Vec<LocatedFile>,
     /// Objects that `where` leaves out by the names of their folders.
     pub(super) left_out: usize,
     /// When they were listed, where that was not now.
@@ -72,7 +72,7 @@ struct Listed {
 
 /// The paths that lie elsewhere.
 pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
-    manifest.path.iter().map(String::as_str).filter(|path| Place::is_url(path))
+    manifest.path.iter().map(String::as_str).filter(|path| UrlPattern::is_url(path))
 }
 
 /// Whether rows of the table lie elsewhere.
@@ -82,7 +82,7 @@ pub(super) fn is_any(manifest: &TableManifest) -> bool {
 
 /// What the table asks, as a person agrees to it.
 fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
-    let places = urls(manifest).filter_map(|url| Place::parse(url).ok()).map(|place| place.origin());
+    let places = urls(manifest).filter_map(|url| UrlPattern::parse(url).ok()).map(|place| place.origin());
     places.chain(manifest.engine.iter().map(engine::origin))
 }
 
@@ -106,7 +106,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
 
 /// What there is to tell of a table that cannot be had.
 pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
-    let named = || Place::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
+    let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
     Elsewhere { sources: name.into_iter().collect(), as_of: None, unreached: true }
 }
@@ -126,7 +126,7 @@ pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
 
 /// What went wrong where the table lies, if that is why it is not read: then what was brought earlier stands.
 pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
-    let all = || manifest.path.iter().all(|path| Place::is_url(path));
+    let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
     match stop {
         Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
         Stop::Unusable(reason) if is_any(manifest) => Some(reason.clone()),
@@ -140,10 +140,10 @@ pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
 pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     let (mut located, mut seen) = (Located { files: Vec::new(), left_out: 0, as_of: None, offline: None }, HashSet::new());
     for spelled in &manifest.path {
-        let found = if Place::is_url(spelled) {
+        let found = if UrlPattern::is_url(spelled) {
             let (objects, left_out) = list(context, schema, manifest, spelled)?;
             located.left_out += left_out;
-            objects.into_iter().map(Found::elsewhere).collect()
+            objects.into_iter().map(LocatedFile::elsewhere).collect()
         } else {
             locate::by_path(context.folder, std::slice::from_ref(spelled))?
         };
@@ -164,7 +164,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
 }
 
 /// Bytes of the files elsewhere that are not here; none of a table that was brought into the cache.
-fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> u64 {
+fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
     if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
     }
@@ -173,24 +173,24 @@ fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &Table
 }
 
 /// Says what is about to be fetched.
-fn tell(context: &Context<'_>, schema: &TableSchema, files: &[Found], missing: u64) {
+fn tell(context: &Context<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
     let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
     context.progress.fetching(&format!("`{}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests", schema.name));
 }
 
-pub(super) fn objects(files: &[Found]) -> impl Iterator<Item = &Object> {
+pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
     files.iter().filter_map(|file| file.object.as_ref())
 }
 
-pub(super) fn answers(files: &[Found]) -> impl Iterator<Item = &Answer> {
+pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
     files.iter().filter_map(|file| file.answer.as_deref())
 }
 
 /// The objects a URL names, in the order of their names, and how many `where` leaves out.
 fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
-    let mut place = Place::parse(url).map_err(|reason| Stop::Unusable(format!("`{url}` {reason}")))?;
+    let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{url}` {reason}")))?;
     let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -268,12 +268,12 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
 pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
     let text = fs::read(record_of(context, manifest)?).ok().filter(|_| is_agreed(context, manifest))?;
     let listed: Listed = serde_json::from_slice(&text).ok()?;
-    let here = manifest.path.iter().filter(|path| !Place::is_url(path)).cloned().collect::<Vec<_>>();
+    let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Of the state that is asked for, it is no older than what else is here.
     let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
-    files.extend(listed.objects.into_iter().map(Found::elsewhere));
-    files.extend(listed.answers.into_iter().map(Found::answered));
+    files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
+    files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     Some(Located { files, left_out: listed.left_out, as_of: is_old.then_some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
 }
 
@@ -299,7 +299,7 @@ pub(super) struct Pulse {
 }
 
 /// Runs `work`, and meanwhile asks whether it is still wanted, so that one who waits for bytes learns of it at once.
-pub(super) fn attended<T>(progress: &dyn Progress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
+pub(super) fn attended<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
         fn drop(&mut self) {

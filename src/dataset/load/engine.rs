@@ -26,7 +26,7 @@ use crate::{
     dataset::{
         manifest::{Asked, From, TableManifest},
         schema::{Kind, TableSchema},
-        source::locate::{Answer, Found},
+        source::locate::{Answer, LocatedFile},
     },
     wire::{Fault, amount, clickhouse::Engine},
 };
@@ -78,7 +78,7 @@ pub(super) fn locate(
 ) -> Result<Located, Stop> {
     let asking = Asking::new(context, schema, manifest, asked)?;
     let answer = asking.look()?;
-    let found = Found::answered(answer.clone());
+    let found = LocatedFile::answered(answer.clone());
     let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
     if !there && !rows::is_kept(context, &answer) {
         asking.engine.afford(answer.bytes()).map_err(|fault| said(&asking.name, fault))?;

@@ -280,7 +280,7 @@ impl FileRows<'_> {
         }
         for (name, written) in &self.written {
             if let (Some(column), Some(advice)) = (self.schema.column(name), written.advice(self.schema.name)) {
-                let outcome = if column.need == Need::Cell { "their rows are set aside" } else { "their cells are left empty" };
+                let outcome = if column.need == Need::Cell { "their rows are rejected" } else { "their cells are left empty" };
                 let all = format!("{advice}; until then {outcome}");
                 self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), written.count(), all);
             }

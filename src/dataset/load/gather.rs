@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, file::FileState, identity, others, table::Stop};
 use crate::dataset::{
-    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, Report},
+    cache::{CacheBuilder, CacheOptions, Fault, Key, KeyFile, LargeTable, Place, Report},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
-    source::{From, guarded, lines_of, locate::Found},
+    source::{From, guarded, lines_of, locate::LocatedFile},
 };
 
 pub(super) struct Gathered {
@@ -18,7 +18,7 @@ pub(super) struct Gathered {
     pub held: Option<DataFrame>,
     /// File and row each row came from.
     pub origins: Vec<(u32, u32)>,
-    pub import: Option<Import>,
+    pub import: Option<CacheBuilder>,
     pub place: Option<Place>,
     options: CacheOptions,
 }
@@ -29,7 +29,7 @@ impl Gathered {
     }
 
     pub(super) fn rows(&self) -> u64 {
-        self.import.as_ref().map_or(self.origins.len() as u64, Import::rows)
+        self.import.as_ref().map_or(self.origins.len() as u64, CacheBuilder::rows)
     }
 
     /// Takes the rows read of file `at` so far, if they are the cache's to hold.
@@ -46,7 +46,7 @@ impl Gathered {
             let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
             if self.begin(&place, schema, wanted)?.is_some() {
                 // Someone else was here and left it half done since this load began; theirs is as good a start as none.
-                self.import.take().into_iter().for_each(Import::abandon);
+                self.import.take().into_iter().for_each(CacheBuilder::abandon);
                 self.begin(&place, schema, wanted)?;
             }
             if let (Some(import), Some(held)) = (&mut self.import, self.held.take()) {
@@ -81,7 +81,7 @@ impl Gathered {
         if let Some((table, report)) = place.open(schema) {
             return Err(Stop::Ready(Box::new((table, report))));
         }
-        let (import, state) = Import::begin(place, &lock, schema, &self.options)?;
+        let (import, state) = CacheBuilder::begin(place, &lock, schema, &self.options)?;
         self.import = Some(import);
         Ok(state)
     }
@@ -127,7 +127,7 @@ pub(super) type Opened = (LargeTable, Report);
 const ROW_BYTES: u64 = 100;
 
 /// Whether the table is large by the look of its files, and not yet in the cache.
-pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> bool {
     let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
     let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
     place(context, schema, manifest, files).is_some_and(|placed| !placed.place.is_there() && large(&placed.place))
@@ -142,7 +142,12 @@ pub(super) struct Placed {
 }
 
 /// Where the table lies in the cache, if it may be large and there is one.
-pub(super) fn place(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> Option<Placed> {
+pub(super) fn place(
+    context: &Context<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    files: &[LocatedFile],
+) -> Option<Placed> {
     let cache = context.cache.folder.as_deref()?;
     crate::dataset::cache::kept(schema)?;
     let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
@@ -162,7 +167,7 @@ pub(super) fn place(context: &Context<'_>, schema: &'static TableSchema, manifes
 }
 
 /// The file as the key of the cache names it; none where it cannot be read, or is no file.
-fn key_of(file: &Found, growing: bool) -> Option<KeyFile> {
+fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
     if let Some(object) = &file.object {
         let (path, bytes) = (file.path.clone(), object.bytes);
         return Some(KeyFile { path, bytes, modified: 0, ends: identity::mark(object), lines: bytes });

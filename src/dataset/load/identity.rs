@@ -9,7 +9,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    dataset::{Source, schema::TABLES, source::locate::Answer},
+    dataset::{TableFile, schema::TABLES, source::locate::Answer},
     wire::Object,
 };
 
@@ -62,7 +62,7 @@ fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
 }
 
 /// The dataset's identity: the schema, `dataset.toml` and every file.
-pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'a [u8; 32])>) -> [u8; 32] {
+pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile, &'a [u8; 32])>) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());

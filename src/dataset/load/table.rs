@@ -31,7 +31,7 @@ use crate::dataset::{
     schema::TableSchema,
     source::{
         guarded,
-        locate::{self, Found},
+        locate::{self, LocatedFile},
     },
     time::Time,
 };
@@ -48,7 +48,7 @@ pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema)
         && here(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
 }
 
-fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<Found>, String> {
+fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
     if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
 }
 
@@ -217,7 +217,7 @@ struct Reading<'a> {
 }
 
 /// A file's size and time, to see whether it changes while it is read.
-pub(super) fn stamp(file: &Found) -> Result<(u64, Option<Time>), String> {
+pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
     if let Some(object) = &file.object {
         return Ok((object.bytes, object.modified.map(Time)));
     }
@@ -265,7 +265,7 @@ impl Reading<'_> {
         outcome
     }
 
-    fn read_files(&mut self, files: &[Found]) -> Result<Option<Content>, Stop> {
+    fn read_files(&mut self, files: &[LocatedFile]) -> Result<Option<Content>, Stop> {
         if files.is_empty() {
             return Ok(None);
         }
@@ -273,20 +273,20 @@ impl Reading<'_> {
         let placed = gather::place(self.context, self.schema, self.manifest, files);
         self.stem = placed.as_ref().map(|placed| placed.stem.text().to_owned()).unwrap_or_default();
         if let Some(opened) = placed.as_ref().and_then(|placed| placed.place.open(self.schema)) {
-            return Ok(Some(self.take_up(opened)));
+            return Ok(Some(self.adopt(opened)));
         }
         if let Some(placed) = &placed {
             match self.grow(files, placed) {
                 Ok(None) => self.forget(),
                 Ok(Some(large)) => return Ok(Some(Content::Large(Arc::new(large)))),
-                Err(Stop::Ready(opened)) => return Ok(Some(self.take_up(*opened))),
+                Err(Stop::Ready(opened)) => return Ok(Some(self.adopt(*opened))),
                 Err(stop) => return Err(stop),
             }
         }
         let (place, ends) = placed.map(|placed| (placed.place, placed.files.iter().map(|file| file.ends).collect::<Vec<_>>())).unzip();
         let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
-            Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
+            Err(Stop::Ready(opened)) => Ok(Some(self.adopt(*opened))),
             // What has come of files elsewhere stays, for when they can be had again; of answers it is of no use.
             Err(stop) if files[0].answer.is_some() || matches!(stop, Stop::Unusable(_) | Stop::Damaged | Stop::Moved) => {
                 place.iter().for_each(Place::forget);
@@ -297,7 +297,7 @@ impl Reading<'_> {
     }
 
     /// The table as the cache has it, with what was found when it was brought there.
-    fn take_up(&mut self, (large, report): Opened) -> Content {
+    fn adopt(&mut self, (large, report): Opened) -> Content {
         self.forget();
         self.resume(report);
         self.table.load_ms = self.table.load_ms.max(1);
@@ -345,7 +345,7 @@ impl Reading<'_> {
     }
 
     /// Reads the files, those of an import that was cut off from where it was.
-    fn gather(&mut self, files: &[Found], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
+    fn gather(&mut self, files: &[LocatedFile], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
         let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();
         // Of an answer nobody says that its rows come in the same order again.
@@ -375,7 +375,7 @@ impl Reading<'_> {
     }
 
     /// Makes the table in the cache; its figures go there with it.
-    fn finish_large(&mut self, gathered: Gathered, files: &[Found]) -> Result<LargeTable, Stop> {
+    fn finish_large(&mut self, gathered: Gathered, files: &[LocatedFile]) -> Result<LargeTable, Stop> {
         let (Some(mut import), Some(place)) = (gathered.import, gathered.place) else { return Err(Stop::Damaged) };
         let report = self.report(files.len(), &self.table.findings);
         import.note(ReadState { file: files.len() as u32, report, ..ReadState::default() })?;
@@ -393,7 +393,7 @@ impl Reading<'_> {
         Ok(large)
     }
 
-    fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {
+    fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[LocatedFile]) -> Result<DataFrame, Stop> {
         fill::table(self.schema, &mut frame);
         self.note_fractions(&frame);
         if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {

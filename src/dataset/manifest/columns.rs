@@ -9,7 +9,7 @@ use super::{
         schema::{Column, Kind, TableSchema},
     },
     ColumnManifest, Member, Value,
-    keys::{Place, names},
+    keys::{KeyPlace, names},
     unit::{Unit, units},
     walk::Walk,
 };
@@ -110,7 +110,7 @@ fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &
                     read.values.insert(value.key.to_owned(), walk.scalar(&value)?);
                 }
             }
-            _ => return Err(walk.unknown("key", &member, &names(Place::Column))),
+            _ => return Err(walk.unknown("key", &member, &names(KeyPlace::Column))),
         }
     }
     if read.explode && read.item.is_some() {

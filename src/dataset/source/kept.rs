@@ -61,7 +61,7 @@ impl Kept {
     /// What is here of the object.
     pub(crate) fn open(cache: Option<&Path>, object: &Object) -> io::Result<Self> {
         let Some(cache) = cache else {
-            let file = tempfile_without_name()?;
+            let file = tempfile::tempfile()?;
             file.set_len(object.bytes)?;
             return Ok(Self { folder: None, file, parts: Vec::new(), begun: Vec::new() });
         };
@@ -152,16 +152,6 @@ impl Kept {
         let beside = folder.join("parts.new");
         fs::write(&beside, text).and_then(|()| fs::rename(&beside, folder.join(PARTS))).ok();
     }
-}
-
-/// A file that goes with the program.
-fn tempfile_without_name() -> io::Result<File> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    let path = std::env::temp_dir().join(format!(".tokendeck-{:016x}", u64::from_ne_bytes(random)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
 }
 
 /// What of the range no part covers.

@@ -12,7 +12,7 @@ use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::format_of;
-use crate::wire::{Object, Place};
+use crate::wire::{Object, UrlPattern};
 
 const MAX_DEPTH: usize = 32;
 pub(crate) const MAX_ENTRIES: usize = 200_000;
@@ -20,7 +20,7 @@ pub(crate) const MAX_FILES: usize = 10_000;
 
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LocatedFile {
     pub path: PathBuf,
     /// As people are told: relative to the folder where it lies in it, else as `dataset.toml` spells it.
     pub name: String,
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-impl Found {
+impl LocatedFile {
     fn here(path: PathBuf, name: String) -> Self {
         Self { path, name, object: None, answer: None }
     }
@@ -77,7 +77,7 @@ impl Found {
 }
 
 /// The files named after the table, or why it cannot be told which they are. Empty: the table is absent.
-pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> {
+pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(MAX_ENTRIES) {
@@ -94,7 +94,7 @@ pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> 
     claims.sort();
     match &claims[..] {
         [] => Ok(Vec::new()),
-        [(name, false)] => Ok(vec![Found::here(folder.join(name), name.clone())]),
+        [(name, false)] => Ok(vec![LocatedFile::here(folder.join(name), name.clone())]),
         [(name, true)] => {
             let files = in_folder(&folder.join(name), name)?;
             if files.is_empty() { Err(format!("the folder `{name}` holds no file of a known format")) } else { Ok(files) }
@@ -110,7 +110,7 @@ pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> 
 }
 
 /// The files `dataset.toml` names, in its order; a glob's in the order of their names.
-pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, String> {
+pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, String> {
     let mut files = Vec::new();
     let mut seen = HashSet::new();
     for spelled in paths {
@@ -118,7 +118,7 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, Str
         for file in found {
             let name = told(folder, &file);
             if seen.insert(file.path.clone()) {
-                files.push(Found { name, ..file });
+                files.push(LocatedFile { name, ..file });
             }
             if files.len() > MAX_FILES {
                 return Err(format!("`{spelled}` names more than {MAX_FILES} files"));
@@ -128,8 +128,8 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, Str
     Ok(files)
 }
 
-fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
-    if Place::is_url(spelled) {
+fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
+    if UrlPattern::is_url(spelled) {
         return Err(format!("`{spelled}` lies elsewhere, and only files here are taken"));
     }
     let path = folder.join(spelled);
@@ -138,7 +138,7 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
         return if files.is_empty() { Err(format!("`{spelled}` holds no file of a known format")) } else { Ok(files) };
     }
     if path.exists() {
-        return Ok(vec![Found::here(path, spelled.to_owned())]);
+        return Ok(vec![LocatedFile::here(path, spelled.to_owned())]);
     }
     if !spelled.contains(['*', '?', '[']) {
         return Err(format!("`{spelled}` is not there; paths in dataset.toml are relative to it"));
@@ -153,7 +153,7 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
 }
 
 /// The files of known formats below a folder, hidden ones left out.
-fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut files = walk(folder, &format!("{spelled}/"))?;
     files.retain(|file| {
         let below = &file.name[spelled.len()..];
@@ -163,7 +163,7 @@ fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
 }
 
 /// Every file below `root`, ordered by name. A folder is entered once, by whatever links it is reached.
-fn walk(root: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut files = Vec::new();
     let mut entered = HashSet::new();
     let mut folders = vec![(root.to_owned(), spelled.to_owned(), 0)];
@@ -184,7 +184,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<Found>, String> {
             if path.is_dir() {
                 folders.push((path, format!("{name}/"), depth + 1));
             } else {
-                files.push(Found::here(path, name));
+                files.push(LocatedFile::here(path, name));
             }
         }
     }
@@ -193,7 +193,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<Found>, String> {
 }
 
 /// How the file is told to people.
-fn told(folder: &Path, file: &Found) -> String {
+fn told(folder: &Path, file: &LocatedFile) -> String {
     let name = file.name.trim_start_matches("./");
     Path::new(name).strip_prefix(folder).map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{kept::Kept, read_at::ReadAt};
-use crate::wire::{Errand, Fault, Object, Sink, Wire};
+use crate::wire::{ByteSink, Errand, Fault, Object, Wire};
 
 /// What is fetched by one request at most.
 pub(crate) const PART: u64 = 8 << 20;
@@ -62,7 +62,7 @@ impl Shared {
     }
 }
 
-impl Sink for Shared {
+impl ByteSink for Shared {
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
         self.watch.fetched.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.lock()
@@ -134,7 +134,7 @@ impl RemoteFile {
                 }
             }
             for part in begun {
-                let sink: Arc<dyn Sink> = Arc::clone(&self.shared) as _;
+                let sink: Arc<dyn ByteSink> = Arc::clone(&self.shared) as _;
                 let errand = self.wire.fetch(&self.object, part, sink)?;
                 self.errands.lock().unwrap_or_else(PoisonError::into_inner).push(errand);
             }

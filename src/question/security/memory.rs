@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    analysis::security::{SecurityInference, corpus::Corpus, resemblance::Traits, score::word_of},
+    analysis::security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of},
     dataset::{Dataset, address::Address},
     error::Result,
     question::progress::Progress,
@@ -21,7 +21,7 @@ pub struct SecurityMemory {
     corpus: OnceLock<Corpus>,
     /// Held by the one who builds the corpus; the others wait for it rather than build it too.
     building: Mutex<()>,
-    traits: Mutex<HashMap<Address, Traits>>,
+    traits: Mutex<HashMap<Address, CodeTraits>>,
     /// Of the tokens that were asked about: lists of tokens show it.
     told: Mutex<HashMap<Address, InShort>>,
 }
@@ -64,7 +64,7 @@ impl SecurityMemory {
     }
 
     /// The traits of a known scam, executed at most once unless the asker gives up.
-    pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> Traits) -> Traits {
+    pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
         let lock = || self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(scam) {
             return known.clone();

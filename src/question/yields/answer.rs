@@ -8,7 +8,7 @@ use crate::{
     analysis::yields::{
         Idle, Placement, Plan,
         naive::Totals,
-        wallet::{Holding, Reason},
+        wallet::{UnplacedReason, WalletToken},
     },
     dataset::{address::Address, chain::Chain},
 };
@@ -125,7 +125,7 @@ pub struct Unplaced {
     pub symbol: Option<String>,
     /// Smallest unit, decimal digits.
     pub amount: String,
-    pub reason: Reason,
+    pub reason: UnplacedReason,
 }
 
 /// What is placed by protocol and by chain.
@@ -168,7 +168,7 @@ pub struct Alternative {
 const HORIZON_DAYS: u32 = 365;
 
 impl YieldPlan {
-    pub(super) fn new(plan: &Plan<'_>, holdings: &[Holding], explain: bool) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], explain: bool) -> Self {
         let mut steps = steps(plan, holdings);
         steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
         let gas_estimate_usd: f64 = steps.iter().filter_map(|step| step.gas_estimate_usd).sum();
@@ -212,7 +212,7 @@ impl YieldPlan {
     }
 }
 
-fn strategy(placement: &Placement<'_>, holding: &Holding, placed: f64, explain: bool) -> Strategy {
+fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, explain: bool) -> Strategy {
     let pool = placement.pool;
     Strategy {
         protocol: Some(pool.protocol.clone()).filter(|name| !name.is_empty()),
@@ -230,7 +230,7 @@ fn strategy(placement: &Placement<'_>, holding: &Holding, placed: f64, explain: 
 }
 
 /// What a person calls an amount of a holding.
-fn amount(holding: &Holding, amount: ruint::aliases::U256) -> String {
+fn amount(holding: &WalletToken, amount: ruint::aliases::U256) -> String {
     match (holding.in_tokens(amount), &holding.symbol) {
         (Some(tokens), Some(symbol)) => format!("{tokens} {symbol}"),
         (Some(tokens), None) => format!("{tokens} of {}", holding.address),
@@ -238,7 +238,7 @@ fn amount(holding: &Holding, amount: ruint::aliases::U256) -> String {
     }
 }
 
-fn steps(plan: &Plan<'_>, holdings: &[Holding]) -> Vec<Step> {
+fn steps(plan: &Plan<'_>, holdings: &[WalletToken]) -> Vec<Step> {
     let mut steps = Vec::with_capacity(plan.placements.len() * 2 + plan.idle.len());
     for placement in &plan.placements {
         let pool = placement.pool;
@@ -252,12 +252,12 @@ fn steps(plan: &Plan<'_>, holdings: &[Holding]) -> Vec<Step> {
     steps
 }
 
-fn hold(idle: &Idle, holding: &Holding) -> Step {
+fn hold(idle: &Idle, holding: &WalletToken) -> Step {
     let action = format!("Hold {}: {}", amount(holding, idle.amount), idle.reason.phrase());
     Step { action, gas_estimate_usd: Some(0.0) }
 }
 
-fn unplaced(idle: &Idle, holding: &Holding) -> Unplaced {
+fn unplaced(idle: &Idle, holding: &WalletToken) -> Unplaced {
     Unplaced { address: holding.address, symbol: holding.symbol.clone(), amount: idle.amount.to_string(), reason: idle.reason }
 }
 

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{Frames, Rows},
+        dataset::export::{RowBatches, Rows},
         deck::{Deck, DeckOptions},
         tui::{
             app::Setup,
@@ -159,7 +159,7 @@ mod tests {
         stretch: Duration,
     }
 
-    impl Frames for Slow {
+    impl RowBatches for Slow {
         fn count(&self) -> usize {
             self.rows
         }
@@ -192,7 +192,7 @@ mod tests {
                 columns: vec!["number".to_owned()],
                 count: Some(rows),
                 selected: None,
-                rows: Box::new(move |_| Ok(Rows::Frames(Box::new(Self { rows, stretch })))),
+                rows: Box::new(move |_| Ok(Rows::Batches(Box::new(Self { rows, stretch })))),
             })
         }
     }

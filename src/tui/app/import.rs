@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{App, carry::expand};
 use crate::{
     dataset::{
-        import::{ImportError, ImportOptions, Report, VALUED, import},
-        progress::{Cancelled, Progress},
+        import::{ImportError, ImportOptions, ImportReport, VALUED, import},
+        progress::{Cancelled, LoadProgress},
     },
     error::{Code, Problem},
     question,
@@ -19,7 +19,7 @@ use crate::{
 
 /// An import under way.
 pub(in crate::tui) struct Importing {
-    task: Task<Report>,
+    task: Task<ImportReport>,
     /// It is only being looked at.
     looking: bool,
 }
@@ -27,7 +27,7 @@ pub(in crate::tui) struct Importing {
 /// Hands on how far it is.
 struct Steps(question::progress::Progress);
 
-impl Progress for Steps {
+impl LoadProgress for Steps {
     fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         self.0.step(done, total).map_err(|_| Cancelled)
     }

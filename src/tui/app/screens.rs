@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use crate::tui::{
+    keymap::Action,
     list::{Layout, Listing, SCREEN},
     overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
@@ -39,7 +40,7 @@ impl App {
     }
 
     pub(super) fn open_screens(&mut self) {
-        if self.view().listing().and_then(Listing::choice).is_none() {
+        if !self.view().answers(Action::Screens) || self.view().listing().and_then(Listing::choice).is_none() {
             return self.say("this view has no screens to keep", false);
         }
         let screens = self.screens_of_view().iter().map(|(name, kept)| (name.clone(), holds(kept))).collect();

@@ -82,6 +82,8 @@ pub enum Scope {
 
 /// The views with one list of tokens.
 const LISTS: Scope = Scope::Some("Tokens, Growth", &[ViewId::Tokens, ViewId::Growth]);
+/// The views with a list whose cells can be selected.
+const CELLS: Scope = Scope::Some("Tokens, Growth, Data", &[ViewId::Tokens, ViewId::Growth, ViewId::Data]);
 /// The views of one token.
 const TOKEN: Scope = Scope::Some("Posts, Chart, Security, DEXes", &[ViewId::Posts, ViewId::Chart, ViewId::Security, ViewId::Dexes]);
 
@@ -121,6 +123,7 @@ pub struct KeyRow {
 macro_rules! keys {
     (@scope Everywhere) => { Scope::Everywhere };
     (@scope Lists) => { LISTS };
+    (@scope Cells) => { CELLS };
     (@scope Token) => { TOKEN };
     (@scope $view:ident) => { Scope::View(ViewId::$view) };
     (@footer) => { None };
@@ -189,10 +192,12 @@ keys! {
         Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
         Quit "quit" ["q" "Ctrl-C"] "Leave the program.";
     }
+    Cells {
+        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55);
+    }
     Lists {
         FilterLike "filter_like" ["+"] "Keep the rows that have what the selected cell has; of figures, at least as much. ← and → choose the cell.";
         FilterUnlike "filter_unlike" ["-"] "Leave out the rows that have what the selected cell has; of figures, keep those that have less.";
-        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55);
         Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off.";
         CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50);
     }

@@ -1,20 +1,26 @@
 //! The cell under the selection: which column it is in, the condition that keeps rows like it, and marking it on screen.
 
+use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Fields, List, Row, Value};
 use crate::{
     question::filter::FieldValue,
-    tui::{view::Context, widgets::table::Table},
+    tui::{
+        view::Context,
+        widgets::table::{Hit, Table},
+    },
 };
 
 /// Cells that the scrollbar takes.
-const BAR: u16 = 2;
+pub(super) const BAR: u16 = 2;
 
 impl<L: Fields> List<L> {
     /// The key of the column that the selected cell is in; none while no cell is selected.
     pub fn column(&self) -> Option<&'static str> {
-        self.column.filter(|key| self.shown().iter().any(|field| field.column.key == *key))
+        let shown = self.shown();
+        let chosen = self.column.filter(|key| shown.iter().any(|field| field.column.key == *key));
+        chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
     }
 
     /// To the column beside; false where the list has no cells to go to.
@@ -36,9 +42,10 @@ impl<L: Fields> List<L> {
     }
 
     /// A click chose the cell at this place of the screen.
-    pub(super) fn click_column(&mut self, x: u16) {
-        if L::CELLS {
-            self.column = self.cursor.column_at(x).or(self.column);
+    pub(super) fn click_column(&mut self, mouse: MouseEvent) {
+        let on_bar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
+        if L::CELLS && !on_bar {
+            self.column = self.cursor.column_at(mouse.column).or(self.column);
         }
     }
 

@@ -4,7 +4,7 @@ use super::Fields;
 use crate::{
     dataset::time::{Day, Time},
     question::{
-        filter::{ColumnKind, FieldValue},
+        filter::{ColumnKind, FieldValue, FilterColumn},
         list::Key,
     },
     tui::{
@@ -62,6 +62,8 @@ pub struct Field<L: Fields> {
     pub(super) shown: bool,
     /// On screen and in files only when it is asked for.
     pub(super) optional: bool,
+    /// Newer than choices of columns that do not tell what there was to choose from.
+    pub(super) recent: bool,
     /// The member of the row's JSON that is written to files; empty for none.
     pub(super) member: &'static str,
 }
@@ -89,7 +91,20 @@ macro_rules! setters {
 impl<L: Fields> Field<L> {
     const fn new(column: Column, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
         let member = column.key;
-        Self { column, value, cell: None, rank: None, kind, aliases: &[], searched: false, falls, shown: true, optional: false, member }
+        Self {
+            column,
+            value,
+            cell: None,
+            rank: None,
+            kind,
+            aliases: &[],
+            searched: false,
+            falls,
+            shown: true,
+            optional: false,
+            recent: false,
+            member,
+        }
     }
 
     /// A column of text of so many cells, at least and ideally.
@@ -146,6 +161,7 @@ impl<L: Fields> Field<L> {
         smallest_first() |field| field.falls = Some(false);
         unsorted() |field| field.falls = None;
         optional() |field| field.optional = true;
+        recent() |field| field.recent = true;
         /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
         member(member: &'static str) |field| field.member = member;
         /// Words of the filter are not marked in it.
@@ -156,7 +172,12 @@ impl<L: Fields> Field<L> {
     }
 
     pub fn show(&self, row: Row<'_, L>, look: &Look) -> Cell {
-        self.cell.map_or_else(|| L::value(row, self.column.key).cell(), |cell| cell(row, look))
+        self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
+    }
+
+    /// What a filter names it by; none where it is not filtered by.
+    pub(super) fn filter_column(&self) -> Option<FilterColumn> {
+        Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
     }
 
     pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<Key> {
@@ -165,7 +186,7 @@ impl<L: Fields> Field<L> {
 }
 
 impl Value<'_> {
-    fn cell(self) -> Cell {
+    pub(super) fn cell(self) -> Cell {
         let Some(value) = self.0 else { return Cell::missing() };
         match value {
             FieldValue::Number(number) => Cell::number(number),

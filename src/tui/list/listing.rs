@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, Layout, List, SCREEN};
+use super::{Field, Fields, Layout, List, SCREEN};
 use crate::{
     question::{
         filter::{self, ColumnKind, FilterColumn},
@@ -66,13 +66,16 @@ impl<L: Fields> Listing for List<L> {
     fn save(&self, mut own: Json) -> Json {
         (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
         own["columns"] = self.layout.save(&Self::standard_layout());
+        if own["columns"].is_object() {
+            own["columns"]["known"] = L::FIELDS.iter().filter(|field| field.shown).map(|field| field.column.key).collect();
+        }
         own
     }
 
     fn restore(&mut self, kept: &Json) {
         self.restore_now(kept);
         // It may name columns of the data, which are not there yet.
-        self.kept = (L::CELLS && !self.owned).then(|| kept.clone());
+        self.kept = (L::CELLS && self.owned.is_none()).then(|| kept.clone());
     }
 }
 
@@ -85,6 +88,14 @@ impl<L: Fields> List<L> {
         }
         let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
         self.layout.restore(&kept["columns"], &known);
+        // What there was not to choose from is shown once it is chosen.
+        let was_there = |field: &Field<L>| match kept["columns"]["known"].as_array() {
+            Some(known) => known.iter().any(|key| key == field.column.key),
+            None => !field.recent,
+        };
+        for field in L::FIELDS.iter().filter(|field| kept["columns"].is_object() && field.shown && !was_there(field)) {
+            self.layout.show(field.column.key, false);
+        }
         let columns = self.sort_columns();
         self.sorting.restore(&kept["sort"], &columns);
         // One that cannot be read any more is dropped.

@@ -86,9 +86,9 @@ impl Sorting {
     }
 
     /// For `Table::sort`: the places of the columns that count, and whether each falls.
-    pub fn marks(&self, columns: &[Column]) -> Vec<(usize, bool)> {
+    pub fn marks(keys: &[Order], columns: &[Column]) -> Vec<(usize, bool)> {
         let place = |order: &Order| columns.iter().position(|column| column.key == order.column).map(|place| (place, order.descending));
-        self.keys().iter().filter_map(place).collect()
+        keys.iter().filter_map(place).collect()
     }
 
     /// `["-market_cap", "symbol"]`, as `sort=` of the API says it; null for the list's own order.

@@ -156,7 +156,7 @@ impl AlertsDialog {
 /// How an alert stands, in a few words.
 fn stands(alert: &Alert) -> (String, Role) {
     if let Some(problem) = &alert.problem {
-        return (format!("not looked at: {problem}"), Role::Warning);
+        return (format!("not checked: {problem}"), Role::Warning);
     }
     let fired = alert.last_fired_at.map(|at| format!("fired {}, last {}", times(alert.fired), at.minute_text()));
     let holds = match (alert.holds, alert.token_address) {

@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Command, Outcome, floating, line};
 use crate::{
-    dataset::import::{FileReport, Preview as Table, Report, Taken},
+    dataset::import::{FileReport, ImportReport, Preview as Table, Taken},
     tui::{
         format, text,
         theme::{Role, Theme},
@@ -66,7 +66,7 @@ impl ImportDialog {
     }
 
     /// The files were looked at.
-    pub fn show(&mut self, outcome: Result<&Report, &str>) {
+    pub fn show(&mut self, outcome: Result<&ImportReport, &str>) {
         let preview = match outcome {
             Ok(report) => {
                 let takes = report.files.iter().any(|file| file.refused.is_none());
@@ -166,7 +166,7 @@ fn said(role: Role, says: &str) -> Part {
     Part::Text(Line(role, format!("{}{}", &says[..indent], text::clean(says.trim_start()))))
 }
 
-fn parts(report: &Report) -> Vec<Part> {
+fn parts(report: &ImportReport) -> Vec<Part> {
     let mut parts = Vec::new();
     for file in &report.files {
         file_parts(file, &mut parts);

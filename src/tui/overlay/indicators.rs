@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Command, Outcome, Rows, floating, line};
 use crate::{
-    analysis::indicators::{INDICATORS_MAX, Indicator, KINDS, Kind},
+    analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorKind, KINDS},
     tui::{
         text,
         theme::{Role, Theme},
@@ -25,7 +25,7 @@ pub struct IndicatorsDialog {
 /// An indicator as it is typed.
 #[derive(Debug, Clone)]
 struct Row {
-    kind: &'static Kind,
+    kind: &'static IndicatorKind,
     numbers: Vec<String>,
     shown: bool,
     /// The number that keys change.
@@ -35,7 +35,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(kind: &'static Kind, name: &str, shown: bool) -> Self {
+    fn of(kind: &'static IndicatorKind, name: &str, shown: bool) -> Self {
         let numbers = name.split('_').skip(1).map(str::to_owned).collect();
         Self { kind, numbers, shown, number: 0, fresh: true }
     }

@@ -7,11 +7,11 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::log::Requests;
-use super::{inset, many};
+use super::{inset, listing, many};
 use crate::tui::{
     format,
     keymap::{Action, ViewId},
-    list::{Did, Frame, List, Listing},
+    list::{Did, Frame, List},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
@@ -100,13 +100,7 @@ impl View for Api {
         }
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.log)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.log)
-    }
+    listing!(log);
 
     fn relist(&mut self, _: &Context<'_>) {
         self.arrange();

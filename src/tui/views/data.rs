@@ -13,19 +13,20 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::{findings::FindingsPane, rows::Rows, tables::Tables};
+use self::{
+    findings::FindingsPane,
+    rows::{Rows, TableRows},
+    tables::Tables,
+};
 use super::inset;
 use crate::{
-    dataset::{
-        Table as DataTable, TableState as Loaded,
-        schema::{self, TableSchema},
-    },
+    dataset::{Table as DataTable, TableState as Loaded, schema},
     deck::{load::LoadState, watch::Watching},
     question::snapshot::Snapshot,
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, Layout, List, Listing, Sorting},
+        list::{Did, Frame, List, Listing},
         text,
         theme::Role,
         view::{Context, Effect, Export, Request, View},
@@ -47,33 +48,13 @@ enum Open {
     Rows(Box<Rows>),
 }
 
-/// The filter, the order and the widths of a table's rows, kept when they are closed.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Kept {
-    filter: String,
-    sorting: Sorting,
-    layout: Layout,
-}
-
-impl Kept {
-    fn save(&self) -> Value {
-        json!({"filter": self.filter, "sort": self.sorting.save(), "columns": self.layout.save(&Layout::default())})
-    }
-
-    fn restore(kept: &Value, schema: &'static TableSchema) -> Self {
-        let (mut sorting, mut layout) = (Sorting::default(), Layout::default());
-        sorting.restore(&kept["sort"], &rows::sort_columns(schema.columns));
-        layout.restore(&kept["columns"], &schema.columns.iter().map(|column| column.name).collect::<Vec<_>>());
-        Self { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sorting, layout }
-    }
-}
-
 #[derive(Default)]
 pub struct Data {
     /// Places are those of the tables of the dataset, or of the schema while nothing is loaded.
     list: List<Tables>,
     open: Open,
-    kept: BTreeMap<&'static str, Kept>,
+    /// What was chosen for a table's rows, kept when they are closed.
+    kept: BTreeMap<&'static str, Value>,
     /// A table that was open at the end of the last run.
     reopen: Option<String>,
     detail: Detail,
@@ -114,7 +95,11 @@ impl View for Data {
     }
 
     fn answers(&self, action: Action) -> bool {
-        action != Action::Star
+        match action {
+            Action::Star | Action::Screens => false,
+            Action::Columns => matches!(self.open, Open::Rows(_)),
+            _ => true,
+        }
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -172,17 +157,23 @@ impl View for Data {
         }
     }
 
-    fn filter(&self) -> Option<&str> {
+    fn listing(&self) -> Option<&dyn Listing> {
         match &self.open {
-            Open::Rows(rows) => Some(&rows.filter_text),
+            Open::Rows(rows) => Some(&rows.list),
             Open::Nothing | Open::Findings(_) => None,
         }
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
         match &mut self.open {
-            Open::Rows(rows) => rows.set_filter(text, context),
-            Open::Nothing | Open::Findings(_) => Ok(()),
+            Open::Rows(rows) => Some(&mut rows.list),
+            Open::Nothing | Open::Findings(_) => None,
+        }
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
+        if let Open::Rows(rows) = &mut self.open {
+            rows.ask(context);
         }
     }
 
@@ -205,11 +196,12 @@ impl View for Data {
         let mut kept = self.kept.clone();
         let mut open = Value::Null;
         if let Open::Rows(rows) = &self.open {
-            kept.insert(rows.schema.name, rows.kept());
+            kept.insert(rows.schema.name, rows.list.save(json!({})));
             open = json!(rows.schema.name);
         }
+        let nothing = List::<TableRows>::default().save(json!({}));
         let rows: serde_json::Map<String, Value> =
-            kept.into_iter().filter(|(_, kept)| *kept != Kept::default()).map(|(name, kept)| (name.to_owned(), kept.save())).collect();
+            kept.into_iter().filter(|(_, kept)| *kept != nothing).map(|(name, kept)| (name.to_owned(), kept)).collect();
         self.list.save(json!({"rows": rows, "open": open}))
     }
 
@@ -217,7 +209,7 @@ impl View for Data {
         self.list.restore(kept);
         for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
             let Some(schema) = schema::table(name) else { continue };
-            self.kept.insert(schema.name, Kept::restore(kept, schema));
+            self.kept.insert(schema.name, kept.clone());
         }
         self.reopen = kept["open"].as_str().map(str::to_owned);
     }
@@ -230,7 +222,7 @@ impl Data {
 
     fn close(&mut self) {
         if let Open::Rows(rows) = &self.open {
-            self.kept.insert(rows.schema.name, rows.kept());
+            self.kept.insert(rows.schema.name, rows.list.save(json!({})));
         }
         self.open = Open::Nothing;
     }

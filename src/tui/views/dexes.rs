@@ -8,7 +8,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::list::{Dexes, Pools};
 use super::{
-    inset,
+    inset, listing,
     parts::{absent, say, symbol_of},
     price::Price,
 };
@@ -21,7 +21,7 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, Listing, mouse_of_two},
+        list::{Did, Frame, List, mouse_of_two},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{
             panel::{self, Panel},
@@ -118,13 +118,7 @@ impl View for DexesView {
         }
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.dexes)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.dexes)
-    }
+    listing!(dexes);
 
     fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use self::list::{Ranked, Ranking};
 use super::{
     compare::Compare,
-    many,
+    listing, many,
     parts::{ListLine, absent, say, summary},
     token_list::{TokenList, own_fields},
 };
@@ -38,8 +38,6 @@ pub struct GrowthView {
     /// Places are those in the ranking.
     list: List<Ranking>,
     window: u64,
-    /// The generation whose own columns the list has.
-    owned: Option<u64>,
     followed: Option<Address>,
     compare: Compare,
     ranking: Asked<GrowthQuestion>,
@@ -47,14 +45,7 @@ pub struct GrowthView {
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self {
-            list: List::default(),
-            window: WINDOW_DAYS_DEFAULT,
-            owned: None,
-            followed: None,
-            compare: Compare::default(),
-            ranking: Asked::default(),
-        }
+        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: Asked::default() }
     }
 }
 
@@ -66,10 +57,8 @@ impl View for GrowthView {
     fn refresh(&mut self, context: &Context<'_>) {
         self.compare.refresh(context);
         let mut changed = self.ranking.refresh(self.question(), context);
-        if let Some(snapshot) = context.snapshot.filter(|snapshot| self.owned != Some(snapshot.generation)) {
-            self.owned = Some(snapshot.generation);
-            self.list.set_own(own_fields(&snapshot.dataset));
-            changed = true;
+        if let Some(snapshot) = context.snapshot {
+            changed |= self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset));
         }
         if changed {
             self.arrange(context);
@@ -142,13 +131,7 @@ impl View for GrowthView {
         self.draw_exact(buffer, Rect { y: table.bottom(), height: below.height.min(1), ..below }, context);
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.list)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.list)
-    }
+    listing!(list);
 
     fn relist(&mut self, context: &Context<'_>) {
         self.arrange(context);

@@ -15,6 +15,7 @@ use self::{
     reader::Reader,
     rows::{JobList, TaskList, TaskRow},
 };
+use super::listing;
 use crate::{
     jobs::Job,
     tui::{
@@ -108,13 +109,7 @@ impl View for JobsView {
         self.reader.is_none().then(|| self.list.filter_text())
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.list)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.list)
-    }
+    listing!(list);
 
     fn relist(&mut self, context: &Context<'_>) {
         self.arrange(context);

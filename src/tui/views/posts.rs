@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 
 use self::list::{PostRow, Posts};
 use self::pages::{Pages, Source};
-use super::parts::{ListLine, absent, say, symbol_of};
+use super::{
+    listing,
+    parts::{ListLine, absent, say, symbol_of},
+};
 use crate::{
     dataset::{
         address::Address,
@@ -115,13 +118,7 @@ impl View for PostsView {
         }
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.list)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.list)
-    }
+    listing!(list);
 
     fn relist(&mut self, context: &Context<'_>) {
         self.list.cursor.select(0);
@@ -148,7 +145,7 @@ impl View for PostsView {
             selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use self::list::{Shown, Tokens};
 use super::{
     compare::Compare,
+    listing,
     token_list::{TokenList, own_fields},
 };
 use crate::{
@@ -39,8 +40,6 @@ pub struct TokensView {
     list: List<Tokens>,
     /// The generation and the watchlist that the list was made from.
     made: Option<(u64, HashSet<Address>)>,
-    /// The generation whose own columns the list has.
-    owned: Option<u64>,
     /// The filter or the sorting changed since.
     stale: bool,
     choices: Choices,
@@ -75,7 +74,6 @@ impl Default for TokensView {
         Self {
             list: List::default(),
             made: None,
-            owned: None,
             stale: true,
             choices: Choices { watched_only: false, detail_shown: true },
             detail_open: false,
@@ -95,9 +93,7 @@ impl View for TokensView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
-        if self.owned != Some(snapshot.generation) {
-            self.owned = Some(snapshot.generation);
-            self.list.set_own(own_fields(&snapshot.dataset));
+        if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
             self.list.set_absent(list::absent(&snapshot.market.tokens));
             self.stale = true;
         }
@@ -188,13 +184,7 @@ impl View for TokensView {
         }
     }
 
-    fn listing(&self) -> Option<&dyn Listing> {
-        Some(&self.list)
-    }
-
-    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        Some(&mut self.list)
-    }
+    listing!(list);
 
     fn relist(&mut self, context: &Context<'_>) {
         self.stale = true;

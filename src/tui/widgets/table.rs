@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-pub use self::columns::{Column, ColumnAlign};
-use self::columns::{GAP, GUTTER};
+use self::columns::GUTTER;
+pub use self::columns::{Column, ColumnAlign, GAP};
 use crate::tui::{
     text,
     theme::{Role, Theme},

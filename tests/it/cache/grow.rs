@@ -62,7 +62,7 @@ fn append_all(folder: &Path, turn: u64, rows: u64) {
 fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
     for (a, b) in plain.tables.iter().zip(&grown.tables).filter(|(a, _)| TABLES.contains(&a.schema.name)) {
         let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
-        let rows = |sources: &[tokendeck::dataset::Source]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
+        let rows = |sources: &[tokendeck::dataset::TableFile]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
         assert_eq!((rows(&a.sources), a.rows_bad, a.height()), (rows(&b.sources), b.rows_bad, b.height()), "{name} {when}");
         let frame = large.stretch(0..large.height(), None);
         for column in a.schema.columns {

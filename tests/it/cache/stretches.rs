@@ -15,7 +15,7 @@ use proptest::{
 use tokendeck::dataset::{
     cache::CacheOptions,
     load::{load, load_with},
-    progress::{Cancelled, Progress, Silent},
+    progress::{Cancelled, LoadProgress, Silent},
 };
 
 use super::{assert_same, token};
@@ -82,7 +82,7 @@ fn write(folder: &Path, files: &[Vec<Part>], intervals: bool) {
 /// Cancels once it was asked so often.
 struct Patience(AtomicU64);
 
-impl Progress for Patience {
+impl LoadProgress for Patience {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         let left = self.0.load(Ordering::Relaxed).checked_sub(1).ok_or(Cancelled)?;
         self.0.store(left, Ordering::Relaxed);

@@ -1,10 +1,14 @@
 //! `tokendeck serve` as a supervisor sees it: its first line, its signals, and what it cannot start with.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     net::{TcpListener, TcpStream},
     process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
 };
+
+use tokendeck::dataset::cache;
 
 use super::{DEMO, Desk, told};
 
@@ -17,8 +21,11 @@ struct Server {
 
 impl Server {
     fn start(desk: &Desk) -> Self {
-        let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::of(desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]).stderr(Stdio::piped()))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
@@ -73,4 +80,43 @@ fn a_server_that_can_keep_no_state_does_not_start() {
     let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
     let (code, out, err) = told(&command.env("XDG_STATE_HOME", desk.path().join("state")).output().unwrap());
     assert!(code == 1 && out.is_empty() && err.lines().last().unwrap().starts_with("tokendeck: "), "{err}");
+}
+
+#[test]
+fn a_cache_file_truncated_while_it_is_mapped_costs_no_answer_and_no_server() {
+    const KEY: &str = "tdk_0123456789abcdef0123456789abcdef";
+    let desk = Desk::new();
+    desk.write("config.toml", "[cache]\nrows = 100\ndir = \"kept\"\n");
+    let ask = |server: &Server, target: &str| {
+        let url = format!("http://{}{target}", server.address);
+        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+        let mut answer = agent.get(url).header("x-api-key", KEY).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    let settled = |server: &Server, target: &str| {
+        let begun = Instant::now();
+        loop {
+            let answer = ask(server, target);
+            if answer.0 != 503 || begun.elapsed() > Duration::from_secs(60) {
+                return answer;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
+    let server = Server::of(command.env("TOKENDECK_API_KEY", KEY).stderr(Stdio::null()));
+    let (uni, weth) = ("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2");
+    let candles = |token: &str, limit: usize| format!("/tokens/{token}/candles?timeframe=1h&limit={limit}");
+    let whole = settled(&server, &candles(uni, 700));
+    assert_eq!(whole.0, 200, "{}", whole.1);
+    let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
+    let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
+    fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
+    // Neither was asked before, so both read what is gone.
+    assert_eq!(ask(&server, &candles(uni, 701)).0, 503);
+    let again = settled(&server, &candles(uni, 700));
+    assert_eq!(again, whole);
+    let (status, body) = settled(&server, &candles(weth, 700));
+    assert!(status == 200 && body.len() > 10_000, "{status} {body}");
+    assert_eq!(server.end("-TERM").0, 0);
 }

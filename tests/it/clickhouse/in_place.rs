@@ -18,7 +18,7 @@ use tokendeck::{
     deck::{Deck, DeckOptions},
     error::Code,
     state::keys::Keys,
-    wire::{Consent, Forgetful, Options, Source, Wire},
+    wire::{Consent, MemoryLedger, Source, Wire, WireOptions},
 };
 
 use super::{
@@ -252,8 +252,8 @@ fn rows_that_stay_there_come_page_by_page_token_by_token() {
     let (stays, here) = (Stays::of(data), standing(data, load(data, &Silent).unwrap()));
     // Which waits as long as a person's does: so many candles take a busy machine a while.
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
-    let options = Options { consent: Consent::Always, sources: vec![source], ..Options::default() };
-    let (wire, bench) = (Wire::new(options, Arc::new(Forgetful::default())), Bench::new(1));
+    let options = WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() };
+    let (wire, bench) = (Wire::new(options, Arc::new(MemoryLedger::default())), Bench::new(1));
     let dataset = load_as(stays.folder.path(), &bench.options(200_000), Some(&wire), &Silent, None, false).unwrap();
     let tokens = dataset.shelf("candles").unwrap().tokens().to_vec();
     assert!(tokens.len() > 2, "of one token nobody sees where pages end");

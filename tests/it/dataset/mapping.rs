@@ -8,7 +8,7 @@ use tokendeck::dataset::{
     address::Address,
     findings::Severity,
     load::{LoadError, load},
-    progress::{Cancelled, Progress, Silent},
+    progress::{Cancelled, LoadProgress, Silent},
 };
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, table};
@@ -184,7 +184,7 @@ fn loops_of_links_and_pipes_end() {
 /// Ends the load at a step.
 struct EndAt(AtomicU64);
 
-impl Progress for EndAt {
+impl LoadProgress for EndAt {
     fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         assert!(done <= total);
         if self.0.fetch_sub(1, Ordering::Relaxed) == 0 { Err(Cancelled) } else { Ok(()) }
@@ -215,7 +215,7 @@ fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them
         found[0],
         format!(
             "Error candles.csv timestamp `01.02.2022`: 28 times are written as `01.02.2022`: write {line} under [tables.candles] in \
-             dataset.toml; until then their rows are set aside"
+             dataset.toml; until then their rows are rejected"
         )
     );
     assert_eq!(found.iter().filter(|found| found.starts_with("Error")).count(), 1, "{found:?}");

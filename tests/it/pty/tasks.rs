@@ -97,24 +97,31 @@ fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
 fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     let home = Home::new();
     let terminal = home.open();
-    let (column, row) = at(&terminal, "? help");
-    terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    let click = |button: u8, text: &str| {
+        let (column, row) = at(&terminal, text);
+        terminal.keys(&format!("\x1b[<{button};{column};{row}M\x1b[<{button};{column};{row}m"));
+    };
+    click(0, "? help");
     terminal.see("keys · Tokens");
     terminal.keys("\x1b");
     terminal.see_no("keys · Tokens");
-    let (column, row) = at(&terminal, "WBTC ");
-    terminal.keys(&format!("\x1b[<2;{column};{row}M\x1b[<2;{column};{row}m"));
+    click(2, "WBTC ");
     terminal.see("actions · Tokens");
-    let (column, row) = at(&terminal, "Put the token on the watchlist");
-    terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    click(0, "Put the token on the watchlist");
     terminal.see("WBTC is on the watchlist");
+    // What the line under the filter offers is pressed too, and rows have their actions after it.
+    terminal.keys("/wbtc");
+    click(0, "Esc cancel");
+    terminal.see_no("Esc cancel");
+    click(2, "WBTC ");
+    terminal.see("actions · Tokens");
 }
 
-/// The column and row of a text on screen, from 1.
+/// The column and row of a text on screen, from 1; not in the header, which names the token too.
 fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
     terminal.see(text);
     let shown = terminal.text();
-    let found = shown.lines().enumerate().find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
+    let found = shown.lines().enumerate().skip(1).find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
     found.expect("it was seen")
 }
 

@@ -15,9 +15,9 @@ use tokendeck::{
     dataset::{
         TableState,
         load::LoadError,
-        progress::{Cancelled, Progress, Silent},
+        progress::{Cancelled, LoadProgress, Silent},
     },
-    wire::{Errand, Fault, Object, Place, Sink, Wire},
+    wire::{ByteSink, Errand, Fault, Object, UrlPattern, Wire},
 };
 
 use super::{
@@ -56,7 +56,7 @@ struct Buffer {
     ended: Mutex<Sender<Result<(), Fault>>>,
 }
 
-impl Sink for Buffer {
+impl ByteSink for Buffer {
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
         let mut held = self.bytes.lock().unwrap();
         for (nth, byte) in bytes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     server.shared.whole.store(nth % 10 == 9, Ordering::Release);
                     let count = noise.next(9);
                     server.trouble((0..count).map(|_| noise.trouble(size)));
-                    let place = Place::parse(&url).unwrap();
+                    let place = UrlPattern::parse(&url).unwrap();
                     let found = wire.find(&place, 10, &|| false);
                     let outcome = found.and_then(|found| fetch(&wire, &found[0], 1 + noise.next(size)).map(|got| (found[0].clone(), got)));
                     match outcome {
@@ -191,7 +191,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
 /// Gives up after so many steps.
 struct Patience(AtomicUsize);
 
-impl Progress for Patience {
+impl LoadProgress for Patience {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         let left = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         left.map(drop).map_err(|_| Cancelled)
@@ -201,7 +201,7 @@ impl Progress for Patience {
 /// Leaves after a while.
 struct Leaves(Instant);
 
-impl Progress for Leaves {
+impl LoadProgress for Leaves {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
     }
@@ -212,13 +212,13 @@ fn one_who_waits_for_a_silent_source_can_leave_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let slow = super::Options {
+    let slow = super::WireOptions {
         consent: super::Consent::Always,
         sources: super::sources(&bench.server),
         patience: super::Patience { silence: Duration::from_secs(30), ..super::short() },
-        ..super::Options::default()
+        ..super::WireOptions::default()
     };
-    let wire = Wire::new(slow, Arc::new(super::Forgetful::default()));
+    let wire = Wire::new(slow, Arc::new(super::MemoryLedger::default()));
     bench.load(&wire).unwrap();
     std::fs::remove_dir_all(bench.cache.path()).unwrap();
     // The listings come; the first file never does.

@@ -12,7 +12,7 @@ use std::{
 use tokendeck::{
     dataset::{load::asks, progress::Silent},
     error::Code,
-    wire::{Consent, Fault, Figures, Forgetful, Options, Place, Source, SourceKind, Wire},
+    wire::{Consent, Fault, MemoryLedger, Source, SourceKind, Traffic, UrlPattern, Wire, WireOptions},
 };
 
 use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
@@ -32,12 +32,12 @@ fn nobody_is_asked_before_the_person_agrees() {
     let bench = bench();
     for consent in [Consent::Never, Consent::Ask] {
         let wire = Wire::new(
-            Options { consent, sources: sources(&bench.server), patience: short(), ..Options::default() },
-            Arc::new(Forgetful::default()),
+            WireOptions { consent, sources: sources(&bench.server), patience: short(), ..WireOptions::default() },
+            Arc::new(MemoryLedger::default()),
         );
         let error = bench.load(&wire).unwrap_err().to_string();
         assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
-        assert_eq!((bench.server.requests(), wire.figures()), (0, Figures::default()));
+        assert_eq!((bench.server.requests(), wire.figures()), (0, Traffic::default()));
         let open = asks(bench.folder.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
         let real = bench.folder.path().canonicalize().unwrap();
@@ -95,8 +95,8 @@ fn questions_that_need_what_cannot_be_had_say_so() {
 fn a_day_has_a_budget() {
     let bench = bench();
     let options =
-        Options { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: TOKENS.len() as u64 + 100 };
-    let wire = Wire::new(options, Arc::new(Forgetful::default()));
+        WireOptions { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: TOKENS.len() as u64 + 100 };
+    let wire = Wire::new(options, Arc::new(MemoryLedger::default()));
     let dataset = bench.load(&wire).unwrap();
     let table = dataset.table("candles").unwrap();
     assert!(format!("{:?}", table.state).contains("remote.budget_gb_per_day"), "{:?}", table.state);
@@ -106,7 +106,7 @@ fn a_day_has_a_budget() {
 #[test]
 fn a_dataset_cannot_lead_into_the_persons_own_network() {
     let strangers =
-        Wire::new(Options { consent: Consent::Always, patience: short(), ..Options::default() }, Arc::new(Forgetful::default()));
+        Wire::new(WireOptions { consent: Consent::Always, patience: short(), ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
     let bench = bench();
     for url in [
         format!("{}/bucket/t.csv", bench.server.url()),
@@ -118,7 +118,7 @@ fn a_dataset_cannot_lead_into_the_persons_own_network() {
         "https://router.local/x.csv".to_owned(),
         "az://box/x.csv".to_owned(),
     ] {
-        let place = Place::parse(&url).unwrap();
+        let place = UrlPattern::parse(&url).unwrap();
         let fault = strangers.find(&place, 10, &|| false).unwrap_err();
         assert!(matches!(fault, Fault::Refused(_)), "{url}: {fault:?}");
     }

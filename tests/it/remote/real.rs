@@ -6,7 +6,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use tokendeck::{
     dataset::{cache::CacheOptions, load::load_as, progress::Silent},
-    wire::{Consent, Forgetful, Options, Source, SourceKind, Wire},
+    wire::{Consent, MemoryLedger, Source, SourceKind, Wire, WireOptions},
 };
 
 use super::{DEMO, assert_same, files};
@@ -31,7 +31,10 @@ fn remote() {
         region: "us-east-1".into(),
         ..Source::default()
     };
-    let wire = Wire::new(Options { consent: Consent::Always, sources: vec![source], ..Options::default() }, Arc::new(Forgetful::default()));
+    let wire = Wire::new(
+        WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() },
+        Arc::new(MemoryLedger::default()),
+    );
     let options = |name: &str| CacheOptions { folder: Some(cache.path().join(name)), rows_min: 1_000, ..CacheOptions::default() };
     let there = load_as(folder.path(), &options("there"), Some(&wire), &Silent, None, false).unwrap();
     let here = load_as(Path::new(DEMO), &options("here"), None, &Silent, None, false).unwrap();

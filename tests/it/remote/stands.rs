@@ -9,7 +9,7 @@ use std::{
 use tokendeck::{
     dataset::{Dataset, TableState, findings::Severity},
     error::Code,
-    wire::{Forgetful, Options, Source, Wire},
+    wire::{MemoryLedger, Source, Wire, WireOptions},
 };
 
 use super::{
@@ -30,7 +30,7 @@ fn bench() -> Bench {
 }
 
 /// One of the sources that the person has named.
-fn source<'a>(options: &'a mut Options, name: &str) -> &'a mut Source {
+fn source<'a>(options: &'a mut WireOptions, name: &str) -> &'a mut Source {
     options.sources.iter_mut().find(|source| source.name == name).expect("a source of the bench")
 }
 
@@ -39,13 +39,13 @@ fn always(server: &Server, trouble: Trouble) {
 }
 
 /// Breaks something: of the server, or of what the person says of it.
-type Break = fn(&Server, &mut Options);
+type Break = fn(&Server, &mut WireOptions);
 
 /// Who asks once it is broken.
 fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
     let mut options = options(&bench.server);
     breaks(&bench.server, &mut options);
-    Wire::new(options, Arc::new(Forgetful::default()))
+    Wire::new(options, Arc::new(MemoryLedger::default()))
 }
 
 /// What may go wrong, and what a person reads of it.

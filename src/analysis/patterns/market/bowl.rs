@@ -1,7 +1,7 @@
 //! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
 
 use super::{
-    candidate::{Candidate, Kind, OWN, Turns, strain},
+    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
     pivots::{Pivot, Scale},
     search::Candidates,
     series::Tape,
@@ -172,7 +172,7 @@ impl Way<'_> {
         Some(own)
     }
 
-    fn candidate(&self, kind: Kind, turns: &[Pivot], (end, broken): (usize, bool), level: f64, own: [f64; OWN]) -> Candidate {
+    fn candidate(&self, kind: PatternFamily, turns: &[Pivot], (end, broken): (usize, bool), level: f64, own: [f64; OWN]) -> Candidate {
         Candidate {
             kind,
             flipped: false,
@@ -192,7 +192,7 @@ impl Way<'_> {
         let Some(mut own) = self.measures(end) else { return };
         own[7] = f64::from(u8::from(broken && level >= self.rim.price));
         let end_turn = Pivot { at: end as u32, price: self.tape.high[end], high: true };
-        found.push(&self.candidate(Kind::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
+        found.push(&self.candidate(PatternFamily::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
     }
 
     fn cup(&self, found: &mut Candidates<'_>) {
@@ -230,7 +230,7 @@ impl Way<'_> {
                 own[10] = k as f64;
                 own[12] = own[12].max(strain(depth, 0.55, 0.4)).max(strain(depth, 0.08, 0.12));
                 let turns = [self.rim, self.low, self.right, Pivot { at: handle as u32, price: tape.low[handle], high: false }];
-                found.push(&self.candidate(Kind::Cup, &turns, (at, broken), *level, own));
+                found.push(&self.candidate(PatternFamily::Cup, &turns, (at, broken), *level, own));
             }
         }
     }

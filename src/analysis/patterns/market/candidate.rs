@@ -8,7 +8,7 @@ pub(super) const OWN: usize = 14;
 
 /// What is looked for in one way. Each is drawn in its rising form; the falling one is the same upside down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PatternFamily {
     Double,
     HeadAndShoulders,
     Triple,
@@ -24,7 +24,7 @@ pub enum Kind {
     Pennant,
 }
 
-impl Kind {
+impl PatternFamily {
     pub const ALL: [Self; 13] = [
         Self::Double,
         Self::HeadAndShoulders,
@@ -71,7 +71,7 @@ pub(super) type Turns = zigzag::Turns<Pivot>;
 /// A stretch that may be a pattern, as seen in the view of its kind's rising form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
-    pub(super) kind: Kind,
+    pub(super) kind: PatternFamily,
     /// Whether the tape is the one upside down.
     pub(super) flipped: bool,
     pub(super) turns: Turns,
@@ -110,8 +110,10 @@ impl Candidate {
         let width = |x: f64| self.upper.at(x) - self.lower.at(x);
         let last = self.turns.last().x(self.turns.first().at);
         match self.kind {
-            Kind::Wedge | Kind::LevelTriangle | Kind::SymmetricalTriangle | Kind::Broadening => width(0.0).max(width(last)),
-            Kind::Double | Kind::Triple => width(0.0),
+            PatternFamily::Wedge | PatternFamily::LevelTriangle | PatternFamily::SymmetricalTriangle | PatternFamily::Broadening => {
+                width(0.0).max(width(last))
+            }
+            PatternFamily::Double | PatternFamily::Triple => width(0.0),
             _ => self.height,
         }
     }

@@ -1,7 +1,7 @@
 //! What the other candidates say about one: those of its kin that agree, rivals of other names on its stretch, larger and smaller ones,
 //! and how many start and end where it does.
 
-use super::{Claim, candidate::Kind};
+use super::{Claim, candidate::PatternFamily};
 
 /// Measures of the company a candidate keeps.
 pub const COMPANY: usize = 11 + CIRCLES;
@@ -42,15 +42,15 @@ pub(super) struct Scored {
 }
 
 /// Near kin: stretches that one chartist calls this and another that. Those of reversals have an opposite, the next one.
-fn circle(kind: Kind) -> usize {
+fn circle(kind: PatternFamily) -> usize {
     match kind {
-        Kind::Double | Kind::Rounding | Kind::Cup => 0,
-        Kind::HeadAndShoulders => 2,
-        Kind::Triple | Kind::Rectangle => 4,
-        Kind::Channel | Kind::Wedge => 5,
-        Kind::LevelTriangle | Kind::SymmetricalTriangle => 6,
-        Kind::Broadening => 7,
-        Kind::Flag | Kind::Pennant => 8,
+        PatternFamily::Double | PatternFamily::Rounding | PatternFamily::Cup => 0,
+        PatternFamily::HeadAndShoulders => 2,
+        PatternFamily::Triple | PatternFamily::Rectangle => 4,
+        PatternFamily::Channel | PatternFamily::Wedge => 5,
+        PatternFamily::LevelTriangle | PatternFamily::SymmetricalTriangle => 6,
+        PatternFamily::Broadening => 7,
+        PatternFamily::Flag | PatternFamily::Pennant => 8,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bull flags and pennants: a rest after a steep rise. Bear flags are the same upside down.
 
 use super::{
-    candidate::{Candidate, Kind, OWN, Turns},
+    candidate::{Candidate, OWN, PatternFamily, Turns},
     pivots::Pivot,
     search::Candidates,
     series::Tape,
@@ -146,7 +146,7 @@ fn emit(
         // The lines run over candles from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
         let shape = Candidate {
-            kind: Kind::Flag,
+            kind: PatternFamily::Flag,
             flipped: false,
             turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
             start: *foot as u32,
@@ -160,7 +160,7 @@ fn emit(
         };
         found.push(&shape);
         if w1 < 0.65 * w0 && upper.slope < 0.0 && lower.slope > 0.0 && length >= 6.0 {
-            found.push(&Candidate { kind: Kind::Pennant, ..shape });
+            found.push(&Candidate { kind: PatternFamily::Pennant, ..shape });
         }
     }
 }

@@ -2,7 +2,7 @@
 //! lines; how these run gives the names.
 
 use super::{
-    candidate::{Candidate, Kind, OWN, Turns, strain},
+    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
     pivots::{Pivot, Scale},
     search::{Candidates, Span},
     series::Tape,
@@ -136,10 +136,10 @@ fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &m
 }
 
 /// Where one that has not broken out yet is expected to: rising triangles and falling wedges up, the others on with the trend before.
-fn expected(tape: &Tape, kind: Kind, flipped: bool, start: usize, high: bool) -> bool {
+fn expected(tape: &Tape, kind: PatternFamily, flipped: bool, start: usize, high: bool) -> bool {
     match kind {
-        Kind::LevelTriangle => !flipped,
-        Kind::Wedge => flipped,
+        PatternFamily::LevelTriangle => !flipped,
+        PatternFamily::Wedge => flipped,
         _ => {
             let came = tape.close[start] - tape.close[start.saturating_sub(20)];
             if came == 0.0 { !high } else { came > 0.0 }
@@ -148,49 +148,49 @@ fn expected(tape: &Tape, kind: Kind, flipped: bool, start: usize, high: bool) ->
 }
 
 /// The worst use of the textbook's tolerances.
-fn strained(kind: Kind, (up, down): (f64, f64), narrowing: f64) -> f64 {
+fn strained(kind: PatternFamily, (up, down): (f64, f64), narrowing: f64) -> f64 {
     let tilt = f64::midpoint(up, down).abs();
     let parallel = (narrowing.max(1.0 / narrowing) - 1.0) / 0.28;
     let narrows = strain(narrowing, 0.68, 0.5);
     match kind {
-        Kind::Rectangle => parallel.max(tilt / 0.2),
-        Kind::Channel => parallel.max(strain(tilt, 0.6, 0.9)),
-        Kind::LevelTriangle => narrows.max(up.abs() / 0.16).max(strain(down, 0.25, 0.4)),
-        Kind::SymmetricalTriangle => narrows.max(strain(up, -0.16, -0.3)).max(strain(down, 0.16, 0.3)),
-        Kind::Wedge => narrows.max(strain(up.min(down), 0.16, 0.3)),
-        Kind::Broadening => strain(narrowing, 1.5, 1.9).max(strain(up, 0.08, 0.2)).max(strain(down, -0.08, -0.2)),
+        PatternFamily::Rectangle => parallel.max(tilt / 0.2),
+        PatternFamily::Channel => parallel.max(strain(tilt, 0.6, 0.9)),
+        PatternFamily::LevelTriangle => narrows.max(up.abs() / 0.16).max(strain(down, 0.25, 0.4)),
+        PatternFamily::SymmetricalTriangle => narrows.max(strain(up, -0.16, -0.3)).max(strain(down, 0.16, 0.3)),
+        PatternFamily::Wedge => narrows.max(strain(up.min(down), 0.16, 0.3)),
+        PatternFamily::Broadening => strain(narrowing, 1.5, 1.9).max(strain(up, 0.08, 0.2)).max(strain(down, -0.08, -0.2)),
         _ => 0.0,
     }
 }
 
 /// The kinds that two lines may be, and whether upside down: by their rises over the pattern in mean widths.
-fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(Kind, bool)>; 4] {
+fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(PatternFamily, bool)>; 4] {
     let mut kinds = [None; 4];
     let tilt = f64::midpoint(up, down);
     if up.abs() < 0.55 && down.abs() < 0.55 {
-        kinds[0] = Some((Kind::Rectangle, tilt < 0.0));
+        kinds[0] = Some((PatternFamily::Rectangle, tilt < 0.0));
     }
     if up.min(down) > 0.25 || up.max(down) < -0.25 {
-        let kind = if (up - down).abs() < 0.7 { Kind::Channel } else { Kind::Wedge };
+        let kind = if (up - down).abs() < 0.7 { PatternFamily::Channel } else { PatternFamily::Wedge };
         // A wedge narrows; one that widens along its way is none.
-        if kind == Kind::Channel || narrowing < 0.75 {
+        if kind == PatternFamily::Channel || narrowing < 0.75 {
             kinds[1] = Some((kind, tilt < 0.0));
         }
-        if kind == Kind::Channel && narrowing < 0.72 {
-            kinds[3] = Some((Kind::Wedge, tilt < 0.0));
+        if kind == PatternFamily::Channel && narrowing < 0.72 {
+            kinds[3] = Some((PatternFamily::Wedge, tilt < 0.0));
         }
     }
     if narrowing < 0.75 && up < 0.35 && down > -0.35 {
         kinds[2] = Some(if up.abs() < 0.45 * down.abs() {
-            (Kind::LevelTriangle, false)
+            (PatternFamily::LevelTriangle, false)
         } else if down.abs() < 0.45 * up.abs() {
-            (Kind::LevelTriangle, true)
+            (PatternFamily::LevelTriangle, true)
         } else {
-            (Kind::SymmetricalTriangle, tilt < 0.0)
+            (PatternFamily::SymmetricalTriangle, tilt < 0.0)
         });
     }
     if narrowing > 1.45 && up > 0.05 && down < -0.05 {
-        kinds[3] = Some((Kind::Broadening, tilt < 0.0));
+        kinds[3] = Some((PatternFamily::Broadening, tilt < 0.0));
     }
     kinds
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{coefficients, measures, overlap::Rule};
+use super::{coefficients, measures, overlap::OverlapRule};
 
 /// Knots of a curve.
 pub const KNOTS: usize = 5;
@@ -131,12 +131,12 @@ impl Judge {
 /// What is fitted: a judge of each kind's own measures and one of its company, and how the answer is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// By the quick measures of each of [`Kind::ALL`](super::Kind::ALL): what is far off is dropped before the rest is measured.
+    /// By the quick measures of each of [`PatternFamily::ALL`](super::PatternFamily::ALL): what is far off is dropped before the rest is measured.
     pub sieve: Vec<Judge>,
     /// By all measures.
     pub own: Vec<Judge>,
     pub company: Vec<Judge>,
-    pub rule: Rule,
+    pub rule: OverlapRule,
 }
 
 impl Model {
@@ -147,7 +147,7 @@ impl Model {
             sieve: coefficients::SIEVE.iter().map(judge).collect(),
             own: coefficients::OWN.iter().map(judge).collect(),
             company: coefficients::COMPANY.iter().map(judge).collect(),
-            rule: Rule::default(),
+            rule: OverlapRule::default(),
         }
     }
 }

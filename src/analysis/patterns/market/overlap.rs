@@ -12,7 +12,7 @@ pub(super) struct Offer {
 
 /// How offers are weighed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
+pub struct OverlapRule {
     /// Less likely ones are worth nothing.
     pub least: f64,
     /// Longer ones are worth more, by this power of their length.
@@ -29,7 +29,7 @@ pub struct Rule {
     pub near: u32,
 }
 
-impl Default for Rule {
+impl Default for OverlapRule {
     fn default() -> Self {
         Self { least: 0.22, power: 0.3, shared: 0.13, more: 0.4, with: 0.3, beside: 0.55, near: 80 }
     }
@@ -43,7 +43,7 @@ struct Slot {
 }
 
 /// The places of those to keep. `taken` are the stretches of textbook patterns, in order of their starts.
-pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &Rule) -> Vec<usize> {
+pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &OverlapRule) -> Vec<usize> {
     let longest = taken.iter().map(|(start, end)| end - start).max().unwrap_or(0);
     let allowed = |offer: &Offer| {
         // Those that begin before this end too early to be near.
@@ -92,7 +92,7 @@ pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &Rule) -> Vec
 const BUCKET: u32 = 256;
 
 /// Likely ones that lie partly over those that are kept: a flag within a channel is drawn with it.
-fn add(offers: &[Offer], slots: &[Slot], kept: &mut Vec<usize>, rule: &Rule) {
+fn add(offers: &[Offer], slots: &[Slot], kept: &mut Vec<usize>, rule: &OverlapRule) {
     let mut more: Vec<usize> = slots.iter().map(|slot| slot.place).filter(|place| offers[*place].chance >= rule.more).collect();
     more.sort_by(|a, b| offers[*b].chance.total_cmp(&offers[*a].chance).then(a.cmp(b)));
     let buckets = |offer: &Offer| (offer.start / BUCKET) as usize..=(offer.end / BUCKET) as usize;

@@ -1,7 +1,7 @@
 //! Double and triple bottoms, inverse heads and shoulders. Tops are the same upside down.
 
 use super::{
-    candidate::{Candidate, Kind, OWN, Turns, strain},
+    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
     pivots::{Pivot, Scale},
     search::Candidates,
     series::Tape,
@@ -73,7 +73,7 @@ fn flat(level: f64) -> Line {
 }
 
 /// A bottom between the line it is left over and its lowest price.
-fn bottom(kind: Kind, turns: Turns, exit: &Exit, (upper, lowest): (Line, f64), height: f64, own: [f64; OWN]) -> Candidate {
+fn bottom(kind: PatternFamily, turns: Turns, exit: &Exit, (upper, lowest): (Line, f64), height: f64, own: [f64; OWN]) -> Candidate {
     let (start, end) = (turns.first().at, exit.at as u32);
     Candidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
 }
@@ -126,7 +126,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Candidates<'_>)
         own[9] = (tape.top(c, exit.at) - peak.price) / height;
         own[12] = (apart.abs() / height / 0.15).max(uneven / UNEVEN);
         own[13] = fall;
-        found.push(&bottom(Kind::Double, turns, &exit, (flat(peak.price), lowest), height, own));
+        found.push(&bottom(PatternFamily::Double, turns, &exit, (flat(peak.price), lowest), height, own));
     }
 }
 
@@ -183,7 +183,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
         own[13] = fall;
-        found.push(&bottom(Kind::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
+        found.push(&bottom(PatternFamily::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
     }
 }
 
@@ -215,5 +215,5 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
     own[13] = fall;
-    found.push(&bottom(Kind::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
+    found.push(&bottom(PatternFamily::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
 }

@@ -2,7 +2,7 @@
 
 use super::{
     bowl,
-    candidate::{Candidate, Kind, OWN},
+    candidate::{Candidate, OWN, PatternFamily},
     flag, lines, measures,
     model::{Judge, SIEVE_LEAST},
     pivots::{self, Pivot, Scale},
@@ -64,7 +64,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// How likely it is by its quick measures, as seen in the tape that is searched; None where it is too far off to be kept.
-    pub(super) fn weigh(&mut self, kind: Kind, flipped: bool, span: Span, own: &[f64; OWN]) -> Option<f64> {
+    pub(super) fn weigh(&mut self, kind: PatternFamily, flipped: bool, span: Span, own: &[f64; OWN]) -> Option<f64> {
         let Some(judges) = self.sieve else { return Some(0.0) };
         let flipped = flipped ^ self.flipped;
         measures::quick(self.series.tape(flipped), flipped, span, own, &mut self.measures);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use revm::bytecode::OpCode;
 
 use super::{
-    Group, Signature, agreeing,
+    CodeOrigin, Signature, agreeing,
     margin::{Margin, Sample, Sparse},
     normal::{DUP, PUSH, SWAP, normalise},
 };
@@ -69,13 +69,13 @@ type Pairs = Vec<([u8; 2], u32)>;
 pub struct Example {
     pairs: Pairs,
     era: Era,
-    group: Group,
+    group: CodeOrigin,
     signature: Box<Signature>,
 }
 
 impl Example {
     /// `None` for a code that is no token's: it tells nothing about tokens.
-    pub fn new(group: Group, code: &[u8], signature: &Signature) -> Option<Self> {
+    pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
         let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);
         token.then(|| Self { pairs, era, group, signature: Box::new(*signature) })
@@ -117,10 +117,10 @@ impl Mix {
         let families = families(&examples);
         let of = |group| examples.iter().filter(|example| example.group == group).count();
         let mut scam_families: Vec<usize> =
-            examples.iter().zip(&families).filter(|(example, _)| example.group == Group::Scam).map(|(_, family)| *family).collect();
+            examples.iter().zip(&families).filter(|(example, _)| example.group == CodeOrigin::Scam).map(|(_, family)| *family).collect();
         scam_families.sort_unstable();
         scam_families.dedup();
-        if scam_families.len() < FAMILIES_MIN || of(Group::Template) < LISTED_MIN {
+        if scam_families.len() < FAMILIES_MIN || of(CodeOrigin::Template) < LISTED_MIN {
             return Ok(None);
         }
         let terms = Terms::new(&examples);
@@ -132,7 +132,7 @@ impl Mix {
             let unseen = |i: usize| families[i] % FOLDS == fold;
             let part = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
             for i in (0..examples.len()).filter(|i| unseen(*i)) {
-                let list = if examples[i].group == Group::Scam { &mut scams } else { &mut listed };
+                let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut listed };
                 list.push(part.of(&vectors[i]));
             }
             // What is used is the mean of all rules, which swings less than any.
@@ -144,7 +144,7 @@ impl Mix {
             return Ok(None);
         }
         listed.sort_by(f64::total_cmp);
-        Ok(Some(Self { terms, rule, listed, scams: of(Group::Scam), told_apart }))
+        Ok(Some(Self { terms, rule, listed, scams: of(CodeOrigin::Scam), told_apart }))
     }
 
     /// Scams and listed tokens that were learned from.
@@ -254,7 +254,7 @@ fn read(code: &[u8]) -> (Pairs, Era) {
 /// Equal codes of one group once.
 fn different(examples: &[Example]) -> Vec<&Example> {
     let mut different: Vec<&Example> = examples.iter().collect();
-    let key = |example: &Example| (example.group == Group::Template, example.signature.clone());
+    let key = |example: &Example| (example.group == CodeOrigin::Template, example.signature.clone());
     different.sort_by_cached_key(|example| key(example));
     different.dedup_by(|a, b| key(a) == key(b) && a.pairs == b.pairs);
     different
@@ -277,7 +277,7 @@ fn families(examples: &[&Example]) -> Vec<usize> {
 
 /// Each group costs the same altogether, and within a group each era: so the rule has no use for what only tells the era.
 fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> Margin {
-    let key = |i: usize| (examples[i].group == Group::Scam, examples[i].era);
+    let key = |i: usize| (examples[i].group == CodeOrigin::Scam, examples[i].era);
     let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
     let mut peers: BTreeMap<(bool, Era), f64> = BTreeMap::new();
     for i in &seen {
@@ -327,8 +327,8 @@ mod tests {
 
     fn examples(scams: u64, listed: u64, habit: &[u8]) -> Vec<Example> {
         let example = |group, code: Vec<u8>| Example::new(group, &code, &signature(&grams(&code))).expect("a token's code");
-        let scams = (0..scams).map(|seed| example(Group::Scam, code(seed, habit)));
-        scams.chain((1_000..1_000 + listed).map(|seed| example(Group::Template, code(seed, LISTED)))).collect()
+        let scams = (0..scams).map(|seed| example(CodeOrigin::Scam, code(seed, habit)));
+        scams.chain((1_000..1_000 + listed).map(|seed| example(CodeOrigin::Template, code(seed, LISTED)))).collect()
     }
 
     fn learned(examples: &[Example]) -> Option<Mix> {
@@ -384,6 +384,6 @@ mod tests {
     #[test]
     fn codes_that_are_no_tokens_are_not_learned_from() {
         let code = [0x63, 0xa9, 0x05, 0x9c, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06];
-        assert!(Example::new(Group::Scam, &code, &signature(&grams(&code))).is_none());
+        assert!(Example::new(CodeOrigin::Scam, &code, &signature(&grams(&code))).is_none());
     }
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        Source, Table, TableState,
+        Table, TableFile, TableState,
         candles::HeldCandles,
         findings::{Finding, Severity},
         load::{
@@ -86,7 +86,7 @@ pub(in crate::dataset::load) fn in_place(
     let Known { looked, rows, notes, mark, .. } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
-    table.sources = vec![Source { file: file.clone(), bytes: 0, modified: None, rows }];
+    table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
     table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), unreached: false });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;

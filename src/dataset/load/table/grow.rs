@@ -14,7 +14,7 @@ use crate::dataset::{
         identity,
     },
     progress::Cancelled,
-    source::{From, MAX_ROWS, locate::Found},
+    source::{From, MAX_ROWS, locate::LocatedFile},
 };
 
 /// Bytes of what is new up to which it is added to what stands; more is as well brought in anew.
@@ -31,7 +31,7 @@ enum Change {
 
 impl Reading<'_> {
     /// The table as the cache has it of what the files were before, and what is new in them. None where it has to be brought in whole.
-    pub(super) fn grow(&mut self, files: &[Found], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
+    pub(super) fn grow(&mut self, files: &[LocatedFile], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
         let place = &placed.place;
         // An import that was cut off goes on.
         if place.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
@@ -55,7 +55,7 @@ impl Reading<'_> {
             let state = match change {
                 Change::None => continue,
                 Change::New => ReadState::default(),
-                Change::Grown => match self.take_up_end(at, &files[at]) {
+                Change::Grown => match self.continue_file(at, &files[at]) {
                     Some(state) => state,
                     None => return Ok(None),
                 },
@@ -89,7 +89,7 @@ impl Reading<'_> {
     }
 
     /// What was learnt of the file, which is taken out of what stands, as it is told anew.
-    fn take_up_end(&mut self, at: usize, file: &Found) -> Option<ReadState> {
+    fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
@@ -113,8 +113,8 @@ impl Reading<'_> {
 }
 
 /// How each file differs from what the table was made of; none where it was otherwise written to, or too much is new.
-fn changes(report: &Report, files: &[Found], keys: &[KeyFile]) -> Option<Vec<Change>> {
-    let same = |(source, file): (&SourceFile, &Found)| source.name() == file.name;
+fn changes(report: &Report, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
+    let same = |(source, file): (&SourceFile, &LocatedFile)| source.name() == file.name;
     if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
         return None;
     }

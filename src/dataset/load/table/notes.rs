@@ -14,7 +14,7 @@ use crate::dataset::{
     },
     order::{self, Dropped},
     repeats,
-    source::locate::Found,
+    source::locate::LocatedFile,
 };
 
 /// Pools from which it is told that all of them yield next to nothing.
@@ -22,7 +22,7 @@ const FRACTIONS_MIN: usize = 10;
 
 impl Reading<'_> {
     /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
-    pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
+    pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
         let mut told: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
         for (file, row, differs) in dropped.first() {
@@ -55,7 +55,7 @@ impl Reading<'_> {
     }
 
     /// `differs` is the column in which the row that is kept says something else, and both figures.
-    pub(super) fn repeat(&self, files: &[Found], file: u32, row: u32, differs: Option<(&'static str, String)>) -> Finding {
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<(&'static str, String)>) -> Finding {
         let key = self.schema.key.join(", ");
         let (column, value) = differs.unzip();
         let other = column.map_or_else(String::new, |column| format!(" and another value in `{column}`"));

@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 
 use super::{Reading, Stop, stamp};
 use crate::dataset::{
-    Source, Spot,
+    Spot, TableFile,
     cache::FileEnd,
     coerce,
     load::{
@@ -24,7 +24,7 @@ use crate::dataset::{
     source::{
         self, Layout, MAX_ROWS, RowSource, guarded,
         kept::Kept,
-        locate::{Answer, Found},
+        locate::{Answer, LocatedFile},
         object::RemoteFile,
         partition::{self, Partitioned},
     },
@@ -45,7 +45,14 @@ pub(super) enum Rows<'a> {
 
 impl Reading<'_> {
     /// The rows of an engine, which are read as those of a file.
-    fn read_answer(&mut self, at: u32, file: &Found, answer: &Arc<Answer>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
+    fn read_answer(
+        &mut self,
+        at: u32,
+        file: &LocatedFile,
+        answer: &Arc<Answer>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), Stop> {
         let wanted = wanted(self.schema, self.manifest);
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
         let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::said(&file.name, fault))?;
@@ -61,7 +68,7 @@ impl Reading<'_> {
     pub(super) fn read_file(
         &mut self,
         at: u32,
-        file: &Found,
+        file: &LocatedFile,
         ends: Option<&[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
@@ -79,14 +86,14 @@ impl Reading<'_> {
     pub(super) fn read_from(
         &mut self,
         at: u32,
-        file: &Found,
+        file: &LocatedFile,
         rows: Rows<'_>,
         ends: Option<&[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
     ) -> Result<(), Stop> {
         let before = stamp(file)?;
-        let source = Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
+        let source = TableFile { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
         put(&mut self.table.sources, at, source);
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
@@ -187,7 +194,7 @@ impl Reading<'_> {
     }
 
     /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
-    pub(super) fn settle(&mut self, at: usize, files: &[Found], gathered: &mut Gathered) -> Result<(), Stop> {
+    pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), Stop> {
         let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
         import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
         let cache = self.context.cache.folder.as_deref();

@@ -40,10 +40,18 @@ pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
-    /// The reasons too.
-    pub explained: bool,
+    pub part: Part,
     /// What became of the token's patterns that ended; none while that is not known.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
+}
+
+/// What of it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Figures,
+    /// The figures, and the reasons as far as there is room.
+    Whole,
+    Reasons,
 }
 
 /// Rows that the card of a pattern takes with its reasons under it.
@@ -58,11 +66,15 @@ type Row = (&'static str, String, String, Role);
 
 impl Card<'_> {
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let beside = self.explained && area.width >= BESIDE;
+        if self.part == Part::Reasons {
+            return self.draw_why(buffer, area, context);
+        }
+        let beside = self.part == Part::Whole && area.width >= BESIDE;
         let half = Rect { width: area.width / 2, ..area };
         let card = if beside { Rect { width: half.width - 2, ..half } } else { Rect { height: area.height.min(ROWS + 1), ..area } };
-        self.draw_figures(buffer, card, context);
-        if !self.explained {
+        let hint = if self.part == Part::Whole && self.has_room(area) { "" } else { "Enter: why" };
+        self.draw_figures(buffer, card, hint, context);
+        if self.part == Part::Figures {
             return;
         }
         let rest = if beside {
@@ -70,13 +82,22 @@ impl Card<'_> {
         } else {
             Rect { y: card.bottom(), height: area.height - card.height, ..area }
         };
-        let rows = self.draw_reasons(buffer, rest, context);
-        self.draw_trend(buffer, Rect { y: rest.y + rows, height: rest.height - rows, ..rest }, context);
+        self.draw_why(buffer, rest, context);
     }
 
-    fn draw_figures(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    /// Whether every reason of the confidence has room beside the figures or under them.
+    pub(super) fn has_room(&self, area: Rect) -> bool {
+        let reasons = self.pattern.detail.as_ref().map_or(0, |detail| detail.why.len().max(1)) as u16 + 1;
+        area.height >= if area.width >= BESIDE { reasons } else { ROWS + 1 + reasons }
+    }
+
+    fn draw_why(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let rows = self.draw_reasons(buffer, area, context);
+        self.draw_trend(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+    }
+
+    fn draw_figures(&self, buffer: &mut Buffer, area: Rect, hint: &str, context: &Context<'_>) {
         let Some(detail) = &self.pattern.detail else { return };
-        let hint = if self.explained { "" } else { "Enter: why" };
         let rule = Panel { ascii: context.ascii, note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
         let body = rule.render(area, buffer, context.theme);
         for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY, context.ascii).into_iter().enumerate() {
@@ -136,7 +157,7 @@ impl Card<'_> {
             Some(Ok(record)) => record,
             Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
             None => {
-                let says = if self.explained { "following earlier ones" } else { "Enter: earlier ones" };
+                let says = if self.part == Part::Whole { "following earlier ones" } else { "Enter: earlier ones" };
                 return plain(format::MISSING, says.to_owned());
             }
         };

@@ -4,7 +4,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::card::{self, Card};
+use super::card::{self, Card, Part};
 use crate::{
     analysis::{
         patterns::{Family, Pattern, PatternsAnswer},
@@ -16,14 +16,14 @@ use crate::{
     },
     tui::{
         keymap::Action,
-        list::{Cursor, Did},
+        list::{Did, Field, Fields, Frame, List},
         text,
         view::{Asked, Context},
         views::parts::changed,
         widgets::{
             panel::{self, Panel},
             put,
-            table::{Cell, Column, Table},
+            table::Cell,
         },
         words,
     },
@@ -37,16 +37,37 @@ const BELOW_HEIGHT: u16 = 34;
 const BELOW_ROWS: u16 = 8;
 /// Rows of the list at least while reasons stand below it.
 const LIST_ROWS: u16 = 5;
+/// Rows from which the card stands below the list.
+const CARD_BELOW: u16 = 20;
 /// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
 const CHART_ROWS: u16 = 7;
 
-const COLUMNS: &[Column] = &[
-    Column::text("name", "pattern", 14, 26, 255).grows(),
-    Column::figure("confidence", "conf", 4, 240),
-    Column::figure("completionPercent", "complete", 4, 100).unit("%"),
-    Column::figure("distanceToTarget", "target", 7, 220).unit("%").decimal(),
-    Column::text("status", "status", 10, 10, 200),
-];
+struct PatternList;
+
+type F = Field<PatternList>;
+
+impl Fields for PatternList {
+    type Row<'a> = &'a Pattern;
+
+    const FIELDS: &'static [F] = &[
+        F::text("name", "pattern", [14, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
+        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into())
+            .cell(|pattern, _| Cell::figure(format!("{:.2}", pattern.confidence))),
+        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into())
+            .unit("%")
+            .cell(|pattern, _| Cell::figure(format!("{:.0}", pattern.completion_percent))),
+        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into())
+            .unit("%")
+            .decimal()
+            .cell(|pattern, look| changed(away(&pattern), look.ascii)),
+        F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
+    ];
+}
+
+/// How far the target is from the last close: what is over has no way to go.
+fn away(pattern: &Pattern) -> Option<f64> {
+    pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
+}
 
 /// Each family, the key's action, and its word in the state file and in the title.
 const FAMILIES: [(Family, Action, &str); 5] = [
@@ -66,6 +87,8 @@ pub(super) enum Look {
     Zoomed,
     /// And what made its confidence is said.
     Explained,
+    /// That alone, where it had no room beside the figures.
+    Reasons,
 }
 
 pub(super) struct Finds {
@@ -75,15 +98,16 @@ pub(super) struct Finds {
     /// Drawn and listed at all.
     pub(super) shown: bool,
     hidden: Vec<Family>,
-    /// Places in the answer.
-    listed: Vec<usize>,
+    /// Places are those in the answer.
+    list: List<PatternList>,
     /// The place last chosen; while its family is hidden the next one that is listed stands in.
     place: usize,
-    rows: Cursor,
     /// The list stands beside the chart.
     beside: bool,
     /// The list was drawn, not only its line.
     on_screen: bool,
+    /// The reasons had no room when the card was drawn last.
+    cut: bool,
     pub(super) look: Look,
 }
 
@@ -94,11 +118,11 @@ impl Default for Finds {
             told: Asked::default(),
             shown: true,
             hidden: Vec::new(),
-            listed: Vec::new(),
+            list: List::default(),
             place: 0,
-            rows: Cursor::default(),
             beside: false,
             on_screen: false,
+            cut: false,
             look: Look::Latest,
         }
     }
@@ -120,13 +144,18 @@ impl Finds {
             self.told.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         self.asked.refresh(question, context);
-        let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
-        let answer = self.asked.answer.as_ref();
-        self.listed = answer.map_or_else(Vec::new, |known| {
-            known.answer.patterns.iter().enumerate().filter(|(_, pattern)| kept(pattern)).map(|(place, _)| place).collect()
-        });
-        self.rows.set_count(self.listed.len());
-        self.rows.select(self.listed.partition_point(|place| *place < self.place));
+        self.arrange();
+    }
+
+    /// Lists the patterns of the families that are shown; the one that is chosen stays so.
+    fn arrange(&mut self) {
+        let patterns = self.asked.answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
+        let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
+        self.list.arrange((0..patterns.len()).filter(kept), |place| patterns.get(place));
+        let found = self.list.point_to(|place| place == self.place) || self.list.point_to(|place| place > self.place);
+        if !found {
+            self.list.cursor.select(usize::MAX);
+        }
     }
 
     #[cfg(test)]
@@ -141,17 +170,17 @@ impl Finds {
     /// The patterns to draw, in the order of the list.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
         let patterns = self.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
-        self.listed.iter().filter_map(|&place| patterns.get(place))
+        self.list.places().filter_map(|place| patterns.get(place))
     }
 
     pub(super) fn chosen(&self) -> Option<&Pattern> {
-        self.drawn().nth(self.rows.selected()?)
+        self.drawn().nth(self.list.cursor.selected()?)
     }
 
     /// Takes the next pattern, or the one before, round and round; the first time the one that is chosen already.
     pub(super) fn step(&mut self, back: bool) {
-        let count = self.listed.len();
-        if let Some(at) = self.rows.selected().filter(|_| self.zoomed()) {
+        let count = self.list.len();
+        if let Some(at) = self.list.cursor.selected().filter(|_| self.zoomed()) {
             self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
         self.look = if count > 0 { self.look.max(Look::Zoomed) } else { Look::Latest };
@@ -164,12 +193,16 @@ impl Finds {
 
     /// What made its confidence is said.
     pub(super) fn explained(&self) -> bool {
-        self.look == Look::Explained
+        self.look >= Look::Explained
     }
 
-    /// Zooms to the chosen one and says why it is so sure; the second time no more.
+    /// Zooms to the chosen one and says why it is so sure, on a page of its own where there is no room beside; then no more.
     pub(super) fn explain(&mut self) {
-        self.look = if self.explained() { Look::Zoomed } else { Look::Explained };
+        self.look = match self.look {
+            Look::Latest | Look::Zoomed => Look::Explained,
+            Look::Explained if self.cut => Look::Reasons,
+            Look::Explained | Look::Reasons => Look::Zoomed,
+        };
     }
 
     pub(super) fn toggle_family(&mut self, action: Action) {
@@ -183,18 +216,28 @@ impl Finds {
     }
 
     fn choose(&mut self, row: usize) {
-        self.rows.select(row);
-        self.place = self.listed.get(row).copied().unwrap_or_default();
+        self.list.cursor.select(row);
+        self.place = self.list.selected().unwrap_or_default();
     }
 
-    /// A click on the list that chose a pattern.
+    /// A click on the list: true where it chose a pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        let clicked = self.shown && self.on_screen && matches!(self.rows.mouse(mouse), Did::Moved | Did::Again);
-        if let Some(row) = self.rows.selected().filter(|_| clicked) {
+        if !self.shown || !self.on_screen {
+            return false;
+        }
+        match self.list.mouse(mouse) {
+            Did::Moved | Did::Again => {}
+            Did::Sorted => {
+                self.arrange();
+                return true;
+            }
+            _ => return false,
+        }
+        if let Some(row) = self.list.cursor.selected() {
             self.choose(row);
             self.look = self.look.max(Look::Zoomed);
         }
-        clicked
+        true
     }
 
     /// The room of the chart and that of the list, which is a line where there is no room for more.
@@ -214,7 +257,7 @@ impl Finds {
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
-                let rows = (self.listed.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
+                let rows = (self.list.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             _ => {
@@ -230,7 +273,7 @@ impl Finds {
             put(buffer, area, 1, 0, &self.line(usize::from(area.width.saturating_sub(2)), context), context.theme.dim());
             return;
         }
-        if self.explained() && !self.beside && self.chosen().is_some() {
+        if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
             self.on_screen = false;
             self.draw_card(buffer, area, trendline, context);
             return;
@@ -245,29 +288,25 @@ impl Finds {
             return;
         }
         // Where there is room, the card of the chosen one stands right below the list.
-        let more = body.height >= 20 && !self.listed.is_empty();
+        let more = body.height >= CARD_BELOW && !self.list.is_empty();
         let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
         let most = body.height.saturating_sub(card).max(LIST_ROWS);
-        let list = if more { (self.listed.len() as u16).saturating_add(2).min(most) } else { body.height };
+        let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
-        let answer = self.asked.answer.clone();
-        let patterns = answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
-        let listed = &self.listed;
-        let row = |row: usize| listed.get(row).and_then(|&place| patterns.get(place)).map_or_else(Vec::new, |it| cells(it, context.ascii));
-        let empty = match (answer.is_some(), patterns.is_empty()) {
-            (false, _) => "",
-            (true, true) => "no pattern in these candles",
-            (true, false) => "every pattern found is of a hidden family",
+        let patterns = self.asked.answer.as_ref().map(|known| &known.answer.patterns[..]);
+        let empty = match patterns {
+            None => "",
+            Some([]) => "no pattern in these candles",
+            Some(_) => "every pattern found is of a hidden family",
         };
-        let table = Table { empty, ascii: context.ascii, ..Table::new(COLUMNS, listed.len(), &row) };
-        self.rows.draw(&table, buffer, list, context.theme);
+        self.list.draw(buffer, Frame::new(list, empty), context, |place| patterns?.get(place));
         if more {
             let height = body.height - list.height;
             self.draw_card(buffer, Rect { y: list.bottom(), height, ..body }, trendline, context);
         }
     }
 
-    fn draw_card(&self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+    fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
         let asked = self.asked.question();
         let about = |told: &TrackRecord| {
@@ -275,7 +314,14 @@ impl Finds {
         };
         let told = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
         let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
-        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained(), record }.draw(buffer, area, context);
+        let part = match self.look {
+            Look::Latest | Look::Zoomed => Part::Figures,
+            Look::Explained => Part::Whole,
+            Look::Reasons => Part::Reasons,
+        };
+        let card = Card { pattern, as_of: answer.as_of, trendline, part, record };
+        card.draw(buffer, area, context);
+        self.cut = !card.has_room(area);
     }
 
     /// `patterns`, or `patterns · no flags, channels`.
@@ -291,10 +337,10 @@ impl Finds {
         }
         let Some(answer) = self.answer() else { return String::new() };
         let advice = words::of(&answer.recommended_action);
-        let Some((chosen, at)) = self.chosen().zip(self.rows.selected()) else {
+        let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
             return format!("no patterns · {advice}");
         };
-        let place = format!("{} of {} · ", at + 1, self.listed.len());
+        let place = format!("{} of {} · ", at + 1, self.list.len());
         let advice = format!(" · {advice}");
         let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
         // The levels come before the advice.
@@ -320,16 +366,4 @@ fn state(pattern: &Pattern) -> String {
         Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
         _ => format!("forming {:.0} %", pattern.completion_percent),
     }
-}
-
-fn cells(pattern: &Pattern, ascii: bool) -> Vec<Cell> {
-    // From the last close: what is over has no way to go.
-    let away = pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target);
-    vec![
-        Cell::text(words::shown(pattern.name.word())),
-        Cell::figure(format!("{:.2}", pattern.confidence)),
-        Cell::figure(format!("{:.0}", pattern.completion_percent)),
-        changed(away, ascii),
-        Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| words::of(&detail.status))),
-    ]
 }

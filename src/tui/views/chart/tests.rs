@@ -275,6 +275,24 @@ fn enter_says_why_and_says_it_no_more() {
 }
 
 #[test]
+fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    // A screen of 60×16, a tall one that is as narrow, and a wide one that is low.
+    for (width, height) in [(60, 12), (60, 36), (140, 12)] {
+        stage.draw(&mut view, width, height);
+        let mut see = |wanted: &[&str], unwanted: &str| {
+            stage.act(&mut view, Action::Open);
+            let text = stage.text(&mut view, width, height);
+            assert!(wanted.iter().all(|part| text.contains(part)) && !text.contains(unwanted), "{width}×{height} {wanted:?}:\n{text}");
+        };
+        see(&["reward:risk", "Enter: why"], "log odds");
+        see(&["why ", "log odds"], "Enter: why");
+        see(&[""], "log odds");
+        stage.act(&mut view, Action::Back);
+    }
+}
+
+#[test]
 fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs() {
     let stage = shapes();
     let mut view = Chart::default();

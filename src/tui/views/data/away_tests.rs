@@ -16,7 +16,7 @@ use crate::{
         Dataset, Table, TableState,
         address::Address,
         holding::Listed,
-        progress::Progress as Watch,
+        progress::LoadProgress,
         schema,
         shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
     },
@@ -38,7 +38,7 @@ struct Pages {
 }
 
 impl Fetch for Pages {
-    fn fetch(&self, want: &Want, _: &dyn Watch) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         self.asked.fetch_add(1, Ordering::AcqRel);
         let Want::Page { token, from, count: most, behind, .. } = want else { return Err(Unfetched::Cancelled) };
         if self.fails {

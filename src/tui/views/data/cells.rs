@@ -1,6 +1,4 @@
-//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone, and as JSON.
-
-use serde_json::{Value, json};
+//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone.
 
 pub(super) use crate::dataset::cell::{CellValue, value};
 use crate::{
@@ -78,17 +76,6 @@ pub(super) fn plain(value: &CellValue) -> String {
     }
 }
 
-pub(super) fn json(value: &CellValue) -> Value {
-    match value {
-        CellValue::Missing => Value::Null,
-        CellValue::Integer(number) => json!(number),
-        CellValue::Float(number) => json!(number),
-        CellValue::Flag(flag) => json!(flag),
-        CellValue::List(members) => json!(members),
-        value => Value::String(exact(value)),
-    }
-}
-
 /// How wide a column of a kind is, (least, wanted), and to which side it stands.
 const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
     (Kind::Text, 12, 22, ColumnAlign::Left),
@@ -105,12 +92,12 @@ const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
     (Kind::Boolean, 6, 6, ColumnAlign::Left),
 ];
 
-/// The column of the screen for a column of the schema; the last of a row takes what is left.
-pub(super) fn column(name: &'static str, kind: Kind, first: bool) -> Column {
+/// The column of the screen for a column of the schema.
+pub(super) fn column(name: &'static str, kind: Kind) -> Column {
     let (_, min, ideal, align) = WIDTHS.iter().find(|row| row.0 == kind).copied().unwrap_or(WIDTHS[0]);
     // The title stays whole with its mark of order.
     let title = name.len() as u16 + 2;
-    let mut column = Column::text(name, name, min.max(title), ideal.max(title), if first { 255 } else { 100 });
+    let mut column = Column::text(name, name, min.max(title), ideal.max(title), 100);
     column.align = align;
     column.matched = align == ColumnAlign::Left;
     column.grows = matches!(kind, Kind::Text | Kind::Chains | Kind::Addresses);
@@ -120,6 +107,8 @@ pub(super) fn column(name: &'static str, kind: Kind, first: bool) -> Column {
 #[cfg(test)]
 mod tests {
     use polars::prelude::{DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
+
+    use serde_json::json;
 
     use super::*;
     use crate::dataset::cell::in_frame;
@@ -179,7 +168,7 @@ mod tests {
         for (name, kind, shown, whole, as_json) in cases {
             let value = in_frame(&frame(), name, 0);
             assert_eq!(cell(&value, kind).pieces[0].0, shown);
-            assert_eq!((exact(&value), json(&value)), (whole.to_owned(), as_json));
+            assert_eq!((exact(&value), value.json()), (whole.to_owned(), as_json));
         }
         for name in ["price", "holders", "address", "listed", "timestamp", "date", "no such column"] {
             assert_eq!(in_frame(&frame(), name, 1), CellValue::Missing);

@@ -1,19 +1,21 @@
-//! The rows of one table: a cell is selected, the first column stays, the others scroll. Filter and order are made off the drawing
-//! thread; only what is on screen is read.
+//! The rows of one table as a list whose columns are those of the data. Filter and order are made off the drawing thread; only what is
+//! on screen is read.
 
 mod away;
 mod draw;
 mod inspect;
 mod verb;
 
-use crossterm::event::{MouseEvent, MouseEventKind};
-
 use std::sync::Arc;
 
-use super::{super::many, Kept, cells};
+use crossterm::event::MouseEvent;
+use serde_json::Value as Json;
+
+use super::{super::many, cells};
 use crate::{
     dataset::{
         Table as DataTable,
+        cache::Places,
         cell::CellValue,
         export,
         grid::{Grid, Ordered},
@@ -22,7 +24,7 @@ use crate::{
     deck::pending::Coming,
     error::{Code, Problem},
     question::{
-        filter::{self, Filter, FilterColumn},
+        filter,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
@@ -33,26 +35,59 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Cursor, Did, Layout, SortColumn, Sorting},
+        list::{Did, Field, Fields, List, Listing, Row, Value},
+        theme::Role,
         view::{Context, Effect, Export, Wake},
-        widgets::table::{Hit, TableState},
+        widgets::table::{Cell, TableState},
     },
 };
 
-/// What rows can be sorted by: figures and times begin with the largest.
-pub(super) fn sort_columns(columns: &[Column]) -> Vec<SortColumn> {
-    let falls = |kind| matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
-    columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+/// The list of a table's rows.
+pub(super) struct TableRows;
+
+#[derive(Clone, Copy)]
+pub(super) struct TableRow<'a> {
+    grid: &'a Grid,
+    columns: &'a [Column],
+    /// In the frame; none while it is on its way.
+    place: Option<usize>,
 }
 
-/// The order that these rows stand in.
-fn sorting_of(wanted: &Wanted) -> Sorting {
-    let mut sorting = Sorting::default();
-    sorting.set(wanted.sort.iter().copied());
-    sorting
+impl Fields for TableRows {
+    type Row<'a> = TableRow<'a>;
+
+    const FIELDS: &'static [Field<Self>] = &[];
+    const CELLS: bool = true;
+    const SCROLLS: bool = true;
+
+    fn cell(row: Row<'_, Self>, key: &str) -> Cell {
+        let kind = row.columns.iter().find(|column| column.name == key).map_or(Kind::Text, |column| column.kind);
+        row.place.map_or_else(|| Cell::new("…", Role::Dim), |place| cells::cell(&cells::value(row.grid, key, place), kind))
+    }
 }
 
-#[derive(Debug)]
+/// The column of the list for one of the data. What it holds is filtered and ordered by the deck.
+fn field(column: &Column) -> Field<TableRows> {
+    let named = filter::of_kind(column.name, column.kind, column.aliases);
+    let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
+    let field = if named.searched { field.searched() } else { field };
+    let falls = matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
+    let mut field = if falls { field.largest_first() } else { field };
+    field.column = cells::column(column.name, column.kind);
+    field
+}
+
+/// The rows of the list, by their places in the order.
+fn rows<'a>(
+    grid: &'a Grid,
+    away: Option<&away::Away>,
+    columns: &'a [Column],
+    places: &'a Places,
+) -> impl Fn(usize) -> Option<TableRow<'a>> + use<'a> {
+    let here = away::Away::here(away, grid);
+    move |nth| Some(TableRow { grid, columns, place: here(places.get(nth)?) })
+}
+
 pub(super) struct Rows {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
@@ -60,9 +95,11 @@ pub(super) struct Rows {
     snapshot: Arc<Snapshot>,
     grid: Grid,
     columns: Vec<Column>,
+    /// Its filter and order are those that were chosen; places are those in the order shown.
+    pub(super) list: List<TableRows>,
     /// What stands on screen, and the text of its filter.
     shown: Wanted,
-    pub(super) filter_text: String,
+    shown_filter: String,
     /// The rows in the order shown.
     order: Shown,
     /// The next order on its way, and what it will be.
@@ -70,17 +107,9 @@ pub(super) struct Rows {
     problem: Option<String>,
     /// Of a table that stays at its source.
     away: Option<away::Away>,
-    cursor: Cursor,
-    /// How much wider columns were made.
-    layout: Layout,
-    /// The selected column, and the first of those that scroll.
-    column: usize,
-    first: usize,
     inspector: Option<inspect::Inspector>,
     /// What is asked of the selected column.
     verb: Option<verb::Verb>,
-    /// The columns that were on screen last.
-    drawn: Vec<usize>,
 }
 
 impl Rows {
@@ -88,80 +117,75 @@ impl Rows {
         let grid = Grid::of(table);
         let columns = columns::of(table);
         let away = away::Away::of(table);
-        let height = table.shelf.as_ref().map_or_else(|| grid.height(), |shelf| usize::try_from(shelf.total()).unwrap_or(usize::MAX));
+        let height = away.as_ref().map_or_else(|| grid.height(), away::Away::total);
+        let mut list = List::default();
+        list.set_own(snapshot.generation, || columns.iter().map(field).collect());
+        list.set_count(height);
         Self {
             schema: table.schema,
             generation: snapshot.generation,
             snapshot: Arc::clone(snapshot),
             columns,
+            list,
             shown: Wanted::all(table.schema),
-            filter_text: String::new(),
+            shown_filter: String::new(),
             order: Shown::all(height),
             grid,
             away,
             next: None,
             problem: None,
-            cursor: Cursor::default(),
-            layout: Layout::default(),
-            column: 0,
-            first: 1,
             inspector: None,
             verb: None,
-            drawn: Vec::new(),
         }
     }
 
     /// The table of another generation, with what was chosen in this one.
-    pub(super) fn renewed(&self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+    pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
-        (rows.cursor.state, rows.column, rows.first) =
-            (self.cursor.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
-        rows.filter_text.clone_from(&self.filter_text);
-        rows.layout.clone_from(&self.layout);
-        rows.ask(self.wanted().clone(), context);
+        rows.list = std::mem::take(&mut self.list);
+        rows.list.set_own(snapshot.generation, || rows.columns.iter().map(field).collect());
+        rows.list.set_count(rows.height());
+        rows.ask(context);
         rows
     }
 
-    /// What will stand on screen once it is there.
-    fn wanted(&self) -> &Wanted {
-        self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted)
-    }
-
-    pub(super) fn sorting(&self) -> Sorting {
-        sorting_of(self.wanted())
-    }
-
-    /// These rows in this order.
-    fn sorted(&self, filter: Filter, sorting: &Sorting) -> Wanted {
-        Wanted { table: self.schema, filter, sort: sorting.keys().to_vec() }
-    }
-
-    pub(super) fn kept(&self) -> Kept {
-        Kept { filter: self.filter_text.clone(), sorting: self.sorting(), layout: self.layout.clone() }
+    /// What was chosen.
+    fn wanted(&self) -> Wanted {
+        Wanted { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
     }
 
     /// Takes up what was chosen in an earlier run.
-    pub(super) fn take_up(&mut self, kept: &Kept, context: &Context<'_>) {
-        self.layout.clone_from(&kept.layout);
-        if let Ok(filter) = filter::parse(&kept.filter, &self.filter_columns()) {
-            self.filter_text.clone_from(&kept.filter);
-            self.ask(self.sorted(filter, &kept.sorting), context);
+    pub(super) fn take_up(&mut self, kept: &Json, context: &Context<'_>) {
+        self.list.restore(kept);
+        self.ask(context);
+    }
+
+    /// Asks for what was chosen, unless it stands or is on its way.
+    pub(super) fn ask(&mut self, context: &Context<'_>) {
+        let wanted = self.wanted();
+        if wanted == *self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted) {
+            return;
         }
-    }
-
-    /// What a filter can name.
-    pub(super) fn filter_columns(&self) -> Vec<FilterColumn> {
-        self.columns.iter().map(|column| filter::of_kind(column.name, column.kind, column.aliases)).collect()
-    }
-
-    fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
         self.problem = None;
         if wanted.is_all() {
-            (self.shown, self.order, self.next) = (wanted, Shown::all(self.height()), None);
-            return;
+            self.next = None;
+            return self.show(wanted, Shown::all(self.height()));
         }
         let wake = Wake::clone(context.wake);
         self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
+    }
+
+    fn show(&mut self, shown: Wanted, order: Shown) {
+        self.list.set_count(order.places.len());
+        self.list.filter_text().clone_into(&mut self.shown_filter);
+        (self.shown, self.order) = (shown, order);
+    }
+
+    /// What was chosen is again what stands on screen.
+    fn give_up(&mut self) {
+        self.next = None;
+        self.list.sorting.set(self.shown.sort.iter().copied());
+        self.list.set_filter(&self.shown_filter).ok();
     }
 
     /// Takes the order that has come.
@@ -172,51 +196,38 @@ impl Rows {
         let Some(outcome) = coming.poll_now() else { return };
         match outcome {
             Ok(order) => {
-                // The place stays when the others follow the first rows.
-                if self.order.of.is_none() || *wanted != self.shown {
-                    self.cursor.state = TableState::default();
-                }
-                self.shown = wanted.clone();
-                self.order = order;
+                let wanted = wanted.clone();
                 self.next = None;
+                // The place stays when the others follow the first rows.
+                if self.order.of.is_none() || wanted != self.shown {
+                    self.list.cursor.state = TableState::default();
+                }
+                self.show(wanted, order);
                 if self.order.of.is_some() {
                     let whole = Whole { wanted: self.shown.clone(), found: self.order.clone() };
                     let wake = Wake::clone(context.wake);
                     self.next = Some((context.deck.find(&self.snapshot, whole, move || wake()), self.shown.clone()));
                 }
-                return;
             }
-            Err(problem) => self.problem = Some(problem.detail),
+            Err(problem) => {
+                self.problem = Some(problem.detail);
+                self.give_up();
+            }
         }
-        self.next = None;
     }
 
     /// The pane of the column takes what has come, and goes with the selected column and the rows that are wanted.
     fn follow(&mut self, context: &Context<'_>) {
-        if let (Some(mut verb), Some(column)) = (self.verb.take(), self.columns.get(self.column)) {
-            verb.follow(self.wanted(), column.name, &self.snapshot, context);
+        if let (Some(mut verb), Some(column)) = (self.verb.take(), self.list.column()) {
+            verb.follow(&self.wanted(), column, &self.snapshot, context);
             self.verb = Some(verb);
         }
     }
 
     fn ask_column(&mut self, kind: verb::Kind, context: &Context<'_>) {
-        let Some(column) = self.columns.get(self.column) else { return };
+        let Some(column) = self.list.column() else { return };
         let again = self.verb.take().is_some_and(|verb| verb.kind == kind);
-        self.verb = (!again).then(|| verb::Verb::new(kind, self.wanted(), column.name, &self.snapshot, context));
-    }
-
-    pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let filter = filter::parse(text, &self.filter_columns()).map_err(|error| error.to_string())?;
-        text.clone_into(&mut self.filter_text);
-        let wanted = Wanted { filter, ..self.wanted().clone() };
-        if *self.wanted() != wanted {
-            self.ask(wanted, context);
-        }
-        Ok(())
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.order.places.len()
+        self.verb = (!again).then(|| verb::Verb::new(kind, &self.wanted(), column, &self.snapshot, context));
     }
 
     #[cfg(test)]
@@ -229,25 +240,7 @@ impl Rows {
         self.order.of.is_some()
     }
 
-    /// A cell of a row of the table; missing while it is on its way.
-    fn value(&self, column: &str, row: usize) -> CellValue {
-        self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
-    }
-
-    /// The place in the table of a row on screen.
-    fn row(&self, shown: usize) -> Option<usize> {
-        self.order.places.get(shown)
-    }
-
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        self.cursor.set_count(self.count());
-        if let Some(inspector) = &mut self.inspector
-            && matches!(action, Action::Left | Action::Right)
-        {
-            inspector.step(if action == Action::Left { -1 } else { 1 }, self.columns.len());
-            self.column = inspector.field;
-            return Effect::Redraw;
-        }
         match action {
             Action::CountValues => self.ask_column(verb::Kind::Counts, context),
             Action::Describe => self.ask_column(verb::Kind::Describe, context),
@@ -255,46 +248,51 @@ impl Rows {
                 let cancelled = self.verb.take().is_some_and(|verb| verb.is_under_way());
                 return if cancelled { Effect::Say("cancelled".to_owned()) } else { Effect::Redraw };
             }
-            action if self.cursor.act(action) => {}
-            Action::Left => self.column = self.column.saturating_sub(1),
-            Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
             Action::Open if self.inspector.is_some() => self.inspector = None,
-            Action::Open if self.count() > 0 => {
-                self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() });
-            }
+            Action::Open if !self.list.is_empty() => self.inspector = Some(inspect::Inspector::default()),
             Action::Back if self.next.is_some() => {
-                self.next = None;
+                self.give_up();
                 return Effect::Say("cancelled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
-            Action::Sort => self.sort_by(self.column, context),
-            Action::SortReverse => self.sort(Sorting::reverse, context),
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
-            _ => return Effect::Pass,
+            action => {
+                let did = self.list.act(action);
+                return if did == Did::Nothing { Effect::Pass } else { self.did(did, context) };
+            }
+        }
+        Effect::Redraw
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        let did = self.list.mouse(mouse);
+        self.did(did, context)
+    }
+
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        match did {
+            Did::Nothing => return Effect::Nothing,
+            Did::Sorted => self.ask(context),
+            _ => {}
         }
         self.follow(context);
         Effect::Redraw
     }
 
-    /// As a click on the header of the column.
-    fn sort_by(&mut self, column: usize, context: &Context<'_>) {
-        let Some(name) = self.columns.get(column).map(|column| column.name) else { return };
-        let columns = sort_columns(&self.columns);
-        self.sort(|sorting| _ = sorting.click(name, false, &columns), context);
+    /// A cell of a row of the table; missing while it is on its way.
+    fn value(&self, column: &str, row: usize) -> CellValue {
+        self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
     }
 
-    fn sort(&mut self, change: impl FnOnce(&mut Sorting), context: &Context<'_>) {
-        let mut sorting = self.sorting();
-        change(&mut sorting);
-        let wanted = self.sorted(self.wanted().filter.clone(), &sorting);
-        if wanted != *self.wanted() {
-            self.ask(wanted, context);
-        }
+    /// The place in the table of the selected row.
+    fn row(&self) -> Option<usize> {
+        self.order.places.get(self.list.selected()?)
     }
 
     fn selected(&self) -> Option<(usize, &Column)> {
-        Some((self.row(self.cursor.state.selected)?, self.columns.get(self.column)?))
+        let key = self.list.column()?;
+        Some((self.row()?, self.columns.iter().find(|column| column.name == key)?))
     }
 
     fn copy(&self) -> Effect {
@@ -306,55 +304,33 @@ impl Rows {
 
     /// The link of the row, if the table has links.
     fn open_link(&self) -> Effect {
-        let row = self.row(self.cursor.state.selected);
-        match row.map(|row| cells::plain(&self.value("link", row))) {
+        match self.row().map(|row| cells::plain(&self.value("link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
         }
-    }
-
-    pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let last = self.columns.len().saturating_sub(1);
-        let under = self.cursor.is_under(mouse);
-        // The header above the place says which column it is.
-        let above = self.cursor.column_at(mouse.column).and_then(|key| self.columns.iter().position(|column| column.name == key));
-        let scrollbar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
-        match (mouse.kind, self.cursor.mouse(mouse)) {
-            (MouseEventKind::ScrollLeft, _) if under => self.column = self.column.saturating_sub(1),
-            (MouseEventKind::ScrollRight, _) if under => self.column = (self.column + 1).min(last),
-            (_, Did::Nothing) => return Effect::Nothing,
-            (_, Did::Dragged(key, cells)) => self.layout.widen(key, cells),
-            (_, Did::Header(_)) => {
-                self.column = above.unwrap_or(self.column);
-                self.sort_by(self.column, context);
-            }
-            (MouseEventKind::Down(_), _) if !scrollbar => self.column = above.unwrap_or(self.column),
-            _ => {}
-        }
-        Effect::Redraw
     }
 
     /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
     /// are written.
     pub(super) fn export(&self, context: &Context<'_>) -> Export {
         let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
-        let columns: Vec<&'static str> = self.columns.iter().map(|column| column.name).collect();
-        let wanted = self.wanted().clone();
+        let columns = self.list.members();
+        let wanted = self.wanted();
         let order = (wanted == self.shown).then(|| self.order.clone());
-        let cells = |row| self.columns.iter().map(|column| cells::json(&self.value(column.name, row))).collect();
+        let cells = |row| columns.iter().map(|column| self.value(column, row).json()).collect();
         let stays = self.snapshot.dataset.table(self.schema.name).and_then(in_place);
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
-            selected: self.row(self.cursor.state.selected).map(cells),
+            selected: self.row().map(cells),
             rows: Box::new(move |progress| {
                 if let Some(detail) = stays {
                     return Err(Problem::new(Code::SourceUnavailable, detail));
                 }
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
-                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
     }
@@ -367,10 +343,14 @@ impl Rows {
             target.push_str(&format!("{separator}{name}={}", encode(value)));
             separator = '&';
         };
-        if !self.filter_text.is_empty() && self.shown.filter.words().next().is_none() {
-            add("where", &self.filter_text);
+        if !self.list.filter_text().is_empty() && self.list.filter().words().next().is_none() {
+            add("where", self.list.filter_text());
         }
-        let sort: Vec<String> = self.sorting().keys().iter().map(ToString::to_string).collect();
+        let columns = self.list.members();
+        if !columns.iter().eq(self.columns.iter().map(|column| &column.name)) {
+            add("columns", &columns.join(","));
+        }
+        let sort: Vec<String> = self.list.sorting.keys().iter().map(ToString::to_string).collect();
         if !sort.is_empty() {
             add("sort", &sort.join(","));
         }
@@ -380,7 +360,7 @@ impl Rows {
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
         let all = many(self.height() as u64, "row", "rows");
-        let (shown, total) = (format::count(self.count() as u64), format::count(self.order.total() as u64));
+        let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
         match self.order.total() {
             _ if self.order.of.is_some() => format!("the first {shown} of {total} rows in order"),
             count if count != self.height() => format!("{total} of {all}"),

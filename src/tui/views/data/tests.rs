@@ -203,7 +203,7 @@ fn the_mouse_selects_opens_and_sorts() {
     });
     settled(&stage, &mut view);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
-    assert_eq!(rows.sorting().save(), json!(["token_address"]));
+    assert_eq!(rows.list.sorting.save(), json!(["token_address"]));
     stage.look(|context| {
         view.mouse(click(1, 2), context);
         view.mouse(drag(7, 3), context);
@@ -239,8 +239,8 @@ fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
     stage.look(|context| view.act(Action::Sort, context));
     stage.draw(&mut view, 140, 38);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
-    assert_eq!(rows.sorting().save(), json!(["-desk_rating"]));
-    assert!(rows.count() > 0 && rows.count() < ratings_total(&stage), "{}", rows.count());
+    assert_eq!(rows.list.sorting.save(), json!(["-desk_rating"]));
+    assert!(!rows.list.is_empty() && rows.list.len() < ratings_total(&stage), "{}", rows.list.len());
     assert!(view.export(&stage.context()).is_some_and(|export| export.columns.last().is_some_and(|column| column == "desk_rating")));
 }
 

@@ -91,13 +91,15 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
         })
     })
     .decimal()
-    .optional();
+    .optional()
+    .recent();
 
 pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
     .cell(|row, look| figure(*row, look, "from_52w_high", |figures| Some(changed(Some(figures.from_52w_high?.0?), look.ascii))))
     .unit("%")
     .decimal()
-    .optional();
+    .optional()
+    .recent();
 
 /// The columns that `m` shows; the others that are worked out are chosen one by one.
 pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];

@@ -288,3 +288,25 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     let narrow = stage.text(&mut view, 80, 18);
     assert!(narrow.contains("correlation of daily") && narrow.contains("A–B "), "{narrow}");
 }
+
+#[test]
+fn a_kept_choice_of_columns_hides_those_that_are_new_since() {
+    let shown = |kept: serde_json::Value| {
+        let mut view = TokensView::default();
+        view.restore(&kept);
+        let columns = view.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key);
+        columns.collect::<Vec<_>>()
+    };
+    // As it was kept before the columns that were there were kept with it: two are newer than that.
+    let before = shown(json!({"columns": {"order": [], "hidden": ["name"], "wider": [], "frozen": 0}}));
+    assert!(["trend", "securityScore", "price"].iter().all(|key| before.contains(key)), "{before:?}");
+    assert!(!["rsi_14", "from_52w_high", "name"].iter().any(|key| before.contains(key)), "{before:?}");
+    let now = shown(json!({"columns": {"hidden": ["name"], "known": ["symbol", "name", "price", "rsi_14"]}}));
+    assert_eq!(now, ["symbol", "price", "rsi_14"]);
+    // What was chosen comes back as it was.
+    let mut view = TokensView::default();
+    view.list.show("rsi_14", true);
+    assert_eq!(shown(view.save()), view.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key).collect::<Vec<_>>());
+    assert!(shown(view.save()).contains(&"rsi_14"));
+    assert_eq!(shown(json!({})), shown(TokensView::default().save()));
+}

@@ -3,7 +3,7 @@
 use crate::tui::text::{self, Align};
 
 /// Cells between columns.
-pub(super) const GAP: u16 = 2;
+pub const GAP: u16 = 2;
 /// Cells of the star's gutter.
 pub(super) const GUTTER: u16 = 2;
 
@@ -92,7 +92,7 @@ pub(super) struct Place {
 
 impl Column {
     /// The least it is shown at: its title is never cut.
-    fn least(&self) -> u16 {
+    pub fn least(&self) -> u16 {
         self.min.max(self.title_width())
     }
 

@@ -31,7 +31,7 @@ use crate::{
             table::{self, Stop},
         },
         manifest::{Keep, Manifest},
-        progress::{Cancelled, Progress},
+        progress::{Cancelled, LoadProgress},
         schema::TableSchema,
         shelf::{Fetch, Fetched, Unfetched, Want},
         source::kept,
@@ -66,7 +66,7 @@ impl Later {
     }
 
     /// With what a token's rows are asked for.
-    fn as_asked<T>(&self, token: &Address, progress: &dyn Progress, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&Context<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
             if let Some(asked) = &mut table.engine {
@@ -90,7 +90,7 @@ impl Later {
     }
 
     /// All rows of the token, read and judged as those that are brought.
-    fn rows(&self, token: &Address, progress: &dyn Progress) -> Result<Table, Unfetched> {
+    fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
         let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
         let (table, _) = loaded.map_err(|Cancelled| Unfetched::Cancelled)?;
         let then = table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of);
@@ -108,7 +108,7 @@ impl Later {
     }
 
     /// What a sum over the token's rows gives; what was asked before is kept on disk, if it is worth that.
-    fn sum(&self, sum: &Sum, token: &Address, progress: &dyn Progress) -> Result<Vec<DataFrame>, Unfetched> {
+    fn sum(&self, sum: &Sum, token: &Address, progress: &dyn LoadProgress) -> Result<Vec<DataFrame>, Unfetched> {
         let pulse = Pulse::default();
         let outcome = self.as_asked(token, progress, |context| {
             elsewhere::attended(progress, self.schema.name, &pulse, || self.ask(context, sum, &pulse))
@@ -168,7 +168,7 @@ impl Later {
 }
 
 impl Fetch for Later {
-    fn fetch(&self, want: &Want, progress: &dyn Progress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         let fetched = match want {
             Want::Rows { token, .. } => self.rows(token, progress).map(Fetched::rows),
             Want::Chart(token) => {

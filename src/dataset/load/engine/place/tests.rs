@@ -19,7 +19,7 @@ use crate::{
         address::Address,
         candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, sound},
         load::table,
-        progress::Progress,
+        progress::LoadProgress,
         sample,
         schema::{self, TableSchema},
         shelf::{Fetch, Fetched, Unfetched, Want},
@@ -90,7 +90,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
 struct Nobody;
 
 impl Fetch for Nobody {
-    fn fetch(&self, _: &Want, _: &dyn Progress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, _: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         Err(Unfetched::Unavailable("nobody is there".to_owned()))
     }
 }

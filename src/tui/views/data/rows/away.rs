@@ -32,6 +32,10 @@ impl Away {
         Some(Self { total, start: 0, coming: None, asked: 0..0 })
     }
 
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
+
     /// Where in the grid each row of the table is; none while it is on its way.
     pub(super) fn here(away: Option<&Self>, grid: &Grid) -> impl Fn(usize) -> Option<usize> + use<> {
         let away = away.map(|away| (away.start, grid.height()));
@@ -60,7 +64,7 @@ impl Rows {
 
     /// Asks for the rows on screen that are not here.
     pub(super) fn look_further(&mut self, context: &Context<'_>) {
-        let (screen, here) = (self.cursor.on_screen(), self.grid.height());
+        let (screen, here) = (self.list.cursor.on_screen(), self.grid.height());
         let Some(away) = &mut self.away else { return };
         let is_here = screen.start >= away.start && screen.end <= away.start + here;
         let is_asked = screen.start >= away.asked.start && screen.end <= away.asked.end;

@@ -18,10 +18,8 @@ const VALUE_LINES: usize = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Inspector {
-    /// The selected column.
-    pub(super) field: usize,
     /// The first line on screen.
-    pub(super) top: usize,
+    top: usize,
 }
 
 /// What is looked at.
@@ -29,23 +27,21 @@ pub(super) struct Place<'a> {
     pub(super) grid: &'a Grid,
     pub(super) columns: &'a [Column],
     pub(super) row: usize,
+    /// The selected column.
+    pub(super) field: &'a str,
     pub(super) table: &'a str,
 }
 
 impl Inspector {
-    pub(super) fn step(&mut self, by: isize, columns: usize) {
-        self.field = self.field.saturating_add_signed(by).min(columns.saturating_sub(1));
-    }
-
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, place: &Place<'_>, context: &Context<'_>) {
         let theme = context.theme;
         let title = format!("{} · row {}", place.table, format::count(place.row as u64 + 1));
         let body = Panel { note: "← → column  y copy  Esc close", ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, theme);
         let names = place.columns.iter().map(|column| column.name.len()).max().unwrap_or(0) as u16;
         let room = usize::from(body.width.saturating_sub(names + 3)).max(1);
-        let mut lines: Vec<(usize, String, String, Role)> = Vec::new();
+        let mut lines: Vec<(&str, String, String, Role)> = Vec::new();
         let mut selected = 0..0;
-        for (i, column) in place.columns.iter().enumerate() {
+        for column in place.columns {
             let value = cells::value(place.grid, column.name, place.row);
             let role = if value == cells::CellValue::Missing { Role::Dim } else { Role::Text };
             let start = lines.len();
@@ -54,11 +50,11 @@ impl Inspector {
                 parts.push(String::new());
             }
             for (nth, part) in parts.into_iter().enumerate() {
-                lines.push((i, if nth == 0 { column.name.to_owned() } else { String::new() }, part, role));
+                lines.push((column.name, if nth == 0 { column.name.to_owned() } else { String::new() }, part, role));
             }
-            if i == self.field {
+            if column.name == place.field {
                 for part in text::wrap(column.meaning, room, 2) {
-                    lines.push((i, String::new(), part, Role::Dim));
+                    lines.push((column.name, String::new(), part, Role::Dim));
                 }
                 selected = start..lines.len();
             }
@@ -72,7 +68,7 @@ impl Inspector {
         self.top = self.top.min(lines.len().saturating_sub(height));
         for (y, (column, name, value, role)) in lines.iter().skip(self.top).take(height).enumerate() {
             let y = y as u16;
-            let chosen = *column == self.field;
+            let chosen = *column == place.field;
             put(buffer, body, 1, y, name, if chosen { theme.accent() } else { theme.dim() });
             put(buffer, body, names + 3, y, value, theme.style(*role));
             if chosen {

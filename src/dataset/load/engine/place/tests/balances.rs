@@ -15,7 +15,7 @@ use crate::{
         Dataset, Table,
         address::Address,
         holding::{Apart, Balances, Listed, Rest},
-        progress::{Progress, Silent},
+        progress::{LoadProgress, Silent},
         sample, schema,
         shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
     },
@@ -69,7 +69,7 @@ fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
 struct Locally(HashMap<Address, Rows>, usize);
 
 impl Fetch for Locally {
-    fn fetch(&self, want: &Want, _: &dyn Progress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         let Want::Balances { token, apart, .. } = want else { return Err(Unfetched::Unavailable("not asked for here".to_owned())) };
         Ok(Fetched::Balances { balances: local(&self.0[token], apart, self.1), mark: 0 })
     }

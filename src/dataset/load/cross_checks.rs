@@ -9,7 +9,7 @@ use crate::dataset::{
     findings::{Finding, Severity},
     invariants::{
         named,
-        together::{self, Found},
+        together::{self, Contradiction},
     },
     rows::YieldRow,
 };
@@ -20,9 +20,9 @@ const LARGEST: usize = 50;
 const CHAINS_SHOWN: usize = 5;
 
 /// Tokens whose largest holders hold more than there is outside burn addresses: their shares are answered as 1.
-pub(super) fn judge(dataset: &mut Dataset) {
+pub(super) fn run(dataset: &mut Dataset) {
     let mut found = Vec::new();
-    let mut broken: Vec<(Option<String>, Found)> = Vec::new();
+    let mut broken: Vec<(Option<String>, Contradiction)> = Vec::new();
     let mut without_supply = Vec::new();
     for token in dataset.tokens() {
         broken.extend(together::figures(&token.row).map(|found| (None, found)));
@@ -88,7 +88,7 @@ pub(super) fn judge(dataset: &mut Dataset) {
 }
 
 /// The rules that are broken, as findings of the tables that break them.
-fn tell(dataset: &mut Dataset, broken: Vec<(Option<String>, Found)>) {
+fn tell(dataset: &mut Dataset, broken: Vec<(Option<String>, Contradiction)>) {
     for (file, (rule, row, value)) in broken {
         let rule = named(rule);
         let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == rule.table()) else { continue };

@@ -1,0 +1,117 @@
+//! A mapped file that somebody truncates. To read a page behind its new end raises SIGBUS, which would end the program. Here that page
+//! and those behind it become zeros, and the map knows that it was truncated; nothing that was read from it is to be trusted then.
+#![allow(unsafe_code, reason = "a signal's handler is given to the system, and pages are put in place of those that are gone")]
+
+use std::{
+    ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+/// How many maps are watched at once. A dataset has two for each large table, and a few generations live side by side; a map beyond
+/// them is not watched, and the system ends the program as it would without this.
+const WATCHED_MAX: usize = 1_024;
+
+/// Where a map lies; all zero: a free place.
+struct Watched {
+    taken: AtomicBool,
+    start: AtomicUsize,
+    end: AtomicUsize,
+    truncated: AtomicBool,
+}
+
+static WATCHED: [Watched; WATCHED_MAX] = [const {
+    Watched { taken: AtomicBool::new(false), start: AtomicUsize::new(0), end: AtomicUsize::new(0), truncated: AtomicBool::new(false) }
+}; WATCHED_MAX];
+
+/// Holds a place among the watched for as long as the map lives.
+#[derive(Debug)]
+pub(super) struct Watch(Option<usize>);
+
+impl Watch {
+    pub(super) fn over(map: &[u8]) -> Self {
+        if map.is_empty() || !installed() {
+            return Self(None);
+        }
+        let free = WATCHED.iter().position(|place| !place.taken.swap(true, Ordering::AcqRel));
+        if let Some(place) = free.map(|at| &WATCHED[at]) {
+            let start = map.as_ptr() as usize;
+            place.truncated.store(false, Ordering::Release);
+            place.start.store(start, Ordering::Release);
+            // The end last: a place without one holds no address.
+            place.end.store(start + map.len(), Ordering::Release);
+        }
+        Self(free)
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.0.is_some_and(|at| WATCHED[at].truncated.load(Ordering::Acquire))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(place) = self.0.map(|at| &WATCHED[at]) {
+            place.end.store(0, Ordering::Release);
+            place.start.store(0, Ordering::Release);
+            place.taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// What was done at SIGBUS before: Rust's own handler, which tells of a stack that is used up.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the handler is there; the first to ask puts it there.
+fn installed() -> bool {
+    static INSTALLED: OnceLock<bool> = OnceLock::new();
+    *INSTALLED.get_or_init(|| {
+        // SAFETY: the structs are plain numbers, zero is a value of each; `on_bus_error` has the form that SA_SIGINFO asks for, and does
+        // nothing that a handler may not.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE);
+            let mut before: libc::sigaction = std::mem::zeroed();
+            if page <= 0 || libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut before) != 0 || BEFORE.set(before).is_err() {
+                return false;
+            }
+            PAGE.store(page as usize, Ordering::Release);
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&raw mut action.sa_mask) == 0 && libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) == 0
+        }
+    })
+}
+
+/// Runs on the thread that read, between two of its instructions: it may take no lock and no memory.
+extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system gives the handler a valid `info`.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let page = address & !(PAGE.load(Ordering::Acquire).wrapping_sub(1));
+    let of = |place: &&Watched| (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address);
+    if let Some(place) = WATCHED.iter().find(of) {
+        let length = place.end.load(Ordering::Acquire).saturating_sub(page);
+        place.truncated.store(true, Ordering::Release);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        // SAFETY: the pages from here to the map's end belong to the map, which only reads them; `mmap` is one call of the system.
+        let zeros = unsafe { libc::mmap(page as *mut libc::c_void, length, libc::PROT_READ, flags, -1, 0) };
+        if zeros != libc::MAP_FAILED {
+            return;
+        }
+    }
+    // Not ours: as it would have been without us.
+    // SAFETY: what was there before is called in the form it was put there with, or put there again, which ends the program as the
+    // reading is tried anew.
+    unsafe {
+        match BEFORE.get() {
+            Some(before) if before.sa_flags & libc::SA_SIGINFO != 0 => {
+                let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = std::mem::transmute(before.sa_sigaction);
+                handler(signal, info, context);
+            }
+            _ => drop(libc::signal(libc::SIGBUS, libc::SIG_DFL)),
+        }
+    }
+}

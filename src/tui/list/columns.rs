@@ -1,0 +1,129 @@
+//! Which columns of a list are drawn: where it is narrow the ones that matter least go, or are scrolled past with the selected one in view.
+
+use std::ops::Range;
+
+use super::{Field, Fields, List, cells::BAR};
+use crate::tui::widgets::table::{Column, ColumnAlign, GAP};
+
+/// Cells that the mark of the order takes behind a title.
+const MARK: u16 = 2;
+
+/// Under this width columns that are shown only when asked for come before those that always are, by so much.
+const NARROW: u16 = 80;
+const ASKED_FOR: u8 = 50;
+
+impl<L: Fields> List<L> {
+    /// The columns as they are drawn, those that are scrolled past left out.
+    pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<Column>) {
+        let columns = self.screen_columns(width);
+        let mut both: Vec<(Field<L>, Column)> = self.shown().into_iter().copied().zip(columns).collect();
+        if L::SCROLLS {
+            self.scroll(&mut both, width);
+        }
+        both.into_iter().unzip()
+    }
+
+    /// How many columns stay, whatever the width.
+    fn frozen(&self) -> usize {
+        self.layout.frozen.max(usize::from(L::SCROLLS))
+    }
+
+    /// Where it is narrow those that are frozen stay, then the one with the selected cell, then those that the person sorted by.
+    fn screen_columns(&self, width: u16) -> Vec<Column> {
+        let fields = self.shown();
+        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
+        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
+        let fitted = |(nth, field): (usize, &&Field<L>)| {
+            let mut column = field.column;
+            L::fit(&mut column, width);
+            if self.sorting.keys().iter().any(|order| order.column == column.key) {
+                // The mark of the order does not cut the title.
+                column.min = column.min.max(column.title_width() + MARK);
+            }
+            column = column.widened(self.layout.wider_by(column.key));
+            if field.optional && width < NARROW {
+                // What was asked for is seen, and not only where there is room beside everything else.
+                column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
+            }
+            // Where columns scroll it is on screen already, and none is to change its width as one goes along.
+            if selected == Some(nth) && !L::SCROLLS {
+                column.priority = 254;
+            }
+            if nth < self.frozen() {
+                column.priority = 255;
+            } else if sorted(column.key) {
+                column.priority = column.priority.max(253);
+            }
+            column
+        };
+        fields.iter().enumerate().map(fitted).collect()
+    }
+
+    /// Leaves out those that are scrolled past.
+    fn scroll(&mut self, columns: &mut Vec<(Field<L>, Column)>, width: u16) {
+        let least: Vec<u16> = columns.iter().map(|(_, column)| column.least()).collect();
+        let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
+        let frozen = self.frozen().min(columns.len());
+        let window = window(&least, frozen, selected, self.first, width);
+        self.first = window.start;
+        let mut nth = 0..;
+        columns.retain(|_| nth.next().is_some_and(|nth| nth < frozen || window.contains(&nth)));
+        // Where none takes what is left, the figures would stand far from their titles: the last text does.
+        if !columns.iter().any(|(_, column)| column.grows)
+            && let Some((_, last)) = columns.last_mut()
+        {
+            last.grows = last.align == ColumnAlign::Left;
+        }
+    }
+}
+
+/// The places of the columns that are shown beside the `frozen` ones, given the least width of each, and the first one before.
+fn window(least: &[u16], frozen: usize, selected: usize, first: usize, width: u16) -> Range<usize> {
+    let count = least.len();
+    let stay = least[..frozen].iter().fold(BAR, |used, least| used.saturating_add(least + GAP));
+    let room = width.saturating_sub(stay.saturating_sub(GAP));
+    let fitting = |first: usize| {
+        let mut used = 0_u16;
+        let fits = |least: &&u16| {
+            used = used.saturating_add(**least + GAP);
+            used <= room
+        };
+        least[first..].iter().take_while(fits).count()
+    };
+    let mut first = first.min(selected).min(count.saturating_sub(1)).max(frozen);
+    while first < count && selected >= first + fitting(first).max(1) {
+        first += 1;
+    }
+    // Nothing is left empty at the right while there is something to the left.
+    while first > frozen && first - 1 + fitting(first - 1) >= count {
+        first -= 1;
+    }
+    let shown = fitting(first).max(usize::from(selected >= frozen));
+    first..(first + shown).min(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_column_is_on_screen_and_no_room_is_left_while_columns_are_hidden() {
+        // Six columns of 8 cells and their gap; the bar takes two more.
+        let least = [8; 6];
+        for (frozen, selected, first, width, expected) in [
+            (1, 0, 1, 40, 1..4),
+            (1, 3, 1, 40, 1..4),
+            (1, 5, 1, 40, 3..6),
+            (1, 0, 5, 40, 1..4),
+            (1, 2, 4, 40, 2..5),
+            (2, 5, 0, 40, 4..6),
+            (1, 4, 0, 200, 1..6),
+            (1, 4, 0, 5, 4..5),
+            (1, 0, 0, 5, 1..1),
+            (6, 2, 0, 40, 6..6),
+        ] {
+            assert_eq!(window(&least, frozen, selected, first, width), expected, "{frozen} {selected} {first} {width}");
+        }
+        assert_eq!(window(&[], 0, 0, 0, 40), 0..0);
+    }
+}
