@@ -60,7 +60,8 @@ impl Want {
         }
     }
 
-    fn balances(token: Address, about: Address) -> Self {
+    /// By what the balances are found once they were fetched.
+    pub fn balances(token: Address, about: Address) -> Self {
         Self::Balances { token, about, apart: Arc::default() }
     }
 
