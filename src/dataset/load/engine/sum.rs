@@ -158,9 +158,8 @@ impl Asking<'_> {
         let [token, interval, time, open, high, low, close, volume] = &columns[..] else { return Err(self.lacks("close")) };
         // Those without a price are none.
         Ok(format!(
-            "(SELECT *, lower(raw) AS token, {} AS ms FROM (SELECT {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, \
-             {low} AS l, {close} AS c, {volume} AS v FROM {from}{filter}) WHERE isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c))",
-            LENGTH
+            "(SELECT *, lower(raw) AS token, {LENGTH} AS ms FROM (SELECT {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, \
+             {low} AS l, {close} AS c, {volume} AS v FROM {from}{filter}) WHERE isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c))"
         ))
     }
 

@@ -114,8 +114,7 @@ impl Later {
             elsewhere::attended(progress, self.schema.name, &pulse, || self.ask(context, sum, &pulse))
         });
         outcome.map_err(|stop| match stop {
-            Stop::Cancelled => Unfetched::Cancelled,
-            Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
+            Stop::Cancelled | Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
             Stop::Elsewhere(name, fault) => Unfetched::Unavailable(format!("`{name}` {fault}")),
             Stop::Unusable(reason) => Unfetched::Unavailable(reason),
             Stop::Moved | Stop::Damaged | Stop::Ready(_) => Unfetched::Unavailable("it changed meanwhile: load again".to_owned()),
@@ -174,7 +173,7 @@ impl Fetch for Later {
             Want::Chart(token) => {
                 let frames = self.sum(&Sum::Chart, token, progress)?;
                 match chart::read(&frames, token).filter(|_| !frames.is_empty()).ok_or_else(|| self.unread())? {
-                    Ok(candles) => Ok(Fetched::Chart(candles)),
+                    Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
                     Err(chart::Again) => self.rows(token, progress).map(Fetched::rows),
                 }
             }
