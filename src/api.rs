@@ -6,11 +6,13 @@ mod call;
 mod coding;
 mod connection;
 mod datasets;
+mod docs;
 pub mod events;
 mod format;
 mod guard;
 mod handlers;
 pub mod log;
+pub mod mcp;
 pub mod metrics;
 mod openapi;
 mod rate;
@@ -45,6 +47,8 @@ pub struct ApiOptions {
     pub event_streams: usize,
     /// Clients that may be sent rows at once.
     pub row_streams: usize,
+    /// Whether /docs is answered.
+    pub docs: bool,
     /// Time for a request's head to arrive.
     pub header_time: Duration,
     /// Time for a request's body to arrive.
@@ -62,6 +66,7 @@ impl Default for ApiOptions {
             connections: 1_024,
             event_streams: 64,
             row_streams: 16,
+            docs: true,
             header_time: Duration::from_secs(5),
             body_time: Duration::from_secs(30),
             idle_time: Duration::from_secs(75),

@@ -18,6 +18,7 @@ mod jobs;
 mod key;
 mod live;
 mod log;
+mod mcp;
 mod memory;
 mod meter;
 mod outcome;
@@ -59,6 +60,8 @@ enum Command {
     Serve(serve::Serve),
     /// Print what the API would answer, straight from the dataset, without a server
     Get(get::Get),
+    /// Speak the Model Context Protocol on stdin and stdout: every question is a tool
+    Mcp(mcp::Mcp),
     /// Write a report on a token: one HTML or Markdown file
     Report(report::Report),
     /// Check a dataset: every finding with file, row, column, value and what was expected
@@ -128,6 +131,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Get(args)) => get::run(&args),
+        Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Import(args)) => import::run(&args),

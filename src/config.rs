@@ -124,6 +124,7 @@ settings! {
         connections: u32 = "1024", Expect::Whole(1, 65_536), "Connections at once.";
         event_streams: u32 = "64", Expect::Whole(0, 65_536), "Connections of those that may listen to events.";
         row_streams: u32 = "16", Expect::Whole(0, 4_096), "Clients that may be sent rows as a stream at once.";
+        docs: bool = "true", Expect::Switch, "Whether /docs shows the API as a page to read and to try.";
         header_seconds: u32 = "5", Expect::Whole(1, 3_600), "Time for a request's head to arrive.";
         body_seconds: u32 = "30", Expect::Whole(1, 3_600), "Time for a request's body to arrive.";
         idle_seconds: u32 = "75", Expect::Whole(1, 86_400), "How long a connection without a request stays open.";

@@ -268,8 +268,7 @@ impl Deck {
         // What has to be fetched first is waited for beside the quick ones.
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.waits(&snapshot));
         if !self.lane(heavy).enter() {
-            let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
-            sender.send(Err(busy)).ok();
+            sender.send(Err(self.busy())).ok();
             wake();
             return pending;
         }
@@ -283,6 +282,27 @@ impl Deck {
             deck.tidy();
         });
         pending
+    }
+
+    fn busy(&self) -> Problem {
+        Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue))
+    }
+
+    /// Does what takes long and is more than one question, in the lane of those that do. Drop the result to cancel.
+    pub fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static) -> Coming<T> {
+        let (sender, progress, coming) = Coming::new();
+        if !self.heavy.enter() {
+            sender.send(Err(self.busy())).ok();
+            return coming;
+        }
+        let deck = Arc::clone(self);
+        self.heavy.pool.spawn(move || {
+            let done = off_the_pool(|| progress.step(0, 0).and_then(|()| work(&deck, &progress)));
+            deck.heavy.leave();
+            sender.send(done).ok();
+            deck.tidy();
+        });
+        coming
     }
 
     /// Gives memory back that work before now has left free, unless that was done a moment ago.

@@ -132,6 +132,7 @@ codes! {
     InvalidRequest "invalid_request" 400 "Bad Request";
     InvalidJson "invalid_json" 400 "Bad Request";
     Unauthorized "unauthorized" 401 "Unauthorized";
+    ForeignOrigin "foreign_origin" 403 "Forbidden";
     RouteNotFound "route_not_found" 404 "Not Found";
     TokenNotFound "token_not_found" 404 "Not Found";
     TableNotFound "table_not_found" 404 "Not Found";

@@ -8,6 +8,7 @@ mod list;
 mod owner;
 mod report;
 mod request;
+mod sources;
 mod store;
 mod watch;
 mod worker;
@@ -24,6 +25,7 @@ pub use self::{
     list::{JobList, JobsWanted},
     report::{Report, TokenReport},
     request::JobBody,
+    sources::{SourceFile, SourceTable, Sources},
     store::Purge,
 };
 use self::{

@@ -16,7 +16,7 @@
 //! | [`jobs`] | deep analyses and alerts: queue, workers and the store that loses none |
 //! | [`document`] | a report as sections of facts, and its files in HTML and Markdown |
 //! | [`state`] | what is kept per user: keys, watchlist, session |
-//! | [`api`] | the HTTP face: the endpoint table, guard, replies, OpenAPI, events, figures |
+//! | [`api`] | the HTTP face: the endpoint table, guard, replies, OpenAPI and its page, the questions as tools (MCP), events, figures |
 //! | [`tui`] | the terminal face: the key table, the app, views and widgets |
 //! | [`config`], [`cli`] | every setting with its default; one file a command, where the faces are wired together |
 //! | [`error`] | the one kind of refusal, in domain words, with the table of codes |

@@ -21,7 +21,10 @@ use self::{
     market::Model,
     series::Series,
 };
-use super::numeric::{Line, finite};
+use super::{
+    numeric::{Line, finite},
+    track_record::PatternRecord,
+};
 use crate::dataset::{candles::Candles, time::Time};
 
 /// Patterns found in the candles of a token, and what they advise.
@@ -35,6 +38,10 @@ pub struct PatternsAnswer {
     /// Start of the last candle that was used. Only when explained, and where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
+    /// What became of the token's earlier patterns of these names, as its track record tells it; a name without any is left out. Only with
+    /// `explain=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track_record: Option<Vec<PatternRecord>>,
 }
 
 /// A chart pattern.
@@ -197,7 +204,7 @@ impl Action {
 impl PatternsAnswer {
     /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: Action::Hold, as_of: None }
+        Self { patterns: Vec::new(), recommended_action: Action::Hold, as_of: None, track_record: None }
     }
 
     /// The pattern to look at first.
@@ -232,6 +239,7 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
         patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
         recommended_action: advice::action(&series, &finds),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
+        track_record: None,
     }
 }
 

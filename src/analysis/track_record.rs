@@ -135,6 +135,14 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     })
 }
 
+impl PatternRecord {
+    /// Of a name that no pattern had.
+    pub fn none(name: PatternName) -> Self {
+        let (target, stop, neither, median_days, random_target, random_stop) = Default::default();
+        Self { name, count: 0, open: 0, target, stop, neither, median_days, random_target, random_stop }
+    }
+}
+
 /// How far a fraction lies from what any entry came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {

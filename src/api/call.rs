@@ -1,7 +1,7 @@
 //! What passes between the service and the handlers: a request as a handler sees it, and a reply that is there or on its way. No
 //! decisions.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use hyper::HeaderMap;
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ use crate::{error::Result, question::parameter::Parameter};
 /// A request as a handler sees it.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
-    pub api: &'a Api,
+    pub api: &'a Arc<Api>,
     pub parameters: &'static [Parameter],
     /// The route's placeholders with their values, percent-encoded as they came.
     pub path: &'a [(&'a str, &'a str)],

@@ -116,6 +116,20 @@ pub(super) fn too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes: send less."))
 }
 
+/// Whether the page that a browser names is one of this server's own or a configured one. Who sends no page is no browser's page.
+pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
+    let host = headers.get(HOST).map(HeaderValue::as_bytes);
+    let own = |origin: &[u8]| [&b"http://"[..], b"https://"].iter().any(|scheme| origin.strip_prefix(*scheme) == host);
+    match headers.get_all(ORIGIN).iter().find(|origin| !own(origin.as_bytes()) && !is_allowed(api, origin)) {
+        None => Ok(()),
+        Some(origin) => {
+            let origin = clip(&String::from_utf8_lossy(origin.as_bytes()));
+            let detail = format!("Pages of `{origin}` may not ask this: name it in `api.cors_origins` if it is yours.");
+            Err(Problem::new(Code::ForeignOrigin, detail))
+        }
+    }
+}
+
 /// Whether a browser asks if a configured page may send a request; it sends no key with that question.
 fn preflight(api: &Api, parts: &Parts) -> bool {
     parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) && allowed_origin(api, parts).is_some()
@@ -130,7 +144,10 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     let headers = reply.headers_mut();
     headers.remove(CONTENT_TYPE);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("x-api-key, content-type, if-none-match, x-request-id"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("x-api-key, content-type, if-none-match, x-request-id, mcp-protocol-version, mcp-method, mcp-name"),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     Some(reply)
 }
@@ -149,9 +166,11 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
 }
 
 fn allowed_origin<'a>(api: &Api, parts: &'a Parts) -> Option<&'a HeaderValue> {
-    let origins = &api.options.cors_origins;
-    let origin = parts.headers.get(ORIGIN).filter(|_| !origins.is_empty())?;
-    origins.iter().any(|known| known == "*" || origin.as_bytes().eq_ignore_ascii_case(known.as_bytes())).then_some(origin)
+    parts.headers.get(ORIGIN).filter(|origin| is_allowed(api, origin))
+}
+
+fn is_allowed(api: &Api, origin: &HeaderValue) -> bool {
+    api.options.cors_origins.iter().any(|known| known == "*" || origin.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
 }
 
 #[cfg(test)]

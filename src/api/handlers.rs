@@ -24,7 +24,6 @@ use crate::{
         Question, known_token,
         paging::Paging,
         parameter::{Arguments, PAGE, Parameter},
-        progress::Progress,
         tabular::Tabular,
         yields::YieldQuestion,
     },
@@ -160,16 +159,23 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
     let id = arguments.identifier("job_id").to_owned();
     let word = Format::among(PAGES, &arguments, call.headers)?.word;
     let form = Form::ALL.iter().find(|form| form.word() == word);
-    let deck = Arc::clone(&call.api.deck);
-    with_jobs(call, move |jobs| {
-        let report = jobs.report(&id)?;
-        let mut reply = match form {
-            None => reply::rendered(200, &report)?,
-            Some(form) => reply::page(*form, document::of_job(&deck, &report, &Progress::default())?.write(*form)),
-        };
+    let Some(form) = form else {
+        return with_jobs(call, move |jobs| {
+            let mut reply = reply::rendered(200, &jobs.report(&id)?)?;
+            reply::vary(&mut reply);
+            Ok(reply)
+        });
+    };
+    let jobs = jobs(call)?;
+    let drawing = call
+        .api
+        .deck
+        .work(move |deck, progress| document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form)));
+    Ok(Step::later(async move {
+        let mut reply = reply::page(*form, drawing.await?);
         reply::vary(&mut reply);
         Ok(reply)
-    })
+    }))
 }
 
 pub(super) fn alerts(call: &Call<'_>) -> Answered {
@@ -180,7 +186,10 @@ pub(super) fn alerts(call: &Call<'_>) -> Answered {
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     Arguments::new(call.parameters, call.path, call.query)?;
     let wish = AlertBody::parse(body)?;
-    with_jobs(call, move |jobs| reply::rendered(201, &jobs.add_alert(&wish)?))
+    let jobs = jobs(call)?;
+    // Its condition is looked at in the whole market.
+    let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&wish, progress).map_err(AlertBody::refused));
+    Ok(Step::later(async move { reply::rendered(201, &adding.await?) }))
 }
 
 pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
@@ -192,11 +201,14 @@ fn job_id(call: &Call<'_>) -> Result<String> {
     Ok(Arguments::new(call.parameters, call.path, call.query)?.identifier("job_id").to_owned())
 }
 
+fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
+    let none = || Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to.");
+    call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
+}
+
 /// Jobs are kept in a file, so what they are asked is asked off the threads that answer requests.
 fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
-    let Some(jobs) = call.api.jobs.as_ref().map(Arc::clone) else {
-        return Err(Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to."));
-    };
+    let jobs = jobs(call)?;
     Ok(Step::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
         asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))

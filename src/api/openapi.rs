@@ -26,10 +26,14 @@ use crate::{
 /// The document with its entity tag; it is the same for as long as the program runs.
 static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     let text = serde_json::to_vec(&document()).unwrap_or_default();
-    let digest = Sha256::digest(&text);
-    let etag = digest[..8].iter().fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+    let etag = etag(&text);
     (text.into(), etag)
 });
+
+/// The entity tag of what is the same for as long as the program runs.
+pub(super) fn etag(bytes: &[u8]) -> String {
+    format!("\"{}\"", const_hex::encode(&Sha256::digest(bytes)[..8]))
+}
 
 /// An answer of each endpoint, by its name: what the demo data answer, which a test holds.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
@@ -267,23 +271,7 @@ fn described(parameter: &Parameter) -> Value {
         "in": if parameter.kind.in_path() { "path" } else { "query" },
         "required": parameter.kind.is_required(),
         "description": parameter.meaning,
-        "schema": match parameter.kind {
-            ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
-            ParameterKind::Identifier => json!({ "type": "string" }),
-            ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
-            ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
-            ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
-            ParameterKind::Words(words) => lists::words(words),
-            ParameterKind::Addresses { min, max } => lists::addresses(min, max),
-            ParameterKind::Where(columns) => lists::conditions(columns),
-            ParameterKind::Sort { columns, default } => lists::sort(columns, default),
-            ParameterKind::Indicators { default } => lists::indicators(default),
-            ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
-            ParameterKind::Text | ParameterKind::Line(_) => json!({ "type": "string", "maxLength": parameter.kind.chars_max() }),
-            ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": parameter.kind.chars_max() }),
-            ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
-            ParameterKind::Time => lists::time(),
-        },
+        "schema": value_of(parameter.kind),
     });
     if matches!(parameter.kind, ParameterKind::Address) {
         described["example"] = EXAMPLE_TOKEN.into();
@@ -291,10 +279,32 @@ fn described(parameter: &Parameter) -> Value {
     described
 }
 
+/// What a parameter's value looks like.
+pub(super) fn value_of(kind: ParameterKind) -> Value {
+    match kind {
+        ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
+        ParameterKind::Identifier => json!({ "type": "string" }),
+        ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
+        ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
+        ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
+        ParameterKind::Words(words) => lists::words(words),
+        ParameterKind::Addresses { min, max } => lists::addresses(min, max),
+        ParameterKind::Where(columns) => lists::conditions(columns),
+        ParameterKind::Sort { columns, default } => lists::sort(columns, default),
+        ParameterKind::Indicators { default } => lists::indicators(default),
+        ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
+        ParameterKind::Text | ParameterKind::Line(_) => json!({ "type": "string", "maxLength": kind.chars_max() }),
+        ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": kind.chars_max() }),
+        ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
+        ParameterKind::Time => lists::time(),
+    }
+}
+
 /// The body's shape, with the example that stands in it.
 fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
     let schema = shape(bodies);
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-    let example = bodies.definitions().get(name).and_then(|body| body.pointer("/examples/0")).cloned();
+    let named = bodies.definitions().get(name).and_then(|body| body.pointer("/examples/0"));
+    let example = named.or_else(|| schema.as_value().pointer("/examples/0")).cloned();
     json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } })
 }

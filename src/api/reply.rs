@@ -181,7 +181,12 @@ fn not_modified() -> Reply {
 
 /// Done, and nothing to say.
 pub(super) fn no_content() -> Reply {
-    bare(StatusCode::NO_CONTENT, Bytes::new())
+    empty(StatusCode::NO_CONTENT)
+}
+
+/// The status says it all.
+pub(super) fn empty(status: StatusCode) -> Reply {
+    bare(status, Bytes::new())
 }
 
 /// With room for the headers that most replies have.

@@ -1,18 +1,22 @@
 //! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
 //! requests are judged and answered stands beside it, not in it.
 
+mod verb;
+
 use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
 
 use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+pub use self::verb::Verb;
 use super::{
     batch,
     call::{Answered, Call},
     datasets::Datasets,
+    docs,
     format::{FORMAT, PAGE_FORMAT},
     handlers::{self, Health},
-    openapi, stream,
+    mcp, openapi, stream,
 };
 use crate::{
     error::{Code, Problem},
@@ -56,6 +60,8 @@ pub struct Endpoint {
     pub summary: &'static str,
     /// Of `TAGS`.
     pub tag: &'static str,
+    /// Asked as a tool too, by those who speak the Model Context Protocol.
+    pub tool: bool,
     pub parameters: &'static [Parameter],
     /// The problems it alone may meet; those that follow from its kind and its parameters are not repeated.
     pub codes: &'static [Code],
@@ -71,33 +77,6 @@ pub struct Endpoint {
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verb {
-    Get,
-    Post,
-    Delete,
-}
-
-impl Verb {
-    /// In lower case, as OpenAPI wants it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Delete => "delete",
-        }
-    }
-
-    fn of(method: &Method) -> Option<Self> {
-        match *method {
-            Method::GET | Method::HEAD => Some(Self::Get),
-            Method::POST => Some(Self::Post),
-            Method::DELETE => Some(Self::Delete),
-            _ => None,
-        }
-    }
 }
 
 /// A shape in the OpenAPI document.
@@ -152,7 +131,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<DexListQuestion>("dexes", &[]),
     question::<DexDetailQuestion>("dexes", &[Code::DexNotFound]),
     question::<GrowthQuestion>("analytics", &[]),
-    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>("analytics", &[]) },
+    Endpoint {
+        path: "/api/analytics/tokens/holders-growth",
+        name: "api_holders_growth",
+        tool: false,
+        ..question::<GrowthQuestion>("analytics", &[])
+    },
     Endpoint {
         verb: Verb::Post,
         tagged: false,
@@ -191,6 +175,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         name: "create_job",
         summary: "Starts a deep analysis of one token or several: six tasks each.",
         tag: "deep analysis",
+        tool: false,
         parameters: &[],
         codes: &[],
         status: 202,
@@ -249,6 +234,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: Content::Nothing,
         ..alert(Verb::Delete, "/alerts/{alert_id}", "remove_alert", "Removes an alert; what it fired stays.", handlers::remove_alert)
     },
+    Endpoint {
+        verb: Verb::Post,
+        codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
+        body: Some(mcp::message),
+        handler: Handler::Body(mcp::answer),
+        ..plain("/mcp", "mcp", MCP, Content::Document, handlers::alerts)
+    },
     plain(
         "/events",
         "events",
@@ -262,6 +254,17 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint { open: true, ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz) },
     Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
+    Endpoint {
+        open: true,
+        tagged: true,
+        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), docs::page)
+    },
+    Endpoint {
+        open: true,
+        tagged: true,
+        parameters: &[docs::FILE],
+        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), docs::file)
+    },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
 
@@ -289,6 +292,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         name: Q::NAME,
         summary: Q::SUMMARY,
         tag,
+        tool: true,
         parameters: Q::PARAMETERS,
         codes,
         status: 200,
@@ -344,6 +348,8 @@ const fn job<A: JsonSchema>(
 const ADD_ALERT: &str =
     "Puts up an alert: it fires when its condition comes to hold for the token, or for any token, between two generations of the data.";
 
+const MCP: &str = "The Model Context Protocol, streamable HTTP without sessions: every question is a tool, its answer the same as here.";
+
 const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: fn(&Call<'_>) -> Answered) -> Endpoint {
     Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }
 }
@@ -361,6 +367,7 @@ const fn plain(
         name,
         summary,
         tag: "service",
+        tool: false,
         parameters: &[],
         codes: &[],
         status: 200,
@@ -396,9 +403,10 @@ impl Endpoint {
     }
 }
 
-/// Whether the path is answered without a key.
+/// Whether the path is answered without a key: an open endpoint's own, or one below it.
 pub(super) fn is_open(path: &str) -> bool {
-    ENDPOINTS.iter().any(|endpoint| endpoint.open && endpoint.path == path)
+    let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
+    ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
 }
 
 /// The endpoints of one path, as positions in the table.

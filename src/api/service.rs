@@ -31,7 +31,10 @@ use super::{
     reply::{self, Body, IfNoneMatch, Reply},
     routes::{self, ENDPOINTS, Handler},
 };
-use crate::error::{Code, Problem, Result};
+use crate::{
+    error::{Code, Problem, Result},
+    question::parameter::Parameter,
+};
 
 /// The status noted for a client that left before it was answered.
 const HUNG_UP: u16 = 499;
@@ -114,11 +117,11 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
         }
         Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
             Ok(()) => {
-                let (api, uri) = (Arc::clone(api), parts.uri.clone());
+                let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
                 Ok(Step::Later(Box::pin(async move {
                     let body = read(body, api.options.body_time).await?;
-                    let query = uri.query().unwrap_or_default();
-                    settle(handler(&untagged_call(&api, &[], query, endpoint.parameters), &body)?).await
+                    let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, endpoint.parameters) };
+                    settle(handler(&call, &body)?).await
                 })))
             }
             Err(refusal) => {
@@ -138,13 +141,9 @@ async fn settle(step: Step) -> Result<Reply> {
 }
 
 /// A call that no entity tag and no HEAD bear on: one with a body, or one without a server.
-fn untagged_call<'a>(
-    api: &'a Api,
-    path: &'a [(&'a str, &'a str)],
-    query: &'a str,
-    parameters: &'static [crate::question::parameter::Parameter],
-) -> Call<'a> {
-    Call { api, parameters, path, query, target: "", if_none_match: IfNoneMatch::default(), headers: None, head: false }
+fn untagged_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
+    let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
+    Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
 fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
@@ -288,10 +287,12 @@ impl Drop for Answering {
 }
 
 /// Answers a request in process: no server, no key, no limits, but the same table of endpoints. Not for threads of a runtime.
-pub fn answer_offline(api: &Api, method: &str, target: &str, body: &[u8]) -> OfflineReply {
-    let path = target.split(['?', '#']).next().unwrap_or_default();
-    let answered = offline(api, method, target, body);
-    let reply = answered.unwrap_or_else(|refusal| reply::problem(&refusal, path));
+pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let reply = match runtime {
+        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)),
+        Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")), target),
+    };
     let status = reply.status().as_u16();
     match reply.into_body() {
         Body::Whole(body) => OfflineReply { status, body, rows: None },
@@ -300,22 +301,27 @@ pub fn answer_offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Off
     }
 }
 
-fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> {
+/// As `answer_offline`, for who waits on a runtime. Whoever stops waiting cancels what is worked out.
+pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
+    let settled = match begin(api, method, target, body) {
+        Ok(step) => settle(step).await,
+        Err(refusal) => Err(refusal),
+    };
+    settled.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
+}
+
+fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Step> {
     let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
     let endpoint = &ENDPOINTS[route.position];
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
-    let call = untagged_call(api, &values, uri.query().unwrap_or_default(), endpoint.parameters);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")))?;
-    let _entered = runtime.enter();
-    let step = match endpoint.handler {
-        Handler::Plain(handler) => handler(&call)?,
-        Handler::Body(handler) => handler(&call, body)?,
-    };
-    runtime.block_on(settle(step))
+    let call = untagged_call(api, &values, &uri, endpoint.parameters);
+    match endpoint.handler {
+        Handler::Plain(handler) => handler(&call),
+        Handler::Body(handler) => handler(&call, body),
+    }
 }
 
 #[cfg(test)]

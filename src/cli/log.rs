@@ -2,14 +2,14 @@
 //! own writes what has gathered. Warnings and errors are written at once.
 
 use std::{
-    io::{self, Write, stderr},
+    io::{self, IsTerminal, Write, stderr},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
 use tracing::{Level, Metadata};
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::api::log::Sink;
 
@@ -44,14 +44,17 @@ impl Log {
     }
 
     /// Sends all that is traced to stderr from here on.
-    pub(super) fn to_stderr(colours: bool) -> Self {
+    pub(super) fn to_stderr() -> Self {
+        let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let log = Self(Arc::default());
         let shared = Arc::clone(&log.0);
         // Without its thread the lines are written as they fill up, and at the end.
         thread::Builder::new().name("log".into()).spawn(move || shared.write_on()).ok();
         let logging = tracing_subscriber::fmt().with_writer(Lines(Arc::clone(&log.0))).with_ansi(colours);
         // Only a logger set before could refuse; its logs are as good.
-        logging.with_max_level(Level::INFO).try_init().ok();
+        // Of the protocol only what goes wrong: it would tell of every message.
+        let shown = Targets::new().with_default(Level::INFO).with_target("rmcp", Level::WARN);
+        logging.finish().with(shown).try_init().ok();
         log
     }
 }

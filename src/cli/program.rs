@@ -81,6 +81,7 @@ impl Program {
             connections: settings.connections as usize,
             event_streams: settings.event_streams as usize,
             row_streams: settings.row_streams as usize,
+            docs: settings.docs,
             header_time: seconds(settings.header_seconds),
             body_time: seconds(settings.body_seconds),
             idle_time: seconds(settings.idle_seconds),

@@ -35,7 +35,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Serve) -> Outcome {
-    let log = log_to_stderr();
+    let log = Log::to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
     program.require_consent()?;
@@ -114,7 +114,7 @@ async fn wait(mut signals: Signals, events: broadcast::Receiver<DeckEvent>, deck
 }
 
 /// Waits until it is clear that there will be no data; otherwise never ends.
-async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
+pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => tracing::info!(generation, "the data are loaded"),
@@ -151,10 +151,4 @@ impl Signals {
             _ = self.hang_up.recv() => 129,
         }
     }
-}
-
-fn log_to_stderr() -> Log {
-    use std::io::{IsTerminal, stderr};
-    let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Log::to_stderr(colours)
 }

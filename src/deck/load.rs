@@ -237,6 +237,23 @@ impl Deck {
         self.load_lock().watching = watching;
     }
 
+    pub fn is_loading(&self) -> bool {
+        self.load_lock().running
+    }
+
+    /// Whether the files still say what the generation that stands was loaded from, or more behind it. What lies elsewhere is not asked.
+    pub fn is_current(&self) -> bool {
+        let state = self.load_lock();
+        if state.running || state.failure.is_some() {
+            return false;
+        }
+        let Some(last) = state.stamps.clone() else { return true };
+        let ends = state.ends.clone();
+        drop(state);
+        let now = FileStamps::of(&self.folder());
+        now == last || now.appends_to(&last, &ends)
+    }
+
     /// The files as the last load found them; none before the first.
     pub(super) fn loaded_stamps(&self) -> Option<FileStamps> {
         self.load_lock().stamps.clone()

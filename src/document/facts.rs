@@ -12,7 +12,10 @@ use super::{
     words,
 };
 use crate::{
-    analysis::security::{AnomalyCode, CheckState, Group, score::too_little_known},
+    analysis::{
+        security::{AnomalyCode, CheckState, Group, score::too_little_known},
+        track_record::PatternRecord,
+    },
     dataset::chain::Chain,
 };
 
@@ -27,6 +30,8 @@ pub(super) struct Beside {
     pub(super) chart: Option<Chart>,
     /// Of the patterns: the open one to look at first.
     pub(super) card: Option<usize>,
+    /// What became of earlier patterns of its name.
+    pub(super) record: Option<PatternRecord>,
     /// Why the levels stand without prices and without a chart.
     pub(super) why_plain: Option<&'static str>,
 }
@@ -34,7 +39,7 @@ pub(super) struct Beside {
 /// The sections of one token of a report.
 pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
     let mut sections = vec![head(token), verdict(token), levels::trendlines(&token["trendline"], beside.chart, beside.why_plain)];
-    sections.extend(beside.card.map(|card| levels::trade_card(&token["patterns"], card)));
+    sections.extend(beside.card.map(|card| levels::trade_card(&token["patterns"], card, beside.record.as_ref())));
     sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)]);
     sections.extend(posts(&token["token"]));
     sections.push(dexes(&token["dexes"]));

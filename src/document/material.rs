@@ -12,17 +12,19 @@ use super::{
     sources,
 };
 use crate::{
+    analysis::{patterns::PatternName, track_record::PatternRecord},
     dataset::{address::Address, time::Time},
     deck::{Deck, known::Known},
     error::Result,
-    jobs::{self, Report, TokenReport},
+    jobs::{self, Report, Sources, TokenReport},
     question::{
         Question,
         candles::{CandlesQuestion, TokenCandles},
         known_token,
-        patterns::PatternsQuestion,
+        patterns::{Explain, PatternsQuestion},
         progress::Progress,
         snapshot::Snapshot,
+        track_record::TrackRecordQuestion,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
 };
@@ -36,7 +38,12 @@ pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Docum
     let created = jobs::created(&report.job_id);
     let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
     let note = format!("Deep analysis {}{when}, {}.", report.job_id, report.status.word());
-    of_tokens(deck, &snapshot, (note, created), &report.tokens, progress)
+    // What a job of an older program was made of was not kept: of the files that are there now it is said which are newer than it.
+    let (sources, before) = match &report.sources {
+        Some(sources) => (sources.clone(), None),
+        None => (Sources::of(&snapshot.dataset), created),
+    };
+    of_tokens(deck, &snapshot, (note, sources, before), &report.tokens, progress)
 }
 
 /// The token as it is now.
@@ -46,13 +53,13 @@ pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Docu
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
     let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
     let note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
-    of_tokens(deck, &snapshot, (note, None), &[report], progress)
+    of_tokens(deck, &snapshot, (note, Sources::of(&snapshot.dataset), None), &[report], progress)
 }
 
 fn of_tokens(
     deck: &Deck,
     snapshot: &Snapshot,
-    (mut note, before): (String, Option<Time>),
+    (mut note, sources, before): (String, Sources, Option<Time>),
     tokens: &[TokenReport],
     progress: &Progress,
 ) -> Result<Document> {
@@ -73,8 +80,8 @@ fn of_tokens(
         let nothing = Block::Say(Piece::new("nothing was found out yet", Tone::Quiet));
         sections.push(Section { level: Level::Token, title: "tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
     }
-    sections.push(sources::section(&snapshot.dataset, before));
-    if snapshot.dataset.synthetic {
+    sections.push(sources::section(&sources, before));
+    if sources.synthetic {
         note.push_str(if note.is_empty() { "The data are invented." } else { " The data are invented." });
     }
     let title = match (names.as_slice(), tokens) {
@@ -89,7 +96,7 @@ fn of_tokens(
 fn tell_more(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Beside> {
     let contract_address = token;
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
-    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: true };
+    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels };
     let told = |part: &Value| part.is_object() && part["error"].is_null();
     if !told(&report["trendline"]) && !told(&report["patterns"]) {
         return Ok(Beside::default());
@@ -113,8 +120,19 @@ fn tell_more(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Valu
         None
     };
     let pattern = card.map(|card| &patterns.answer.patterns[card]);
+    let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
+    progress.step(0, 0)?;
     let chart = drawn_from(deck, snapshot, token, progress).and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
-    Ok(Beside { chart, card, why_plain: None })
+    Ok(Beside { chart, card, record, why_plain: None })
+}
+
+/// What became of the token's earlier patterns of this name.
+fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
+    let question = TrackRecordQuestion { contract_address: token, timeframe: "1d", scope: "token" };
+    let known = deck.answer_from(snapshot, &question, &progress.quiet()).ok()?;
+    let of_name = known.answer.patterns.iter().find(|record| record.name == name);
+    // A name that never was before has a record too: none.
+    Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
 }
 
 const CHANGED: &str =

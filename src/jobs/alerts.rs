@@ -148,13 +148,22 @@ impl AlertBody {
         let condition = condition.ok_or_else(|| invalid("/condition", "it is missing: expected a text as in `price>20`"))?;
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
+
+    /// What the data refuse, for who sent it in a body: there what is wrong is named by its pointer.
+    pub fn refused(problem: Problem) -> Problem {
+        match problem.code {
+            Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
+            Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
+            _ => problem,
+        }
+    }
 }
 
 impl Jobs {
     /// Puts up an alert; when this returns, it is on disk. Waits for the data and the disk: not for a thread that draws or serves.
-    pub fn add_alert(&self, wish: &AlertBody) -> Result<Alert> {
+    pub fn add_alert(&self, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
-        add(&shared.store, &shared.deck, wish)
+        add(&shared.store, &shared.deck, wish, progress)
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -194,7 +203,7 @@ impl Jobs {
 impl KeptJobs {
     /// As `Jobs::add_alert`, of data that were loaded for it.
     pub fn add_alert(&self, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
-        add(&self.0, deck, wish)
+        add(&self.0, deck, wish, &Progress::default())
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -212,14 +221,9 @@ pub(super) fn no_alert(id: &str) -> Problem {
 }
 
 /// Puts an alert into the store. What holds already does not fire: it has to stop holding first.
-fn add(store: &Store, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
+fn add(store: &Store, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
-    let held = held(deck, &snapshot, wish, &Progress::default()).map_err(|problem| match problem.code {
-        // It came in a body, where what is wrong is named by its pointer.
-        Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
-        Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
-        _ => problem,
-    })?;
+    let held = held(deck, &snapshot, wish, progress)?;
     let symbol = wish.token_address.and_then(|token| symbol(&snapshot, &token));
     let (condition, token) = (wish.condition.clone(), wish.token_address);
     let dataset = dataset(&snapshot.dataset.folder);

@@ -12,7 +12,7 @@ use crate::{
         Question,
         dexes::DexListQuestion,
         holders::HoldersQuestion,
-        patterns::PatternsQuestion,
+        patterns::{Explain, PatternsQuestion},
         progress::Progress,
         security::SecurityQuestion,
         snapshot::Snapshot,
@@ -44,7 +44,9 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
             let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain };
             ending(deck, snapshot, &question, progress)
         }
-        Analysis::Patterns => ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain }, progress),
+        Analysis::Patterns => {
+            ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain }, progress)
+        }
         Analysis::Security => ending(deck, snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
         Analysis::Dex => {
             let empty = snapshot.dataset.pools_of(&address).next().is_none();

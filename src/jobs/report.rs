@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Analysis, JobStatus};
+use super::{Analysis, JobStatus, Sources};
 use crate::{
     analysis::{dex::DexList, patterns::PatternsAnswer, security::SecurityInference, token::TokenDetail, trendlines::TrendlineAnswer},
     dataset::address::Address,
@@ -19,6 +19,9 @@ pub struct Report {
     pub status: JobStatus,
     /// In the order they were given.
     pub tokens: Vec<TokenReport>,
+    /// What it was made of; none while nothing was asked, and of jobs of older programs.
+    #[serde(skip)]
+    pub sources: Option<Sources>,
 }
 
 /// Each part is what its endpoint answers, `{"error": problem}` where that is a problem, or null while it has not been asked.

@@ -21,6 +21,8 @@ use crate::{
 /// After something failed that may pass; twice as long after each further time.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
+/// Alerts whose state is read at once.
+const AT_ONCE: usize = 32;
 
 /// What the thread that looks at the alerts remembers.
 #[derive(Debug, Default)]
@@ -43,7 +45,8 @@ impl Watch {
         if snapshot.generation != self.generation {
             *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
-        if self.again.is_some_and(|again| Instant::now() < again) {
+        // What comes is looked at then.
+        if shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again) {
             return;
         }
         let all = self.check_alerts(shared, &snapshot, progress);
@@ -51,6 +54,9 @@ impl Watch {
         if all == Ok(true) && announced.is_ok() {
             (self.failed, self.again) = (0, None);
         } else {
+            if let (Some(problem), 0) = (all.err().or(announced.err()), self.failed) {
+                shared.deck.tell(DeckEvent::Said(format!("alerts cannot be looked at: {}", problem.detail)));
+            }
             self.again = Some(Instant::now() + pause(self.failed));
             self.failed = self.failed.saturating_add(1);
         }
@@ -58,23 +64,30 @@ impl Watch {
 
     /// Looks at every alert that is due; false where one has to be tried again. It fails where the store does.
     fn check_alerts(&mut self, shared: &Shared, snapshot: &Snapshot, progress: &Progress) -> Result<bool> {
+        let (looked_at, due): (Vec<_>, Vec<_>) = shared
+            .store
+            .looked_at(&dataset(&snapshot.dataset.folder), snapshot.digest())?
+            .into_iter()
+            .partition(|(_, looked_at)| *looked_at);
+        self.looked_at.extend(looked_at.into_iter().map(|(id, _)| id));
+        let due: Vec<String> = due.into_iter().map(|(id, _)| id).filter(|id| !self.looked_at.contains(id)).collect();
         let mut all = true;
-        for (id, looked_at) in shared.store.looked_at(&dataset(&snapshot.dataset.folder), snapshot.digest())? {
-            if progress.cancelled() {
+        for some in due.chunks(AT_ONCE) {
+            let watched = some.iter().filter_map(|id| shared.store.watched(id).transpose()).collect::<Result<Vec<_>>>()?;
+            // Files that say something else by now may have been read, and looked at, by another program. As they do not, what was read
+            // from the store is older than any such look, and the store refuses what comes after one.
+            if !shared.deck.is_current() {
                 return Ok(false);
             }
-            if looked_at {
-                self.looked_at.insert(id);
-                continue;
-            }
-            if self.looked_at.contains(&id) {
-                continue;
-            }
-            let Some(watched) = shared.store.watched(&id)? else { continue };
-            if check(shared, snapshot, &watched, progress)? {
-                self.looked_at.insert(id);
-            } else {
-                all = false;
+            for watched in watched {
+                if progress.cancelled() {
+                    return Ok(false);
+                }
+                if check(shared, snapshot, &watched, progress)? {
+                    self.looked_at.insert(watched.id);
+                } else {
+                    all = false;
+                }
             }
         }
         Ok(all)
@@ -142,7 +155,8 @@ mod tests {
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
         let tokens = |short: &[&str]| -> Vec<Address> { short.iter().map(|short| sample::address(short)).collect() };
         let held = tokens(&["0x1", "0x3", "0x9"]);
-        let watched = Watched { id: String::new(), dataset: String::new(), token: None, condition: String::new(), held };
+        let watched =
+            Watched { id: String::new(), dataset: String::new(), token: None, condition: String::new(), held, digest: Vec::new() };
         let checked = compare(&snapshot, &watched, &Held { holds: tokens(&["0x2"]), unknown: tokens(&["0x3"]) });
         assert_eq!(checked.held, tokens(&["0x2", "0x3", "0x9"]), "0x1 stopped");
         assert_eq!((checked.holds, checked.fired), (1, vec![(sample::address("0x2"), Some("B".to_owned()))]));

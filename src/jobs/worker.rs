@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Analysis, Job, JobOptions, TaskStatus,
+    Analysis, Job, JobOptions, Sources, TaskStatus,
     ask::ask,
     owner::Owner,
     store::{Claimed, Place, Store, task_id},
@@ -286,6 +286,7 @@ impl Shared {
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
             let snapshot = self.deck.whole_snapshot()?;
+            self.store.asks(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
                 let place = Place { job: &job.id, position, analysis };

@@ -288,6 +288,7 @@ pub(super) mod tests {
             patterns: patterns.iter().copied().cloned().collect(),
             recommended_action: Action::Hold,
             as_of: None,
+            track_record: None,
         };
         assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
         assert_eq!(answer(&[&old]).best(), Some(&old));

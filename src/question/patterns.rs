@@ -1,13 +1,16 @@
 //! The question behind GET /technical/{contractAddress}/patterns.
 
+use std::borrow::Cow;
+
 use super::{
     Question,
     candles::interval,
     known_token,
-    parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
+    parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
-    request::request,
+    request::{Value, request},
     snapshot::Snapshot,
+    track_record::TrackRecordQuestion,
 };
 use crate::{
     analysis::{
@@ -25,7 +28,40 @@ request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {
         contract_address: Address = CONTRACT,
         timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        explain: bool = EXPLAIN,
+        explain: Explain = parameter(
+            "explain",
+            ParameterKind::Word { words: &["false", "levels", "true"], default: Some("false") },
+            "`levels`: adds the evidence behind each pattern and its prices; `true`: what became of the token's earlier patterns too, which \
+             takes seconds when it is asked first.",
+        ),
+    }
+}
+
+/// How much is told beside the documented answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explain {
+    Plain,
+    /// What patterns rest on, and their prices.
+    Levels,
+    /// The record of earlier ones too.
+    Record,
+}
+
+impl Value for Explain {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        Ok(match arguments.word(parameter.name)? {
+            Some("levels") => Self::Levels,
+            Some("true") => Self::Record,
+            _ => Self::Plain,
+        })
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Plain => None,
+            Self::Levels => Some("levels".into()),
+            Self::Record => Some("true".into()),
+        }
     }
 }
 
@@ -46,7 +82,18 @@ impl Question for PatternsQuestion {
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         progress.step(1, 2)?;
-        Ok(frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), self.explain)))
+        let explain = self.explain != Explain::Plain;
+        let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), explain));
+        if self.explain == Explain::Record {
+            let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;
+            records.retain(|record| answer.patterns.iter().any(|pattern| pattern.name == record.name));
+            answer.track_record = Some(records);
+        }
+        Ok(answer)
+    }
+
+    fn heavy(&self) -> bool {
+        self.explain == Explain::Record
     }
 }
 

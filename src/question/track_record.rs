@@ -131,6 +131,17 @@ impl Question for TrackRecordQuestion {
 }
 
 impl TrackRecordQuestion {
+    /// What became of the patterns of one token.
+    pub fn of_token(
+        snapshot: &Snapshot,
+        contract_address: Address,
+        timeframe: &'static str,
+        progress: &Progress,
+    ) -> Result<Vec<PatternRecord>> {
+        let question = Self { contract_address, timeframe, scope: "token" };
+        Ok(records(&question.token(snapshot, progress)?.signals))
+    }
+
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<Told>> {
         if let Some(told) = snapshot.records.get(self.contract_address, self.timeframe) {
             return Ok(told);

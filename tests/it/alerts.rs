@@ -1,5 +1,7 @@
 //! Alerts: they fire when their condition comes to hold, once, whatever happens to the program in between.
 
+mod trouble;
+
 use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
@@ -13,6 +15,7 @@ use tokendeck::{
     deck::{Deck, DeckEvent, DeckOptions},
     error::{Code, Problem},
     jobs::{Alert, AlertBody, AlertList, Heard, JobOptions, Jobs, KeptJobs},
+    question::progress::Progress,
 };
 
 const A: &str = "0x000000000000000000000000000000000000000a";
@@ -91,7 +94,7 @@ fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
 #[test]
 fn what_fired_right_before_the_end_is_told_after_the_restart() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let id = bench.jobs.add_alert(&wish(Some(A), "price>20")).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     let Bench { deck, jobs, state, .. } = &bench;
     jobs.stop();
@@ -105,7 +108,7 @@ fn each_of_two_programs_looks_at_its_own_dataset() {
     let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
     let jobs = Jobs::open(one.state.path(), Arc::clone(&two.deck), JobOptions::default()).unwrap();
     assert!(!jobs.runs_here(), "the other program runs the jobs");
-    jobs.add_alert(&wish(Some(A), "price>20")).unwrap();
+    jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap();
     write(two.data.path(), &[(A, "A", 30.0)]);
     two.deck.load().unwrap();
     until("it fires", || jobs.alerts(9).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
@@ -120,7 +123,7 @@ fn two_programs_on_one_dataset_fire_once() {
     deck.load().unwrap();
     let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let mut events = deck.listen();
-    let id = bench.jobs.add_alert(&wish(None, "price>20")).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     let round = Duration::from_millis(700);
     std::thread::sleep(round);
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -136,7 +139,7 @@ fn two_programs_on_one_dataset_fire_once() {
 #[test]
 fn a_value_that_is_missing_for_once_has_not_stopped_holding() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let id = bench.jobs.add_alert(&wish(None, "price>20")).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     assert_eq!(bench.load(&[(A, "A", f64::NAN)], &id).holds, 0, "it is not known to hold");
     let back = bench.load(&[(A, "A", 30.0)], &id);
@@ -147,9 +150,9 @@ fn a_value_that_is_missing_for_once_has_not_stopped_holding() {
 fn an_alert_fires_when_its_condition_comes_to_hold() {
     let bench = Bench::new(&[(A, "A", 10.0), (B, "B", 50.0)]);
     let mut events = bench.deck.listen();
-    let one = bench.jobs.add_alert(&wish(Some(A), "price>20")).unwrap();
+    let one = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap();
     assert_eq!((one.holds, one.fired, one.symbol.as_deref()), (0, 0, Some("A")));
-    let all = bench.jobs.add_alert(&wish(None, "price > 20 chain:eth")).unwrap();
+    let all = bench.jobs.add_alert(&wish(None, "price > 20 chain:eth"), &Progress::default()).unwrap();
     assert_eq!((all.holds, all.symbol), (1, None), "B holds already, which is no news");
     let id = one.alert_id.as_str();
 
@@ -185,16 +188,20 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
 #[test]
 fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let refused = |wish: &AlertBody| bench.jobs.add_alert(wish).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();
-    for (token, condition, says) in [
-        (None, "", "`/condition`: `condition` is empty"),
-        (None, "usd", "`usd` is no condition"),
-        (Some(A), "pric>2", "did you mean `price`?"),
-        (Some(A), "price>many", "`many` is not a number"),
-        (Some(B), "price>2", "`/token_address`: No token"),
+    let refused =
+        |wish: &AlertBody| bench.jobs.add_alert(wish, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();
+    for (token, condition, code, says, pointer) in [
+        (None, "", Code::InvalidParameter, "`condition` is empty", "/condition"),
+        (None, "usd", Code::InvalidParameter, "`condition`: `usd` is no condition", "/condition"),
+        (Some(A), "pric>2", Code::InvalidParameter, "did you mean `price`?", "/condition"),
+        (Some(A), "price>many", Code::InvalidParameter, "`many` is not a number", "/condition"),
+        (Some(B), "price>2", Code::TokenNotFound, "No token", "/token_address"),
     ] {
-        let (code, detail) = refused(&wish(token, condition));
-        assert!(code == Code::InvalidValue && detail.contains(says), "{condition}: {code:?} {detail}");
+        let (found, detail) = refused(&wish(token, condition));
+        assert!(found == code && detail.contains(says) && !detail.contains(pointer), "{condition}: {found:?} {detail}");
+        // In a body what is wrong is named by its pointer.
+        let sent = AlertBody::refused(Problem::new(found, detail));
+        assert!(sent.code == Code::InvalidValue && sent.detail.starts_with(&format!("`{pointer}`: ")), "{sent:?}");
     }
     assert!(refused(&wish(None, &format!("symbol:{}", "a".repeat(500)))).1.contains("at most 500"));
     for (body, code, says) in [
@@ -266,9 +273,9 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
         }
         let list = kept.alerts(&data, 1_000).unwrap();
         assert_eq!(list.fired.len(), came_to_hold as usize, "step {step}, after {killed} kills");
-        if killed >= kills {
+        // On a busy machine many are killed before they have looked once.
+        if killed >= kills && came_to_hold > 1 {
             break;
         }
     }
-    assert!(came_to_hold > 1, "{killed} kills");
 }

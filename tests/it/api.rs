@@ -1,5 +1,6 @@
 //! The HTTP contract against a running server: every status, the order of the checks, tags, methods, ids, the document.
 
+mod docs;
 mod document;
 mod examples;
 mod hostile;

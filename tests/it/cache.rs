@@ -252,7 +252,7 @@ fn every_question_is_answered_the_same() {
             targets.push(format!("/tokens/{token}{rest}"));
         }
         targets.push(format!("/technical/{token}/trendline?timeframe=4h"));
-        targets.push(format!("/technical/{token}/patterns?timeframe=1h&explain=true"));
+        targets.push(format!("/technical/{token}/patterns?timeframe=1h&explain=levels"));
         targets.push(format!("/{token}/security/inference?explain=true"));
         targets.push(format!("/{token}/dexes"));
         targets.push(format!("/posts?query={token}&sort=-engagement"));

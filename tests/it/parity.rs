@@ -1,6 +1,8 @@
 //! One answer, whoever asks: what the API sends, what `tokendeck get` prints and what a view holds are the same bytes. Every endpoint
 //! that is read with GET has its cases here, and one without fails.
 
+mod mcp;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -84,7 +86,12 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
     (
         "patterns",
         Some(held::<PatternsQuestion>),
-        &["/technical/{weth}/patterns", "/technical/{uni}/patterns?timeframe=1h&explain=true", "/technical/{nobody}/patterns"],
+        &[
+            "/technical/{weth}/patterns",
+            "/technical/{uni}/patterns?timeframe=1h&explain=levels",
+            "/technical/{uni}/patterns?timeframe=1w&explain=true",
+            "/technical/{nobody}/patterns",
+        ],
     ),
     (
         "indicators",
@@ -243,6 +250,8 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
     ("datasets", None, &["/datasets"]),
     ("healthz", None, &["/healthz"]),
     ("openapi", None, &["/openapi.json"]),
+    ("docs", None, &["/docs"]),
+    ("docs_file", None, &["/docs/page.js", "/docs/swagger-ui.css", "/docs/none"]),
     ("metrics", None, &["/metrics"]),
 ];
 
@@ -272,6 +281,7 @@ struct Faces {
     data: PathBuf,
     /// The configuration of all three.
     config: PathBuf,
+    served: Arc<Deck>,
     view: Arc<Deck>,
     agent: ureq::Agent,
     _runtime: tokio::runtime::Runtime,
@@ -305,16 +315,16 @@ impl Faces {
             assert!(Instant::now() < end, "the job does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
-        jobs.add_alert(&AlertBody { token_address: Address::parse(UNI), condition: "price>20".to_owned() }).unwrap();
+        jobs.add_alert(&AlertBody { token_address: Address::parse(UNI), condition: "price>20".to_owned() }, &Progress::default()).unwrap();
         let keys = Keys::in_memory().unwrap();
         let key = keys.show().unwrap().reveal().to_owned();
-        let api = Api::new(served, Some(jobs), Arc::new(keys), ApiOptions::default());
+        let api = Api::new(Arc::clone(&served), Some(jobs), Arc::new(keys), ApiOptions::default());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(api::serve(listener, api, std::future::pending()));
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { home, base, key, job, data: data.to_owned(), config: written, view, agent, _runtime: runtime }
+        Self { home, base, key, job, data: data.to_owned(), config: written, served, view, agent, _runtime: runtime }
     }
 
     /// Status and body over HTTP.

@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, fs, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokendeck::{
     analysis::patterns::PatternName,
@@ -40,12 +40,12 @@ fn api(rows: &[[f64; 5]]) -> (TempDir, Arc<Api>) {
     (folder, api)
 }
 
-fn ask(api: &Api, target: &str) -> (u16, Value) {
+fn ask(api: &Arc<Api>, target: &str) -> (u16, Value) {
     let reply = answer_offline(api, "GET", target, b"");
     (reply.status, serde_json::from_slice(&reply.body).unwrap())
 }
 
-fn patterns(api: &Api, query: &str) -> Value {
+fn patterns(api: &Arc<Api>, query: &str) -> Value {
     let (status, body) = ask(api, &format!("/technical/{TOKEN}/patterns{query}"));
     assert_eq!(status, 200, "{query}: {body}");
     body
@@ -97,7 +97,7 @@ fn the_answer_has_its_shape_and_its_order() {
 fn an_explanation_adds_what_the_pattern_rests_on() {
     let rows = shapes(&["double_bottom", "rising_wedge"]);
     let (_folder, api) = api(&rows);
-    let (bare, explained) = (patterns(&api, ""), patterns(&api, "?explain=true"));
+    let (bare, explained) = (patterns(&api, ""), patterns(&api, "?explain=levels"));
     assert_eq!(bare["recommendedAction"], explained["recommendedAction"]);
     let (bare, explained) = (bare["patterns"].as_array().unwrap(), explained["patterns"].as_array().unwrap());
     assert!(!bare.is_empty() && bare.len() == explained.len());
@@ -124,6 +124,20 @@ fn an_explanation_adds_what_the_pattern_rests_on() {
         }
         assert!(!full["boundary"].as_array().unwrap().is_empty() && full["targetPrice"].as_f64().unwrap() > 0.0, "{full}");
     }
+}
+
+#[test]
+fn an_explanation_tells_the_record_of_the_names_it_found() {
+    let (_folder, api) = api(&shapes(&["double_bottom", "rising_wedge"]));
+    let (levels, whole) = (patterns(&api, "?explain=levels"), patterns(&api, "?explain=true"));
+    let (status, all) = ask(&api, &format!("/technical/{TOKEN}/track-record"));
+    assert_eq!(status, 200, "{all}");
+    let found = |record: &&Value| levels["patterns"].as_array().unwrap().iter().any(|pattern| pattern["name"] == record["name"]);
+    let expected: Vec<&Value> = all["patterns"].as_array().unwrap().iter().filter(found).collect();
+    assert!(!expected.is_empty() && whole["trackRecord"] == json!(expected), "{whole} is not {all}");
+    let mut plain = whole.clone();
+    plain.as_object_mut().unwrap().shift_remove("trackRecord");
+    assert_eq!(plain, levels, "the rest is the same");
 }
 
 /// Seconds since 1970 of `2026-08-14T00:00:00Z`.
@@ -181,7 +195,7 @@ fn bad_candles_are_passed_over_and_few_say_hold() {
     ];
     for (name, rows, empty) in cases {
         let (_folder, api) = api(&rows);
-        for query in ["", "?explain=true", "?timeframe=1w"] {
+        for query in ["", "?explain=levels", "?timeframe=1w"] {
             let answer = patterns(&api, query);
             let text = answer.to_string();
             let plain = text.replace("\"breakoutIndex\":null", "").replace("\"rewardRisk\":null", "");

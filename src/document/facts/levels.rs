@@ -3,11 +3,14 @@
 use serde_json::Value;
 
 use super::{ROWS, answered, change, day, list, number, price, shown_of, word};
-use crate::document::{
-    Block, Piece, Section, Tone,
-    chart::Chart,
-    format::{self, MISSING, many},
-    words,
+use crate::{
+    analysis::track_record::PatternRecord,
+    document::{
+        Block, Piece, Section, Tone,
+        chart::Chart,
+        format::{self, MISSING, many},
+        words,
+    },
 };
 
 pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> Section {
@@ -48,7 +51,7 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
 }
 
 /// The pattern as a trader reads it: where it breaks out, where it aims, what voids it.
-pub(super) fn trade_card(part: &Value, card: usize) -> Section {
+pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::told(word(&pattern["name"])));
     let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
@@ -62,7 +65,18 @@ pub(super) fn trade_card(part: &Value, card: usize) -> Section {
     section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
     section.labelled("candles", span, Tone::Plain);
+    if let Some(record) = record {
+        section.labelled("record", followed(record), Tone::Plain);
+    }
     section
+}
+
+/// How often earlier ones met their target, beside what any entry came to.
+fn followed(record: &PatternRecord) -> String {
+    let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+    let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
+    let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
+    format!("{} of the {} of this token that ended met their target{any}", percent(target), format::count(record.count))
 }
 
 /// Patterns with their targets; those of a plain answer with how far they project.

@@ -98,6 +98,8 @@ pub(in crate::jobs) struct Watched {
     pub(in crate::jobs) token: Option<Address>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
+    /// Of the data it was looked at in last; empty where it was not.
+    pub(in crate::jobs) digest: Vec<u8>,
 }
 
 /// What a look found.
@@ -191,22 +193,25 @@ impl Store {
     /// The alert with what it held for; none where it was taken out.
     pub(in crate::jobs) fn watched(&self, id: &str) -> Result<Option<Watched>> {
         let reader = self.reader();
-        let mut rows = reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held FROM alert WHERE alert_id = ?")?;
+        let mut rows =
+            reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held, digest FROM alert WHERE alert_id = ?")?;
         let watched = rows.query_row([id], |row| {
             let held = row.get_ref(4)?.as_blob()?.chunks_exact(20).filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
-            Ok(Watched { id: row.get(0)?, dataset: row.get(1)?, token: row.get(2)?, condition: row.get(3)?, held: held.collect() })
+            let (id, dataset, token, condition) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(Watched { id, dataset, token, condition, held: held.collect(), digest: row.get(5)? })
         });
         Ok(watched.optional()?)
     }
 
     /// Keeps what a look found: what holds now, and what fired by it. Nothing, and false, of an alert that was taken out meanwhile, or
-    /// that another program looked at.
+    /// that another program looked at since it was read: it is changed only as it was read.
     pub(in crate::jobs) fn checked(&self, watched: &Watched, found: &Checked) -> Result<bool> {
         let sync = if found.fired.is_empty() { Sync::Sometime } else { Sync::BeforeReturning };
         self.write(sync, |tx| {
-            let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ? AND held = ?";
+            let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
+                AND held = ? AND digest = ?";
             let (held, before) = (bytes(&found.held), bytes(&watched.held));
-            let kept = params![held, found.holds as i64, found.digest.as_slice(), found.at.0, watched.id, before];
+            let kept = params![held, found.holds as i64, found.digest.as_slice(), found.at.0, watched.id, before, watched.digest];
             if tx.execute(keep, kept)? == 0 {
                 return Ok(false);
             }

@@ -15,19 +15,22 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 100;
 
 /// The schema, and the number it goes by in `user_version`.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 /// Earlier versions: findings that are not compressed, which are still read; a store without alerts; one that counts in its rows how
-/// often an alert fired.
+/// often an alert fired; one that does not keep what a job was made of.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
 const COUNTED: i64 = 3;
+const NO_SOURCES: i64 = 4;
+const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
 const SCHEMA: &str = "
     CREATE TABLE job (
         job_id TEXT PRIMARY KEY,
         status TEXT NOT NULL,
         tokens_used INTEGER NOT NULL DEFAULT 0,
         bytes INTEGER NOT NULL DEFAULT 0,
-        changed INTEGER NOT NULL
+        changed INTEGER NOT NULL,
+        sources TEXT
     ) WITHOUT ROWID;
     CREATE INDEX job_by_status ON job (status, job_id);
     CREATE INDEX job_by_change ON job (changed);
@@ -55,7 +58,8 @@ const SCHEMA: &str = "
     );
 ";
 /// Fails to compile where a table or a column is missing.
-const PROBE: &str = "SELECT job.job_id, job.status, tokens_used, bytes, changed, token.position, token_address, label, task.analysis,
+const PROBE: &str =
+    "SELECT job.job_id, job.status, tokens_used, bytes, changed, sources, token.position, token_address, label, task.analysis,
     task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
 
 enum Failure {
@@ -114,12 +118,13 @@ fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
             transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        PLAIN_FINDINGS | NO_ALERTS => {
-            transaction.execute_batch(alerts::SCHEMA)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
-        }
-        COUNTED => {
-            transaction.execute_batch(alerts::FROM_COUNTED)?;
+        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED | NO_SOURCES) => {
+            match before {
+                COUNTED => transaction.execute_batch(alerts::FROM_COUNTED)?,
+                NO_SOURCES => {}
+                _ => transaction.execute_batch(alerts::SCHEMA)?,
+            }
+            transaction.execute_batch(ADD_SOURCES)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         VERSION => {}
@@ -191,7 +196,7 @@ mod tests {
         let path = folder.path().join("jobs.sqlite");
         drop(open(&path, true, LIMITS).expect("a store"));
         let before =
-            "DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
+            "ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
             ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
             INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
             INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);

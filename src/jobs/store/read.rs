@@ -100,8 +100,11 @@ pub(in crate::jobs) fn task_id(analysis: Analysis, address: &Address) -> String 
 }
 
 fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
-    let status: Option<JobStatus> = moment.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
-    let Some(status) = status else { return Ok(None) };
+    let kept = moment.query_row("SELECT status, sources FROM job WHERE job_id = ?", [id], |row| {
+        let sources = row.get_ref(1)?.as_str_or_null()?.and_then(|json| serde_json::from_str(json).ok());
+        Ok((row.get::<_, JobStatus>(0)?, sources))
+    });
+    let Some((status, sources)) = kept.optional()? else { return Ok(None) };
     let mut tokens = moment.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
     let mut tokens: Vec<_> = tokens.query_map([id], |row| row.get(0).map(TokenReport::empty))?.collect::<rusqlite::Result<_>>()?;
     let mut parts = moment.prepare_cached("SELECT position, analysis, json FROM part WHERE job_id = ?")?;
@@ -114,7 +117,7 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
             *token.part_mut(analysis(row, 1)?) = Some(json);
         }
     }
-    Ok(Some(Report { job_id: id.to_owned(), status, tokens }))
+    Ok(Some(Report { job_id: id.to_owned(), status, tokens, sources }))
 }
 
 /// What a task found: compressed, or plain as the version before kept it.

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{Claimed, Ending, NewToken, Place, Store, Sync, read};
 use crate::{
     error::{Code, Problem, Result},
-    jobs::{Analysis, Job, JobStatus, TaskStatus, id, no_job},
+    jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job},
 };
 
 impl Store {
@@ -47,6 +47,25 @@ impl Store {
             let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
             let tokens = tokens.query_map([&id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             Ok(Some(Claimed { id, tokens }))
+        })
+    }
+
+    /// The job asks these data from now on. Where it asked others before, it is said that they changed.
+    pub(in crate::jobs) fn asks(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
+        let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
+        self.write(Sync::Sometime, |tx| {
+            if first {
+                tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![json(sources), id])?;
+                return Ok(());
+            }
+            let kept = tx.query_row("SELECT sources FROM job WHERE job_id = ?", [id], |row| row.get::<_, Option<String>>(0)).optional()?;
+            let Some(kept) = kept.flatten().and_then(|kept| serde_json::from_str::<Sources>(&kept).ok()) else { return Ok(()) };
+            let same = Sources { changed: false, ..kept.clone() } == *sources;
+            if !same && !kept.changed {
+                let changed = json(&Sources { changed: true, ..kept });
+                tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![changed, id])?;
+            }
+            Ok(())
         })
     }
 

@@ -11,6 +11,7 @@ use crate::{
     dataset::address::Address,
     error::Result,
     jobs::{AlertBody, AlertList, FiredAlert, Heard, Jobs},
+    question::progress::Progress,
     tui::{
         format::count,
         overlay::{
@@ -165,7 +166,7 @@ impl App {
 
     pub(super) fn add_alert(&mut self, wish: AlertBody) {
         self.order_alerts(move |jobs| {
-            let alert = jobs.add_alert(&wish)?;
+            let alert = jobs.add_alert(&wish, &Progress::default())?;
             let already = match (alert.holds, alert.token_address) {
                 (0, _) => String::new(),
                 (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),

@@ -29,7 +29,7 @@ use crate::{
         Question,
         candles::CandlesQuestion,
         indicators::IndicatorsQuestion,
-        patterns::{PatternsQuestion, TIMEFRAMES},
+        patterns::{Explain, PatternsQuestion, TIMEFRAMES},
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
     tui::{
@@ -362,7 +362,7 @@ impl Chart {
     }
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: true }
+        PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: Explain::Levels }
     }
 
     fn indicators_question(&self, token: Address) -> IndicatorsQuestion {

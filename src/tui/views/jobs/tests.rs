@@ -191,7 +191,8 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
         dexes: part(json!({"dexes": []})),
         holders: part(json!({"total": 812, "holders": [{"holder_address": UNI, "balance": 12_300_000.0, "labels": ["exchange"]}]})),
     };
-    let report = Report { job_id: id(900, 'c'), status: JobStatus::Completed, tokens: vec![token(UNI, "UNI"), token(LINK, "LINK")] };
+    let report =
+        Report { job_id: id(900, 'c'), status: JobStatus::Completed, tokens: vec![token(UNI, "UNI"), token(LINK, "LINK")], sources: None };
     let text = serde_json::to_string_pretty(&report).expect("JSON");
     let document = document::of_job(&stage.deck, &report, &Progress::default()).expect("a document");
     let text = ReportText { job_id: id(900, 'c'), status: "completed", document, json: text };

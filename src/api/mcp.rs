@@ -1,0 +1,203 @@
+//! The Model Context Protocol: every question is a tool, asked of the same table of endpoints as a request is, and answered with the
+//! same bytes. The protocol itself is rmcp's: over HTTP without sessions, and over stdin and stdout. What a tool takes stands in `tools`.
+
+mod tools;
+
+use std::{borrow::Cow, sync::Arc};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    HeaderMap, Request, Response,
+    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue},
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    },
+    serve_server,
+    service::{RequestContext, ServerInitializeError},
+    transport::{
+        async_rw::AsyncRwTransport,
+        io::stdio_pipes,
+        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
+    },
+};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use self::tools::{TOOLS, Tool};
+use super::{
+    Api,
+    call::{Answered, Call, Step},
+    guard::{self, BODY_BYTES_MAX},
+    reply::{self, Body, Reply},
+    service::answer_inside,
+};
+use crate::{
+    error::{Code, Problem, Result},
+    question::{filter::nearest, parameter::clip},
+};
+
+const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the dataset on this machine alone; nothing is looked up elsewhere. \
+    `tokens` finds a token's address by its name or symbol, which the other tools take. Money is USD, APY percent, fractions are from 0 \
+    to 1. A missing value is null and never a zero. A refusal says what was expected.";
+
+/// POST /mcp.
+pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
+    let mut headers = call.headers.cloned().unwrap_or_default();
+    guard::check_origin(call.api, &headers)?;
+    // The guard has judged the host. Answers are JSON whatever a client would take besides.
+    headers.insert(HOST, HeaderValue::from_static("localhost"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
+    Ok(Step::later(async move { exchange(api, headers, body).await }))
+}
+
+/// One message and what rmcp answers it with.
+async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
+    let defect = || Problem::new(Code::Defect, "The message met a defect of the program.");
+    let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
+    let mut request = Request::post("/mcp").body(Full::new(body)).map_err(|_| defect())?;
+    *request.headers_mut() = headers;
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        .disable_allowed_hosts();
+    let tools = move || Ok(Tools { api: Arc::clone(&api), patient: false });
+    let service = StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config);
+    let (parts, body) = Response::into_parts(service.handle(request).await);
+    let body = body.collect().await.map_err(|_| defect())?.to_bytes();
+    let status = parts.status.as_u16();
+    let told = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if told {
+        return Ok(reply::json(status, body));
+    }
+    if parts.status.is_success() {
+        return Ok(reply::empty(parts.status));
+    }
+    // What rmcp refuses in plain text is told in the protocol's own words.
+    let (status, code, says) = match (status, is_json) {
+        (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is no JSON: expected one JSON-RPC message.")),
+        (415, true) => (400, ErrorCode::INVALID_REQUEST, "The body is no message of the protocol: expected one JSON-RPC message.".into()),
+        (status, _) => (status, ErrorCode::INVALID_REQUEST, String::from_utf8_lossy(&body)),
+    };
+    reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
+}
+
+/// What POST /mcp is sent.
+pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "One JSON-RPC message of the Model Context Protocol.",
+        "required": ["jsonrpc", "method"],
+        "properties": {
+            "jsonrpc": { "type": "string", "enum": ["2.0"] },
+            "id": { "type": "integer", "description": "Without it the message is a notification, which is answered 202 without a body." },
+            "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` and others of the protocol." },
+            "params": { "type": "object" },
+        },
+        "examples": [{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }],
+    })
+}
+
+/// Speaks over stdin and stdout until the client leaves. A question that comes before the first data waits for them.
+pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), String> {
+    let (read, write) = stdio_pipes();
+    serve_between(api, read, write).await
+}
+
+/// As `serve_stdio`, over any two ways.
+pub async fn serve_between(
+    api: Arc<Api>,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) -> std::result::Result<(), String> {
+    let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
+    let serving = match serve_server(Tools { api, patient: true }, transport).await {
+        Ok(serving) => serving,
+        // It left before it said anything.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
+    };
+    serving.waiting().await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The tools for one client.
+#[derive(Debug)]
+struct Tools {
+    api: Arc<Api>,
+    /// Waits for the first data instead of refusing while they are loading.
+    patient: bool,
+}
+
+impl ServerHandler for Tools {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("tokendeck", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(Tool::described).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name() == call.name) else {
+            let near = nearest(&call.name, TOOLS.iter().map(Tool::name)).unwrap_or_default();
+            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
+        };
+        let answering = async {
+            self.wait_for_data().await;
+            match tool.request(&call.arguments.unwrap_or_default()) {
+                Ok(request) => answer_inside(&self.api, request.method, &request.target, &request.body).await,
+                Err(refusal) => reply::problem(&refusal, tool.path()),
+            }
+        };
+        tokio::select! {
+            reply = answering => Ok(result(reply).into()),
+            // What nobody waits for is not worked out.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
+        }
+    }
+}
+
+impl Tools {
+    async fn wait_for_data(&self) {
+        let mut events = self.api.deck.listen();
+        while self.patient && self.api.deck.snapshot().is_err() {
+            // Told of too much, one looks again.
+            if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
+                return;
+            }
+        }
+    }
+}
+
+/// The reply's own bytes as text, and what they say; a refusal is the tool's error.
+fn result(reply: Reply) -> CallToolResult {
+    let refused = !reply.status().is_success();
+    let body = match reply.into_body() {
+        Body::Whole(body) => body,
+        // No tool knows `format`, so that none streams.
+        Body::Stream(_) | Body::Rows(_) => Bytes::new(),
+    };
+    let content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
+    let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
+    result
+}

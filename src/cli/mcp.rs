@@ -1,0 +1,53 @@
+//! `tokendeck mcp`: the Model Context Protocol on stdin and stdout, for a client that starts the program. Nothing else is written to
+//! stdout; what there is to say goes to stderr.
+
+use std::{
+    io::{IsTerminal, stdin},
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+};
+
+use clap::Args;
+
+use super::{
+    Place,
+    log::Log,
+    outcome::{Failure, Outcome, say},
+    program::{Program, no_dataset},
+    serve::first_load_failed,
+};
+use crate::{api, config::plain_reason, state::keys::Keys};
+
+#[derive(Debug, Args)]
+pub(super) struct Mcp {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Mcp) -> Outcome {
+    let _log = Log::to_stderr();
+    let program = Program::open(&args.place)?;
+    program.require_dataset()?;
+    program.require_consent()?;
+    if stdin().is_terminal() {
+        say("waiting for a client of the Model Context Protocol, which is to start this program itself; Ctrl-C ends it");
+    }
+    // Nobody is asked for a key here, so none is read or made.
+    let keys = Keys::in_memory().map_err(Failure::Bad)?;
+    let api = program.api(keys, None, IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
+    let deck = Arc::clone(&program.deck);
+    let outcome = runtime.block_on(async {
+        let events = deck.listen();
+        deck.load_in_background();
+        program.watch().unwrap_or_else(|reason| tracing::warn!("{reason}"));
+        tokio::select! {
+            served = api::mcp::serve_stdio(api) => served.map_err(Failure::Bad),
+            reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
+        }
+    });
+    // A read of stdin that waits for the client would hold the program up.
+    runtime.shutdown_background();
+    outcome
+}

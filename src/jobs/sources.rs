@@ -1,0 +1,80 @@
+//! What a job's answers were made of: the files of the dataset as they were when it asked, kept with the job.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, TableState, time::Time};
+
+/// Files kept of a table.
+const FILES: usize = 5;
+/// Tables no report reads.
+const OTHERS: &[&str] = &["yields", "gas"];
+
+/// The dataset and its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    pub title: Option<String>,
+    pub license: Option<String>,
+    pub synthetic: bool,
+    pub tables: Vec<SourceTable>,
+    /// The data changed while the job ran: these are the files it began with.
+    pub changed: bool,
+}
+
+/// A table of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceTable {
+    pub name: String,
+    pub files: Vec<SourceFile>,
+    /// Files beyond those that are named.
+    pub more: u64,
+    /// The places elsewhere that have its rows.
+    pub elsewhere: Vec<String>,
+    /// Milliseconds since 1970: since when these could not be reached.
+    pub unreached_since: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    pub name: String,
+    pub rows: u64,
+    /// Milliseconds since 1970.
+    pub modified: Option<i64>,
+}
+
+impl Sources {
+    pub fn of(dataset: &Dataset) -> Self {
+        let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !OTHERS.contains(&table.schema.name));
+        let tables = loaded.map(|table| {
+            let elsewhere = table.elsewhere.as_ref();
+            SourceTable {
+                name: table.schema.name.to_owned(),
+                files: table
+                    .sources
+                    .iter()
+                    .take(FILES)
+                    .map(|source| SourceFile {
+                        name: dataset.name_of(&source.file),
+                        rows: source.rows,
+                        modified: source.modified.map(|time| time.0),
+                    })
+                    .collect(),
+                more: table.sources.len().saturating_sub(FILES) as u64,
+                elsewhere: elsewhere.map_or_else(Vec::new, |elsewhere| elsewhere.sources.clone()),
+                unreached_since: elsewhere.and_then(|elsewhere| elsewhere.as_of).map(|time| time.0),
+            }
+        });
+        Self {
+            title: dataset.title.clone(),
+            license: dataset.license.clone(),
+            synthetic: dataset.synthetic,
+            tables: tables.collect(),
+            changed: false,
+        }
+    }
+}
+
+impl SourceFile {
+    pub fn modified(&self) -> Option<Time> {
+        self.modified.map(Time)
+    }
+}

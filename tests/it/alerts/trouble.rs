@@ -1,0 +1,138 @@
+//! Alerts in trouble: a store that fails, more events than a listener can hold, a program whose data are older than the files.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Write as _},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokendeck::{
+    api::{self, Api, ApiOptions},
+    deck::{Deck, DeckEvent, DeckOptions},
+    error::Code,
+    jobs::{Heard, JobOptions, Jobs},
+    question::progress::Progress,
+    state::keys::Keys,
+};
+
+use super::{A, Bench, told, until, wish, write};
+
+/// Longer than a program takes to look.
+const ROUND: Duration = Duration::from_millis(700);
+
+#[test]
+fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let mut events = bench.deck.listen();
+    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    // In the middle of the one step that keeps what held and what fired.
+    let beside = rusqlite::Connection::open(bench.state.path().join("jobs.sqlite")).unwrap();
+    let fail = |table: &str| format!("CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END");
+    beside.execute_batch(&format!("{};{}", fail("fired"), fail("alert"))).unwrap();
+    write(bench.data.path(), &[(A, "A", 30.0)]);
+    bench.deck.load().unwrap();
+    let said = until("it is said", || match events.try_recv() {
+        Ok(DeckEvent::Said(said)) => Some(said),
+        _ => None,
+    });
+    assert_eq!(
+        said,
+        "alerts cannot be looked at: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
+    );
+    // What held before still counts, and can be read.
+    assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
+    let refused = bench.jobs.add_alert(&wish(None, "price>5"), &Progress::default()).unwrap_err();
+    assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
+    assert_eq!(bench.list().alerts.len(), 1);
+    beside.execute_batch("DROP TRIGGER no_fired; DROP TRIGGER no_alert").unwrap();
+    until("it fires", || (bench.alert(&id).fired == 1).then_some(()));
+    until("it is told", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+    std::thread::sleep(ROUND);
+    assert_eq!((bench.alert(&id).holds, bench.list().fired.len()), (1, 1));
+    assert_eq!(told(&bench.jobs, &mut Heard::default()), ["A: price>20"]);
+}
+
+#[test]
+fn a_program_whose_files_have_changed_leaves_the_alerts_alone() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    write(bench.data.path(), &[(A, "A", 11.0)]);
+    let late = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    late.load().unwrap();
+    assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
+    // It looks for the first time only now, at what was true before.
+    let jobs = Jobs::open(bench.state.path(), Arc::clone(&late), JobOptions::default()).unwrap();
+    std::thread::sleep(ROUND);
+    assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired), (1, 1));
+    late.load().unwrap();
+    std::thread::sleep(ROUND);
+    assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired), (1, 1), "it fired once");
+    // It looks as well as the other once its data are those of the files.
+    write(bench.data.path(), &[(A, "A", 12.0)]);
+    late.load().unwrap();
+    until("it is looked at", || (bench.alert(&id).holds == 0).then_some(()));
+    drop(jobs);
+}
+
+/// Every `alert.fired` that is sent, in order, until so many have come and the data are said to be new.
+fn follow(address: SocketAddr, key: &str, count: usize) -> Vec<u64> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\n\r\n").unwrap();
+    let (mut ids, mut kind, mut after) = (Vec::new(), String::new(), false);
+    for line in BufReader::new(stream).lines() {
+        let line = line.unwrap();
+        if let Some(name) = line.strip_prefix("event: ") {
+            name.clone_into(&mut kind);
+            after |= ids.len() >= count && name == "dataset.reloaded";
+        } else if let (Some(data), "alert.fired") = (line.strip_prefix("data: "), kind.as_str()) {
+            ids.push(serde_json::from_str::<Value>(data).unwrap()["fired_id"].as_u64().unwrap());
+        }
+        if after {
+            return ids;
+        }
+    }
+    panic!("the stream ended after {} of {count}", ids.len())
+}
+
+#[test]
+fn what_fired_is_told_when_the_news_of_it_was_lost_among_others() {
+    const TOKENS: usize = 400;
+    let all = |price: f64| -> Vec<(String, f64)> { (1..=TOKENS).map(|i| (format!("0x{i:040x}"), price)).collect() };
+    let rows = |tokens: &[(String, f64)]| -> Vec<(String, String, f64)> {
+        tokens.iter().enumerate().map(|(i, (address, price))| (address.clone(), format!("T{i}"), *price)).collect()
+    };
+    let put = |folder: &std::path::Path, price: f64| {
+        let rows = rows(&all(price));
+        write(folder, &rows.iter().map(|(address, symbol, price)| (address.as_str(), symbol.as_str(), *price)).collect::<Vec<_>>());
+    };
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    put(bench.data.path(), 10.0);
+    bench.deck.load().unwrap();
+    bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap();
+    let keys = Keys::in_memory().unwrap();
+    let key = keys.show().unwrap().reveal().to_owned();
+    let api = Api::new(Arc::clone(&bench.deck), Some(Arc::clone(&bench.jobs)), Arc::new(keys), ApiOptions::default());
+    // All on one thread: while this test does not wait, nobody listens.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ids = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(api::serve(listener, api, std::future::pending()));
+        let following = tokio::task::spawn_blocking(move || follow(address, &key, TOKENS));
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let mut events = bench.deck.listen();
+        put(bench.data.path(), 30.0);
+        bench.deck.load().unwrap();
+        until("they fire", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+        for nth in 0..300 {
+            bench.deck.tell(DeckEvent::Said(format!("{nth}")));
+        }
+        following.await.unwrap()
+    });
+    assert_eq!((ids.len(), ids.iter().collect::<BTreeSet<_>>().len()), (TOKENS, TOKENS), "each once");
+    assert!(ids.is_sorted());
+}

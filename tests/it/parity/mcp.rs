@@ -1,0 +1,410 @@
+//! The Model Context Protocol as one more face: every tool says what its endpoint says, over HTTP and over stdin and stdout, as asked by
+//! rmcp's own client.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::{Read, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::stream::BoxStream;
+use rmcp::{
+    RoleClient, ServiceExt,
+    model::{CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest, JsonObject, Request, Tool},
+    service::{PeerRequestOptions, RunningService, ServiceError},
+    transport::{
+        StreamableHttpClientTransport,
+        streamable_http_client::{
+            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+        },
+    },
+};
+use serde_json::{Value, json};
+use tokendeck::{
+    api::{
+        self, Api, ApiOptions,
+        routes::{ENDPOINTS, Endpoint},
+    },
+    dataset::address::Address,
+    deck::Deck,
+    question::track_record::TrackRecordQuestion,
+    state::keys::Keys,
+};
+use tokio::{net::unix::pipe, runtime::Runtime};
+use ureq::http::{HeaderName, HeaderValue};
+
+use super::{CASES, Faces, WETH, arguments};
+
+/// HTTP by the client that the other tests use.
+#[derive(Clone)]
+struct Posts {
+    agent: ureq::Agent,
+    key: Option<String>,
+    origin: Option<&'static str>,
+}
+
+type HttpError = StreamableHttpError<ureq::Error>;
+
+impl StreamableHttpClient for Posts {
+    type Error = ureq::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        assert_eq!(session_id, None, "there are no sessions");
+        let this = self.clone();
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut request =
+                this.agent.post(&*uri).content_type("application/json").header("accept", "application/json, text/event-stream");
+            for (name, value) in headers {
+                request = request.header(name, value);
+            }
+            for (name, value) in [("x-api-key", this.key.as_deref()), ("origin", this.origin)] {
+                if let Some(value) = value {
+                    request = request.header(name, value);
+                }
+            }
+            let mut response = request.send(serde_json::to_vec(&message).unwrap()).map_err(HttpError::Client)?;
+            let body = response.body_mut().with_config().limit(64 << 20).read_to_vec().map_err(HttpError::Client)?;
+            Ok::<_, HttpError>((response.status().as_u16(), body))
+        });
+        match asked.await?? {
+            (202, body) => {
+                assert!(body.is_empty());
+                Ok(StreamableHttpPostResponse::Accepted)
+            }
+            (200, body) => Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, None)),
+            (status, body) => Err(HttpError::UnexpectedServerResponse(format!("{status} {}", String::from_utf8_lossy(&body)).into())),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        _: Arc<str>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpError> {
+        Err(HttpError::ServerDoesNotSupportDeleteSession)
+    }
+
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        _: Option<Arc<str>>,
+        _: Option<String>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, HttpError> {
+        Err(HttpError::ServerDoesNotSupportSse)
+    }
+}
+
+/// A client of the protocol, and the program where it was started for it.
+struct Client {
+    runtime: Runtime,
+    service: RunningService<RoleClient, ()>,
+    program: Option<Child>,
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+impl Client {
+    fn over_http(faces: &Faces) -> Self {
+        Self::posting(faces, Some(faces.key.clone()), None).map_err(|error| error.to_string()).unwrap()
+    }
+
+    fn posting(faces: &Faces, key: Option<String>, origin: Option<&'static str>) -> Result<Self, Box<dyn std::error::Error>> {
+        let runtime = runtime();
+        let posts = Posts { agent: faces.agent.clone(), key, origin };
+        let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", faces.base));
+        let service = runtime.block_on(async { ().serve(StreamableHttpClientTransport::with_client(posts, config)).await })?;
+        Ok(Self { runtime, service, program: None })
+    }
+
+    fn over_stdio(faces: &Faces) -> Self {
+        let runtime = runtime();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+        command.arg("mcp").arg("--data").arg(&faces.data).arg("--config").arg(&faces.config);
+        command.env_clear().env("HOME", faces.home.path()).current_dir(faces.home.path());
+        let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sent, answered) = (program.stdin.take().unwrap(), program.stdout.take().unwrap());
+        let service = runtime.block_on(async {
+            let pipes = (pipe::Receiver::from_owned_fd(answered.into()).unwrap(), pipe::Sender::from_owned_fd(sent.into()).unwrap());
+            ().serve(pipes).await.unwrap()
+        });
+        Self { runtime, service, program: Some(program) }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.runtime.block_on(self.service.list_all_tools()).unwrap()
+    }
+
+    fn call(&self, tool: &str, arguments: JsonObject) -> Result<CallToolResult, ServiceError> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        self.runtime.block_on(self.service.call_tool(params))
+    }
+
+    /// Leaves; what the program said beside the protocol, where it was started for this client.
+    fn leave(self) -> String {
+        self.runtime.block_on(self.service.cancel()).unwrap();
+        let mut said = String::new();
+        if let Some(mut program) = self.program {
+            program.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            assert!(program.wait().unwrap().success(), "{said}");
+        }
+        said
+    }
+}
+
+/// The arguments of the tool that asks what the target asks; none where a tool cannot: it answers JSON alone, and each argument once.
+fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
+    let (path, query) = arguments(endpoint.path, target);
+    let mut given = JsonObject::new();
+    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    for (name, value) in path.into_iter().chain(pairs) {
+        let value = tokendeck::question::parameter::decode(value)?.into_owned();
+        match name {
+            "format" if value == "json" => {}
+            "format" => return None,
+            // As a client would send it that reads the schema.
+            _ => {
+                let value = value
+                    .parse::<u64>()
+                    .map(Value::from)
+                    .ok()
+                    .or_else(|| value.parse::<bool>().ok().map(Value::from))
+                    .unwrap_or(value.into());
+                assert!(given.insert(name.to_owned(), value).is_none(), "{target}");
+            }
+        }
+    }
+    Some(given)
+}
+
+fn text(result: &CallToolResult) -> &str {
+    assert_eq!(result.content.len(), 1);
+    &result.content[0].as_text().unwrap().text
+}
+
+/// Holds that the tool says what the endpoint says, byte for byte.
+fn compare(client: &Client, tool: &str, given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
+    let what = format!("{tool} {given:?}");
+    let result = client.call(tool, given).unwrap();
+    assert_eq!((result.is_error, text(&result).as_bytes()), (Some(*status >= 400), sent.as_slice()), "{what}");
+    assert_eq!(result.structured_content, Some(serde_json::from_slice(sent).unwrap()), "{what}");
+}
+
+#[test]
+fn every_tool_says_what_its_endpoint_says() {
+    let faces = Faces::new();
+    let clients = [Client::over_http(&faces), Client::over_stdio(&faces)];
+    let wallet = json!({ "tokens": { WETH: "1000000000000000000" }, "settings": { "riskLevel": "low" } });
+    for client in clients {
+        let mut answered = BTreeSet::new();
+        for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.tool && endpoint.body.is_none()) {
+            let (_, _, targets) = CASES.iter().find(|(name, ..)| *name == endpoint.name).unwrap();
+            for target in *targets {
+                let target = faces.filled(target);
+                let Some(given) = arguments_of(endpoint, &target) else { continue };
+                let mut sent = faces.over_http(&target, None);
+                // What is put together over several requests is asked for until it is there.
+                while sent.0 == 503 {
+                    sent = faces.over_http(&target, None);
+                }
+                let ask_on = || text(&client.call(endpoint.name, given.clone()).unwrap()).contains("\"code\":\"loading\"");
+                while sent.0 == 200 && ask_on() {}
+                compare(&client, endpoint.name, given.clone(), &sent);
+                if sent.0 == 200 {
+                    answered.insert(endpoint.name);
+                }
+            }
+        }
+        compare(&client, "yield", wallet.as_object().unwrap().clone(), &faces.over_http("/yield/optimize", Some(&wallet.to_string())));
+        compare(&client, "yield", JsonObject::new(), &faces.over_http("/yield/optimize", Some("{}")));
+        answered.insert("yield");
+        let tools = client.tools();
+        let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(|endpoint| endpoint.name).collect());
+        assert_eq!(names, answered, "every tool gave an answer");
+        client.leave();
+    }
+}
+
+#[test]
+fn a_tool_tells_what_it_takes() {
+    let faces = Faces::new();
+    let client = Client::over_http(&faces);
+    for tool in client.tools() {
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == tool.name).unwrap();
+        assert_eq!(tool.description.as_deref(), Some(endpoint.summary));
+        let hints = tool.annotations.unwrap();
+        assert_eq!((hints.read_only_hint, hints.destructive_hint, hints.open_world_hint), (Some(true), Some(false), Some(false)));
+        let schema = Value::Object((*tool.input_schema).clone());
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        let properties = schema["properties"].as_object().unwrap();
+        for parameter in endpoint.parameters.iter().filter(|parameter| parameter.name != "format") {
+            let property = &properties[parameter.name];
+            assert!(property["description"].as_str().unwrap().starts_with(parameter.meaning), "{} {property}", tool.name);
+            assert!(property["type"].is_string(), "{property}");
+            let required = schema["required"].as_array().unwrap().contains(&parameter.name.into());
+            assert_eq!(required, parameter.kind.is_required(), "{} {}", tool.name, parameter.name);
+        }
+        assert!(!properties.contains_key("format") && schema.to_string().len() < 8_000, "{} {}", tool.name, schema.to_string().len());
+        assert!(!schema.to_string().contains("$ref"), "what it refers to is not sent");
+    }
+    let wallet = client.tools().into_iter().find(|tool| tool.name == "yield").unwrap();
+    assert!(wallet.input_schema["properties"]["tokens"].is_object() && wallet.input_schema["required"] == json!(["tokens"]));
+}
+
+#[test]
+fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
+    let faces = Faces::new();
+    for client in [Client::over_http(&faces), Client::over_stdio(&faces)] {
+        let refused = |tool: &str, given: Value| {
+            let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
+            assert_eq!(result.is_error, Some(true));
+            let problem = result.structured_content.clone().unwrap();
+            (problem["code"].as_str().unwrap().to_owned(), problem["detail"].as_str().unwrap().to_owned())
+        };
+        for (tool, given, code, says) in [
+            ("token", json!({}), "invalid_parameter", "`token_address` is missing"),
+            ("token", json!({ "token_address": null }), "invalid_parameter", "`token_address` is missing"),
+            ("token", json!({ "token_address": "" }), "invalid_parameter", "`token_address` is missing"),
+            ("token", json!({ "token_address": "0x12" }), "invalid_address", "`0x12` is not an address"),
+            ("token", json!({ "token_address": "../metrics" }), "invalid_address", "`../metrics` is not an address"),
+            ("token", json!({ "address": WETH }), "invalid_parameter", "did you mean `token_address`?"),
+            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes none"),
+            ("tokens", json!({ "limit": { "of": 3 } }), "invalid_parameter", "`limit` is `{\"of\":3}`"),
+            ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected a whole number"),
+            ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is no argument"),
+            ("tokens", json!({ "limit": 3, "strict": true }), "invalid_parameter", "`strict` is no argument"),
+            ("yield", json!({ "tokenz": {} }), "invalid_parameter", "did you mean `tokens`?"),
+            ("yield", json!({ "tokens": {} }), "invalid_value", "`/tokens`"),
+        ] {
+            let (found, detail) = refused(tool, given);
+            assert!(found == code && detail.contains(says), "{tool}: {found} {detail}");
+        }
+        // A whole number may be written with a point, a list as a list.
+        let list = json!({ "limit": 2.0, "sort": ["-market_cap", "symbol"], "only": ["symbol"] });
+        let listed = client.call("tokens", list.as_object().unwrap().clone()).unwrap();
+        assert_eq!(text(&listed).as_bytes(), faces.over_http("/tokens?limit=2&sort=-market_cap,symbol&only=symbol", None).1);
+        let unknown = client.call("tokns", JsonObject::new()).unwrap_err().to_string();
+        assert!(unknown.contains("-32602") && unknown.contains("did you mean `tokens`?"), "{unknown}");
+        client.leave();
+    }
+}
+
+#[test]
+fn only_who_has_the_key_and_comes_from_here_is_answered() {
+    let faces = Faces::new();
+    let key = || Some(faces.key.clone());
+    let refused = |key: Option<String>, origin| Client::posting(&faces, key, origin).err().map(|error| error.to_string());
+    assert!(refused(None, None).unwrap().contains("401"));
+    assert!(refused(Some("wrong".to_owned()), None).unwrap().contains("401"));
+    let foreign = refused(key(), Some("http://evil.example")).unwrap();
+    assert!(foreign.contains("403") && foreign.contains("foreign_origin"), "{foreign}");
+    assert!(refused(key(), Some("null")).unwrap().contains("403"));
+    assert_eq!(refused(key(), None), None);
+    let own: &'static str = faces.base.clone().leak();
+    assert_eq!(refused(key(), Some(own)), None, "the server's own page");
+    for method in ["GET", "DELETE"] {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}/mcp", faces.base)).header("x-api-key", &faces.key);
+        let response = faces.agent.run(request.body(()).unwrap()).unwrap();
+        assert_eq!((response.status().as_u16(), &response.headers()["allow"]), (405, &HeaderValue::from_static("POST")), "{method}");
+    }
+}
+
+#[test]
+fn what_is_no_message_is_refused_in_the_protocols_words() {
+    let faces = Faces::new();
+    let ping = |version: &str| json!({ "jsonrpc": "2.0", "id": 7, "method": "ping", "params": { "v": version } }).to_string();
+    for (body, status, code) in [
+        ("{", 400, -32_700),
+        ("", 400, -32_700),
+        ("[]", 400, -32_600),
+        ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", 400, -32_600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", 200, -32_601),
+    ] {
+        let (answered, sent) = faces.over_http("/mcp", Some(body));
+        let sent: Value = serde_json::from_slice(&sent).unwrap();
+        assert_eq!((answered, &sent["jsonrpc"], &sent["error"]["code"]), (status, &json!("2.0"), &json!(code)), "{body}: {sent}");
+    }
+    let (status, sent) = faces.over_http("/mcp", Some(&ping("")));
+    assert_eq!((status, serde_json::from_slice::<Value>(&sent).unwrap()), (200, json!({ "jsonrpc": "2.0", "id": 7, "result": {} })));
+    let large = format!("\"{}\"", "a".repeat(2 << 20));
+    assert_eq!(faces.over_http("/mcp", Some(&large)).0, 413);
+}
+
+/// A question that takes long here, and what asks it.
+fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
+    let question = TrackRecordQuestion { contract_address: Address::parse(WETH).unwrap(), timeframe: "1h", scope: "token" };
+    let given = json!({ "contractAddress": WETH, "timeframe": "1h" });
+    (question, CallToolRequestParams::new("track_record").with_arguments(given.as_object().unwrap().clone()))
+}
+
+/// Holds that the question ends before it is answered.
+fn ends_unanswered(deck: &Deck) {
+    let begun = Instant::now();
+    while deck.waiting() > 0 {
+        assert!(begun.elapsed() < Duration::from_mins(2), "it never ends");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(deck.known(&long_one().0).is_none(), "it was worked out to its end");
+}
+
+fn begins(deck: &Deck) {
+    let begun = Instant::now();
+    while deck.waiting() == 0 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it never begins");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn who_closes_the_connection_stops_the_work() {
+    let faces = Faces::new();
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": long_one().1 }).to_string();
+    let mut stream = TcpStream::connect(faces.base.trim_start_matches("http://")).unwrap();
+    let (key, length) = (&faces.key, body.len());
+    let head =
+        format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\nContent-Type: application/json\r\nContent-Length: {length}");
+    write!(stream, "{head}\r\n\r\n{body}").unwrap();
+    begins(&faces.served);
+    drop(stream);
+    ends_unanswered(&faces.served);
+}
+
+#[test]
+fn a_request_that_is_cancelled_stops_the_work() {
+    let faces = Faces::new();
+    let api = Api::new(Arc::clone(&faces.served), None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
+    let runtime = runtime();
+    runtime.block_on(async {
+        let ((ours, theirs), (to_us, to_them)) = (tokio::io::simplex(1 << 16), tokio::io::simplex(1 << 16));
+        tokio::spawn(api::mcp::serve_between(api, to_us, theirs));
+        let client = ().serve((ours, to_them)).await.unwrap();
+        let request = ClientRequest::CallToolRequest(Request::new(long_one().1));
+        let asked = client.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
+        tokio::task::spawn_blocking({
+            let deck = Arc::clone(&faces.served);
+            move || begins(&deck)
+        })
+        .await
+        .unwrap();
+        asked.cancel(None).await.unwrap();
+        let deck = Arc::clone(&faces.served);
+        tokio::task::spawn_blocking(move || ends_unanswered(&deck)).await.unwrap();
+        client.cancel().await.unwrap();
+    });
+}
