@@ -39,7 +39,7 @@ use tokendeck::{
         yields::{RiskLevel, YieldQuestion},
     },
     tui::{
-        app::{Look, Setup, wall_clock},
+        app::{Appearance, Setup, wall_clock},
         keymap::{Keymap, VIEWS},
         run::picture,
         theme::{Depth, Options, Palette, Theme},
@@ -219,7 +219,7 @@ fn frames(c: &mut Criterion) {
                 api: Arc::new(NoApi),
                 start_api: false,
                 keymap: Keymap::default(),
-                look: Look { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true },
+                look: Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true },
                 clock: wall_clock,
                 demo_folder: None,
                 warnings: Vec::new(),

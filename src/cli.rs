@@ -42,7 +42,7 @@ use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 /// Without a command the dashboard opens, with the API beside it.
 #[derive(Debug, Parser)]
 #[command(name = "tokendeck", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
-pub struct Arguments {
+pub struct CommandLine {
     #[command(flatten)]
     dashboard: dashboard::Dashboard,
     #[command(subcommand)]
@@ -121,11 +121,11 @@ impl Place {
 }
 
 /// The arguments of this process; prints help, or refuses wrong ones with exit code 2.
-pub fn arguments() -> Arguments {
-    Arguments::parse()
+pub fn arguments() -> CommandLine {
+    CommandLine::parse()
 }
 
-pub fn run(arguments: Arguments) -> Outcome {
+pub fn run(arguments: CommandLine) -> Outcome {
     keep_large_apart();
     match arguments.command {
         None => dashboard::run(&arguments.dashboard),
@@ -156,6 +156,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        Arguments::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 }

@@ -50,14 +50,14 @@ pub enum Block {
     Say(Piece),
     /// What stands behind a label.
     Labelled(&'static str, Piece),
-    Table(Table),
+    Table(DocumentTable),
     /// Only where pictures can be drawn: what it shows is told by the tables too.
     Chart(Box<Chart>),
 }
 
 /// Rows of facts. The last column may be long and is wrapped.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Table {
+pub struct DocumentTable {
     /// What the rows have in common, above them.
     pub caption: &'static str,
     /// The header of each column; none where the rows speak for themselves.
@@ -85,12 +85,12 @@ pub enum Tone {
 
 /// How a document is written into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum DocumentForm {
     Html,
     Markdown,
 }
 
-impl Form {
+impl DocumentForm {
     pub const ALL: &'static [Self] = &[Self::Html, Self::Markdown];
 
     /// How its files end, and what requests call it.
@@ -104,10 +104,10 @@ impl Form {
 
 impl Document {
     /// The whole file. It refers to nothing outside itself and runs nothing.
-    pub fn write(&self, form: Form) -> String {
+    pub fn write(&self, form: DocumentForm) -> String {
         match form {
-            Form::Html => html::write(self),
-            Form::Markdown => markdown::write(self),
+            DocumentForm::Html => html::write(self),
+            DocumentForm::Markdown => markdown::write(self),
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Question,
-        batch::{INSTEAD, Part, SecurityBatchQuestion, TokenBatchQuestion},
+        batch::{INSTEAD, BatchPart, SecurityBatchQuestion, TokenBatchQuestion},
         parameter::{Arguments, Parameter, ParameterKind, decode, parameter},
         request::Request,
         search::SearchQuestion,
@@ -141,10 +141,10 @@ fn line(token_address: Address, outcome: Result<Arc<Known<<SecurityQuestion as Q
         #[serde(flatten)]
         inference: &'a A,
     }
-    let part = Part::of(token_address, outcome).ok()?;
+    let part = BatchPart::of(token_address, outcome).ok()?;
     let mut text = match &part {
-        Part::Answer(known) => serde_json::to_vec(&Line { token_address, inference: &known.answer }),
-        Part::Refused(refused) => serde_json::to_vec(refused),
+        BatchPart::Answer(known) => serde_json::to_vec(&Line { token_address, inference: &known.answer }),
+        BatchPart::Refused(refused) => serde_json::to_vec(refused),
     }
     .ok()?;
     text.push(b'\n');

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     dataset::{Dataset, Table, TableFile, TableState, findings::FindingCount, time::Time, within::file_in},
-    deck::load::Failure,
+    deck::load::LoadFailure,
     question::snapshot::Snapshot,
 };
 
@@ -70,7 +70,7 @@ struct DatasetSource {
 }
 
 impl Stale {
-    pub(super) fn of(failure: Failure) -> Self {
+    pub(super) fn of(failure: LoadFailure) -> Self {
         let folder = &failure.folder;
         let mut reason = without_folder(folder, &failure.reason);
         let Some(spot) = failure.spot else { return Self { since: failure.since, reason, file: None, row: None } };
@@ -80,7 +80,7 @@ impl Stale {
     }
 }
 
-pub(super) fn describe(snapshot: &Snapshot, stale: Option<Failure>) -> Datasets {
+pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>) -> Datasets {
     let dataset = &snapshot.dataset;
     Datasets {
         title: dataset.title.clone(),
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_failure_tells_its_file_as_the_dataset_has_it() {
-        let failure = |file: &str| Failure {
+        let failure = |file: &str| LoadFailure {
             reason: format!("the table `labels` can no longer be read: `{file}` is empty"),
             spot: Some(Spot { file: file.to_owned(), row: Some(7) }),
             since: Time(0),

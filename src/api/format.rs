@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_table_of_formats_is_the_list_of_words() {
         assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
-        assert!(PAGES[1..].iter().all(|row| crate::document::Form::ALL.iter().any(|form| form.word() == row.word)));
+        assert!(PAGES[1..].iter().all(|row| crate::document::DocumentForm::ALL.iter().any(|form| form.word() == row.word)));
         assert!(FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
     }
 

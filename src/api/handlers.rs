@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     deck::known::Known,
-    document::{self, Form},
+    document::{self, DocumentForm},
     error::{Code, Problem, Result},
     jobs::{AlertBody, JobBody, Jobs, JobsWanted},
     question::{
@@ -158,7 +158,7 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
     let id = arguments.identifier("job_id").to_owned();
     let word = Format::among(PAGES, &arguments, call.headers)?.word;
-    let form = Form::ALL.iter().find(|form| form.word() == word);
+    let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
     let Some(form) = form else {
         return with_jobs(call, move |jobs| {
             let mut reply = reply::rendered(200, &jobs.report(&id)?)?;

@@ -26,7 +26,7 @@ use super::{
     rows::{BrokenOff, RowStream},
 };
 use crate::{
-    document::{self, Form},
+    document::{self, DocumentForm},
     error::{Code, Problem, Result},
 };
 
@@ -98,10 +98,10 @@ pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
 }
 
 /// A document; as a page it may do nothing but be read.
-pub(super) fn page(form: Form, text: String) -> Reply {
+pub(super) fn page(form: DocumentForm, text: String) -> Reply {
     let kind = match form {
-        Form::Html => "text/html; charset=utf-8",
-        Form::Markdown => "text/markdown; charset=utf-8",
+        DocumentForm::Html => "text/html; charset=utf-8",
+        DocumentForm::Markdown => "text/markdown; charset=utf-8",
     };
     let mut reply = reply(200, kind, text);
     reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(document::POLICY));

@@ -30,7 +30,7 @@ use super::{
     reply::{self, Body},
 };
 use crate::{
-    dataset::export::{self, Rows, Unwritten, form::Form},
+    dataset::export::{self, ExportRows, Unwritten, form::Form},
     deck::fetch,
     error::{Code, Problem, Result},
     question::{
@@ -177,7 +177,7 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
         } else {
             Body::Rows(written(time, permit, move |sending| {
                 let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
-                let rows = Rows::Batches(tabled.rows);
+                let rows = ExportRows::Batches(tabled.rows);
                 let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
                 deck.check(&snapshot).ok();
                 poured

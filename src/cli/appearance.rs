@@ -8,7 +8,7 @@ use super::outcome::Failure;
 use crate::{
     config::{Terminal, ThemeChoice, plain_reason},
     tui::{
-        app::Look,
+        app::Appearance,
         theme::{Depth, Options, Palette, Theme, is_light},
     },
 };
@@ -22,7 +22,7 @@ const ANSWER_TIME: Duration = Duration::from_millis(100);
 static LIGHT: OnceLock<bool> = OnceLock::new();
 
 /// For the terminal the program runs in; `fixed` when the theme was asked for on the command line.
-pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Look, Failure> {
+pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearance, Failure> {
     let depth = Depth::detect(variable);
     // What the environment tells is not asked again: an answer over a slow line delays the first frame.
     let told = variable("COLORFGBG");
@@ -31,17 +31,17 @@ pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Look, Fai
 }
 
 /// As for the terminal it was made for before, which is not asked again: its answer would come among the keys.
-pub(super) fn again(settings: &Terminal) -> Result<Look, Failure> {
+pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
     let told = || is_light(None, variable("COLORFGBG").as_deref(), None);
     look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(told), true)
 }
 
 /// For a picture, whatever terminal there is: all colours, dark unless asked otherwise.
-pub(super) fn for_picture(settings: &Terminal) -> Result<Look, Failure> {
+pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::True, || false, true)
 }
 
-fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool) -> Result<Look, Failure> {
+fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool) -> Result<Appearance, Failure> {
     let palette = match &settings.theme {
         ThemeChoice::Auto if light() => Palette::light(),
         ThemeChoice::Auto => Palette::dark(),
@@ -50,7 +50,7 @@ fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool
         ThemeChoice::File(file) => theme_file(file)?,
     };
     let options = Options { depth, up_down_swapped: settings.up_down_swapped, colour_blind: settings.colour_blind };
-    Ok(Look { theme: Theme::new(&palette, options), ascii: settings.ascii, bell: settings.bell, options, fixed })
+    Ok(Appearance { theme: Theme::new(&palette, options), ascii: settings.ascii, bell: settings.bell, options, fixed })
 }
 
 fn theme_file(file: &Path) -> Result<Palette, Failure> {

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::{
-    Arguments,
+    CommandLine,
     outcome::{Outcome, print},
 };
 
@@ -16,14 +16,14 @@ pub(super) struct Completions {
 
 pub(super) fn run(args: &Completions) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Arguments::command(), "tokendeck", &mut script);
+    clap_complete::generate(args.shell, &mut CommandLine::command(), "tokendeck", &mut script);
     print(&script)
 }
 
 /// The page of the program, followed by one section a command.
 pub(super) fn man() -> Outcome {
     let mut page = Vec::new();
-    let mut command = Arguments::command();
+    let mut command = CommandLine::command();
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {

@@ -23,7 +23,7 @@ use crate::{
     state::{Dirs, keys::Keys},
     tui::{
         self,
-        app::{Look, Setup, wall_clock},
+        app::{Appearance, Setup, wall_clock},
         keymap::Keymap,
         memory::{Forgetful, Memory},
         terminal,
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
 
 /// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
 /// had, saying so in its header.
-fn show(program: &Program, look: Look, args: &Dashboard) -> Outcome {
+fn show(program: &Program, look: Appearance, args: &Dashboard) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
     warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::plain_reason,
     dataset::address::Address,
-    document::{self, Form, format},
+    document::{self, DocumentForm, format},
     question::progress::Progress,
 };
 
@@ -33,12 +33,12 @@ pub(super) struct Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Out {
     file: PathBuf,
-    form: Form,
+    form: DocumentForm,
 }
 
 fn out_file(text: &str) -> Result<Out, String> {
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    let form = Form::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
+    let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
     let form = form.ok_or("expected a file that ends in .html or .md")?;
     Ok(Out { file: PathBuf::from(text), form: *form })
 }
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn the_ending_says_how_it_is_written() {
-        assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(Form::Html));
-        assert_eq!(out_file("b.md").map(|out| out.form), Ok(Form::Markdown));
+        assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(DocumentForm::Html));
+        assert_eq!(out_file("b.md").map(|out| out.form), Ok(DocumentForm::Markdown));
         assert!(out_file("b.pdf").is_err() && out_file("html").is_err());
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     dataset::{address::Address, schema::Kind},
     question::known_token,
     tui::{
-        app::{Look, Setup, wall_clock},
+        app::{Appearance, Setup, wall_clock},
         keymap::{Keymap, VIEWS, ViewId},
         picture as ink,
         run::picture,
@@ -121,7 +121,7 @@ pub(super) fn run(args: &Shot) -> Outcome {
 }
 
 /// The one place where the terminal is asked for a picture.
-fn draw(args: &Shot, program: &Program, look: Look) -> Result<String, Failure> {
+fn draw(args: &Shot, program: &Program, look: Appearance) -> Result<String, Failure> {
     if let Some(token) = args.token {
         let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
         known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;

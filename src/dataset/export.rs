@@ -23,7 +23,7 @@ const STRETCHES_SYNCED: u64 = 128;
 const BUFFER: usize = 1 << 18;
 
 /// The rows of a table.
-pub enum Rows {
+pub enum ExportRows {
     /// At hand: one JSON value a cell.
     Values(Vec<Vec<Value>>),
     /// Made as they are wanted.
@@ -47,9 +47,9 @@ pub enum Unwritten {
 }
 
 /// Hears how many rows are written; false ends it.
-pub type Step<'a> = &'a mut dyn FnMut(u64) -> bool;
+pub type ExportStep<'a> = &'a mut dyn FnMut(u64) -> bool;
 
-impl Rows {
+impl ExportRows {
     pub fn count(&self) -> usize {
         match self {
             Self::Values(rows) => rows.len(),
@@ -117,7 +117,7 @@ fn form_of(path: &Path, replace: bool) -> Result<Form, Unwritten> {
 
 /// Writes the rows under `columns` into `path`; a file that is there is replaced only where `replace` says so. Gives back how many
 /// there are.
-pub fn write(path: &Path, columns: &[String], rows: &Rows, replace: bool, step: Step<'_>) -> Result<u64, Unwritten> {
+pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, Unwritten> {
     let form = form_of(path, replace)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
     let part = beside(path).map_err(|error| named(&error))?;
@@ -132,7 +132,7 @@ pub fn write(path: &Path, columns: &[String], rows: &Rows, replace: bool, step: 
 }
 
 /// Writes the rows into a file that is new and empty.
-fn fill(file: &File, form: Form, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
+fn fill(file: &File, form: Form, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
     let (mut stretches, mut full) = (0, None);
     let mut synced = |done: u64| {
@@ -147,12 +147,12 @@ fn fill(file: &File, form: Form, columns: &[String], rows: &Rows, step: Step<'_>
 }
 
 /// Writes the rows into `out`, stretch by stretch, to its end.
-pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
+pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
     // One type a column is seen on all rows at hand.
     let whole;
     let rows = match rows {
-        Rows::Values(values) if form.is_typed() => {
-            whole = Rows::Batches(Box::new(typed(columns, values).map_err(failed)?));
+        ExportRows::Values(values) if form.is_typed() => {
+            whole = ExportRows::Batches(Box::new(typed(columns, values).map_err(failed)?));
             &whole
         }
         rows => rows,
@@ -223,13 +223,13 @@ mod tests {
 
     const GO_ON: fn(u64) -> bool = |_| true;
 
-    fn go(path: &Path, columns: &[&str], rows: &Rows) -> Result<u64, Unwritten> {
+    fn go(path: &Path, columns: &[&str], rows: &ExportRows) -> Result<u64, Unwritten> {
         let columns: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
         write(path, &columns, rows, false, &mut { GO_ON })
     }
 
-    fn values() -> Rows {
-        Rows::Values(vec![vec![json!("A,B"), json!(1.5), json!(["eth"])], vec![Value::Null, Value::Null, json!([])]])
+    fn values() -> ExportRows {
+        ExportRows::Values(vec![vec![json!("A,B"), json!(1.5), json!(["eth"])], vec![Value::Null, Value::Null, json!([])]])
     }
 
     /// Numbers and texts, over the end of stretches and row groups.
@@ -283,7 +283,7 @@ mod tests {
     fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
         use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
-        let rows = Rows::Batches(Box::new(Numbers(GROUP + STRETCH + 5)));
+        let rows = ExportRows::Batches(Box::new(Numbers(GROUP + STRETCH + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
         for ending in Form::FILES.map(Form::ending) {
@@ -333,13 +333,13 @@ mod tests {
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.
             for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
-                let rows = Rows::Batches(Box::new(Numbers(2 * STRETCH)));
+                let rows = ExportRows::Batches(Box::new(Numbers(2 * STRETCH)));
                 assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
             }
-            let damaged = write(&path, &columns, &Rows::Batches(Box::new(Broken)), false, &mut |_| true);
+            let damaged = write(&path, &columns, &ExportRows::Batches(Box::new(Broken)), false, &mut |_| true);
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
-                let rows = Rows::Batches(Box::new(Numbers(STRETCH)));
+                let rows = ExportRows::Batches(Box::new(Numbers(STRETCH)));
                 let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }

@@ -10,7 +10,7 @@ use super::{Dataset, RowsOf, address::Address, rows::HolderRow, shelf::Fetched};
 
 /// How many holders of a token are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Listed {
+pub struct ListedBalances {
     pub rows: u64,
     /// Those that have something.
     pub held: u64,

@@ -16,7 +16,7 @@ use super::{
     Dataset, Table,
     address::Address,
     candles::{CandleTable, Candles, HeldCandles, Interval},
-    holding::{Apart, Balances, Listed},
+    holding::{Apart, Balances, ListedBalances},
     progress::LoadProgress,
     rows::{FromFrame as _, HolderRow},
 };
@@ -150,7 +150,7 @@ pub(crate) enum Known {
     /// Of each token and interval those candles that the market's figures need, and how many each token has.
     Candles(Box<HeldCandles>, HashMap<Address, u64>),
     /// How many holders each token has.
-    Holders(HashMap<Address, Listed>),
+    Holders(HashMap<Address, ListedBalances>),
 }
 
 /// One thing that was fetched: held, or there for as long as somebody else holds it.
@@ -213,7 +213,7 @@ impl Shelf {
     }
 
     /// How many holders the token has.
-    pub fn listed(&self, token: &Address) -> Option<Listed> {
+    pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
         if let Known::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
     }
 
@@ -401,7 +401,7 @@ mod tests {
     fn shelf(bytes_max: u64) -> (Shelf, Arc<AtomicUsize>) {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
-        let known = Known::Holders((0..100).map(|nth| (address(nth), Listed::default())).collect());
+        let known = Known::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
         let shelf = Shelf::new(100, "there".to_owned(), known, Box::new(fetch));
         (Shelf { bytes_max, ..shelf }, count)
     }

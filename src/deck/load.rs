@@ -29,7 +29,7 @@ pub struct LoadState {
     /// Each table under way: (name, done, total), total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
-    pub failure: Option<Failure>,
+    pub failure: Option<LoadFailure>,
     /// When the last load ended.
     pub ended: Option<Time>,
     pub watching: Watching,
@@ -48,7 +48,7 @@ pub struct LoadState {
 
 /// A load that failed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct LoadFailure {
     /// One line for the person.
     pub reason: String,
     /// Where in the files, if in one place.
@@ -141,7 +141,7 @@ impl Deck {
             state.stamps = Some(FileStamps::default());
         } else {
             let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
-            state.failure = outcome.as_ref().err().map(|error| Failure {
+            state.failure = outcome.as_ref().err().map(|error| LoadFailure {
                 reason: error.to_string(),
                 spot,
                 since: before.map_or(ended, |before| before.since),
@@ -202,7 +202,7 @@ impl Deck {
     }
 
     /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
-    pub fn stale(&self) -> Option<Failure> {
+    pub fn stale(&self) -> Option<LoadFailure> {
         // What fails of another folder says nothing of the one that stands.
         let snapshot = self.snapshot().ok()?;
         self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)

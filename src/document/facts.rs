@@ -6,7 +6,7 @@ mod levels;
 use serde_json::Value;
 
 use super::{
-    Block, Level, Piece, Section, Table, Tone,
+    Block, Level, Piece, Section, DocumentTable, Tone,
     chart::Chart,
     format::{self, MISSING, many},
     words,
@@ -64,7 +64,7 @@ impl Section {
         if rows.is_empty() {
             self.say(otherwise, Tone::Quiet);
         } else {
-            self.blocks.push(Block::Table(Table { caption: "", header, rows }));
+            self.blocks.push(Block::Table(DocumentTable { caption: "", header, rows }));
         }
     }
 }
@@ -174,7 +174,7 @@ fn checklist(part: &Value) -> Section {
         let open = checks.iter().filter(|check| word(&check["group"]) == name && !is(check, CheckState::Passed));
         let rows: Vec<_> = open.map(check).collect();
         if !rows.is_empty() {
-            section.blocks.push(Block::Table(Table { caption: group.title(), header: &[], rows }));
+            section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
         }
     }
     if section.blocks.is_empty() {

@@ -1,7 +1,7 @@
 //! A document as one HTML file: no script, nothing asked for from elsewhere, light and dark as the reader has it, and fit to be
 //! printed. Every text is escaped here.
 
-use super::{Block, Document, Level, Piece, Section, Table, Tone, readable};
+use super::{Block, Document, Level, Piece, Section, DocumentTable, Tone, readable};
 
 const STYLE: &str = include_str!("html/style.css");
 /// What a browser may do with the page: nothing but style it.
@@ -52,7 +52,7 @@ fn write_section(section: &Section, html: &mut String) {
     html.push_str("</section>\n");
 }
 
-fn write_table(table: &Table, html: &mut String) {
+fn write_table(table: &DocumentTable, html: &mut String) {
     if !table.caption.is_empty() {
         html.push_str(&format!("<h4>{}</h4>\n", escaped(table.caption)));
     }

@@ -1,7 +1,7 @@
 //! A document as Markdown with the tables of GitHub. What data say is told as text: no link, picture, tag or list comes of it. The
 //! chart is left out; the tables beside it tell its figures.
 
-use super::{Block, Document, Level, Piece, Section, Table, readable};
+use super::{Block, Document, Level, Piece, Section, DocumentTable, readable};
 
 pub(super) fn write(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escaped(&document.title), escaped(&document.note));
@@ -29,7 +29,7 @@ fn write_section(section: &Section, text: &mut String) {
     }
 }
 
-fn write_table(table: &Table, text: &mut String) {
+fn write_table(table: &DocumentTable, text: &mut String) {
     if !table.caption.is_empty() {
         text.push_str(&format!("**{}**\n\n", escaped(table.caption)));
     }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Block, Level, Piece, Section, Table, Tone,
+    Block, Level, Piece, Section, DocumentTable, Tone,
     format::{self, MISSING},
 };
 use crate::{dataset::time::Time, jobs::Sources};
@@ -37,7 +37,7 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
             rows.push(vec![name(1), Piece::default(), Piece::default(), Piece::quiet(says)]);
         }
     }
-    section.blocks.push(Block::Table(Table { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
+    section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
     let mut warn = |says: &str| section.blocks.push(Block::Say(Piece::new(says, Tone::Warning)));
     if newer {
         warn("Files marked here were written after the job was started: what it found may be of older data.");

@@ -25,7 +25,7 @@ use crate::{
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
-        search::holding::{Held, Holding},
+        search::holding::{Held, ConditionMatch},
         snapshot::Snapshot,
     },
 };
@@ -238,7 +238,7 @@ pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress:
         wants.extend(balances_wanted(snapshot, token));
     }
     let _here = fetch(snapshot, &wants, progress)?;
-    let wanted = Holding { condition: wish.condition.clone(), token: wish.token_address };
+    let wanted = ConditionMatch { condition: wish.condition.clone(), token: wish.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {

@@ -68,14 +68,14 @@ request! {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "{A}Batch")]
 pub struct Batch<A> {
-    pub tokens: Vec<Part<A>>,
+    pub tokens: Vec<BatchPart<A>>,
 }
 
 /// What the token's own endpoint answers, or the problem with it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-pub enum Part<A> {
+pub enum BatchPart<A> {
     Answer(A),
     Refused(RefusedToken),
 }
@@ -95,7 +95,7 @@ pub struct TokenSecurity {
     pub inference: SecurityInference,
 }
 
-impl<A> Part<A> {
+impl<A> BatchPart<A> {
     /// The answer, or the problem as its own answer would say it. That nobody waits any more is no problem of the token's.
     pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
         match answer {
@@ -108,14 +108,14 @@ impl<A> Part<A> {
 
 /// Asks about each token once, several at a time.
 fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
-    let mut once: Vec<(Address, Option<Part<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
+    let mut once: Vec<(Address, Option<BatchPart<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
     once.sort_by_key(|(address, _)| *address);
     once.dedup_by_key(|(address, _)| *address);
     parallel::each(&mut once, progress, |(address, part)| {
-        *part = Some(Part::of(*address, answer(*address))?);
+        *part = Some(BatchPart::of(*address, answer(*address))?);
         Ok(())
     })?;
-    let parts: HashMap<Address, Part<A>> = once.into_iter().filter_map(|(address, part)| Some((address, part?))).collect();
+    let parts: HashMap<Address, BatchPart<A>> = once.into_iter().filter_map(|(address, part)| Some((address, part?))).collect();
     Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
 }
 
@@ -170,7 +170,7 @@ impl Question for CandleBatchQuestion {
                 );
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            tokens.push(Part::of(token_address, answer)?);
+            tokens.push(BatchPart::of(token_address, answer)?);
         }
         Ok(Batch { tokens })
     }

@@ -16,7 +16,7 @@ pub use self::{
     columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
     complete::complete,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
-    value::Wanted,
+    value::ConditionValue,
 };
 
 /// A value of a row, as whoever has the row hands it over: of the kind that its column says.
@@ -65,7 +65,7 @@ pub enum Term {
     Compare {
         column: &'static str,
         operator: Operator,
-        wanted: Wanted,
+        wanted: ConditionValue,
         /// As it was written, without blanks between its parts.
         text: String,
     },
@@ -178,11 +178,11 @@ impl Filter {
     }
 }
 
-fn may_hold(range: Range, operator: Operator, wanted: &Wanted) -> bool {
+fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
     match (range, wanted) {
         (Range::Empty, _) => false,
-        (Range::Number(low, high), Wanted::Number(wanted)) => between(low, high, operator, *wanted),
-        (Range::Time(low, high), Wanted::Period { start, end }) => match operator {
+        (Range::Number(low, high), ConditionValue::Number(wanted)) => between(low, high, operator, *wanted),
+        (Range::Time(low, high), ConditionValue::Period { start, end }) => match operator {
             Operator::Equal => low < *end && high >= *start,
             operator => between(low, high, operator, *start),
         },
@@ -208,27 +208,27 @@ fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
     }
 }
 
-fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &Wanted) -> bool {
+fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) -> bool {
     if operator == Operator::Differs {
         return !compare(value, Operator::Equal, wanted);
     }
     match (value, wanted) {
-        (FieldValue::Number(value), Wanted::Number(wanted)) => holds(*value, operator, *wanted),
-        (FieldValue::Text(value), Wanted::Text(wanted)) => compare_text(value, operator, wanted),
+        (FieldValue::Number(value), ConditionValue::Number(wanted)) => holds(*value, operator, *wanted),
+        (FieldValue::Text(value), ConditionValue::Text(wanted)) => compare_text(value, operator, wanted),
         // Names: `chain:base` is not met by `coinbase`.
-        (FieldValue::Text(value), Wanted::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
-        (FieldValue::List(values), Wanted::Text(wanted) | Wanted::Name(wanted)) => {
+        (FieldValue::Text(value), ConditionValue::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
+        (FieldValue::List(values), ConditionValue::Text(wanted) | ConditionValue::Name(wanted)) => {
             values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
         }
-        (FieldValue::Flag(value), Wanted::Flag(wanted)) => value == wanted,
-        (FieldValue::Time(value), Wanted::Text(part)) => value.to_string().contains(part),
-        (FieldValue::Day(value), Wanted::Text(part)) => value.to_string().contains(part),
+        (FieldValue::Flag(value), ConditionValue::Flag(wanted)) => value == wanted,
+        (FieldValue::Time(value), ConditionValue::Text(part)) => value.to_string().contains(part),
+        (FieldValue::Day(value), ConditionValue::Text(part)) => value.to_string().contains(part),
         (FieldValue::Day(value), wanted) => compare(&FieldValue::Time(value.start()), operator, wanted),
-        (FieldValue::Time(value), Wanted::Period { start, end }) => match operator {
+        (FieldValue::Time(value), ConditionValue::Period { start, end }) => match operator {
             Operator::Equal => (*start..*end).contains(value),
             operator => holds(*value, operator, *start),
         },
-        (FieldValue::Duration(value), Wanted::Duration { length, unit }) => match operator {
+        (FieldValue::Duration(value), ConditionValue::Duration { length, unit }) => match operator {
             Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
             operator => holds(*value, operator, *length),
         },

@@ -10,7 +10,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Key, Listed, Order, Rows, SORT, conditions, keep_in_order, only, put_in_order, sort},
+    list::{SortKey, Listed, Order, Rows, SORT, conditions, keep_in_order, only, put_in_order, sort},
     paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},
@@ -120,7 +120,7 @@ impl HoldersQuestion {
                 kept.push(row.into_owned());
             }
         }
-        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(Key::of), |_, _| Ordering::Equal);
+        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
         Ok(Some(kept))
     }
 

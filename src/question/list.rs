@@ -57,7 +57,7 @@ pub fn keep_in_order<R>(
     field: impl for<'r> Fn(&'r R, &str) -> Option<FieldValue<'r>>,
 ) {
     rows.retain(|row| filter.matches(|column| field(row, column)));
-    put_in_order(rows, orders, |row, column| field(row, column).and_then(Key::of), |_, _| Ordering::Equal);
+    put_in_order(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
 /// A column to sort by, and which way.
@@ -97,12 +97,12 @@ impl fmt::Display for Order {
 
 /// A value that rows are ordered by; texts regardless of letter case, lists by their first member.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
-pub enum Key {
+pub enum SortKey {
     Number(f64),
     Text(String),
 }
 
-impl Key {
+impl SortKey {
     /// None of a list without members.
     pub fn of(value: FieldValue<'_>) -> Option<Self> {
         let text = |text: &Cow<'_, str>| Self::Text(text.to_lowercase());
@@ -119,9 +119,9 @@ impl Key {
 }
 
 /// Puts rows in order: by each of `orders`, then as `ties` says, then as they stood. `key` gives what a row has in a column.
-pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<Key>, ties: impl Fn(&R, &R) -> Ordering) {
+pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
     let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
-    let mut keyed: Vec<(Vec<Option<Key>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
+    let mut keyed: Vec<(Vec<Option<SortKey>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
     keyed.sort_by(|(keys_a, a), (keys_b, b)| {
         let mut columns = orders.iter().zip(keys_a.iter().zip(keys_b));
         let by_columns = columns.find_map(|(order, (a, b))| Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne()));
@@ -236,8 +236,8 @@ pub(crate) mod tests {
         }
         let mut rows = vec![("b", Some(1.0)), ("a", None), ("c", Some(1.0)), ("d", Some(2.0))];
         let key = |row: &(&str, Option<f64>), column: &str| match column {
-            "name" => Some(Key::Text(row.0.to_owned())),
-            _ => row.1.map(Key::Number),
+            "name" => Some(SortKey::Text(row.0.to_owned())),
+            _ => row.1.map(SortKey::Number),
         };
         put_in_order(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
         assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");

@@ -9,7 +9,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    list::{SortKey, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
     paging::Paging,
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
@@ -253,8 +253,8 @@ impl PostsQuestion {
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
         // Texts by their letters as they are, as the order of a large table has them.
         let key = |post: &Post, column: &str| match field(post, column)? {
-            FieldValue::Text(text) => Some(Key::Text(text.into_owned())),
-            value => Key::of(value),
+            FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
+            value => SortKey::of(value),
         };
         put_in_order(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
         Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())

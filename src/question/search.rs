@@ -14,7 +14,7 @@ use super::{
     fields::{self, CHARTED, FIELDS, INFERRED, WORKED_OUT},
     filter::Filter,
     holders::balances_wanted,
-    list::{Key, Listed, Order, Rows, only, put_in_order, sort},
+    list::{SortKey, Listed, Order, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},
@@ -174,7 +174,7 @@ impl SearchQuestion {
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(Key::of), ties);
+        put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
         Ok(found)
     }
 }

@@ -27,7 +27,7 @@ use super::{
     chrome::Hits,
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
-    overlay::{Outcome, Overlay, help::Help, palette::Palette, question::YesNo},
+    overlay::{Outcome, Overlay, help::Help, palette::CommandPalette, question::YesNo},
     theme::Theme,
     view::{ApiDesk, ApiState, Effect, LiveSettings, View, Wake},
 };
@@ -49,7 +49,7 @@ pub struct Setup {
     /// Whether the API is to be started with the dashboard.
     pub start_api: bool,
     pub keymap: Keymap,
-    pub look: Look,
+    pub look: Appearance,
     /// What time it is, for ages; a fixed one makes a picture that is the same tomorrow.
     pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
@@ -68,7 +68,7 @@ impl Setup {
             api: Arc::new(super::view::NoApi),
             start_api: false,
             keymap: Keymap::default(),
-            look: Look { theme: Theme::default(), ascii: false, bell: true, options: super::theme::Options::default(), fixed: true },
+            look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: super::theme::Options::default(), fixed: true },
             clock: wall_clock,
             demo_folder: None,
             warnings: Vec::new(),
@@ -78,7 +78,7 @@ impl Setup {
 
 /// How things look.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct Appearance {
     pub theme: Theme,
     /// Only ASCII glyphs.
     pub ascii: bool,
@@ -442,7 +442,7 @@ impl App {
         let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
         let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
-        self.overlay = Some(Overlay::Palette(Palette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
+        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
     }
 
     pub(super) fn view(&self) -> &dyn View {

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 pub use self::{
     cursor::{Cursor, Did},
-    field::{Field, Look, Row, Value},
+    field::{Field, CellContext, Row, Value},
     layout::Layout,
     listing::Listing,
     sorting::{SortColumn, Sorting},
@@ -23,12 +23,12 @@ pub use self::{
 use crate::{
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{Key, Order, put_in_order},
+        list::{SortKey, Order, put_in_order},
     },
     tui::{
         keymap::Action,
         view::Context,
-        widgets::table::{Cell, Column, RowMark, Table},
+        widgets::table::{Cell, TableColumn, RowMark, TableWidget},
     },
 };
 
@@ -70,8 +70,8 @@ pub trait Fields: Sized + 'static {
     }
 
     /// What the row is ordered by in a column.
-    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
-        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(Key::of), |field| field.sort_key(row))
+    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<SortKey> {
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(SortKey::of), |field| field.sort_key(row))
     }
 
     /// Reads a filter over these columns.
@@ -89,7 +89,7 @@ pub trait Fields: Sized + 'static {
     }
 
     /// Fits a column to the width of the list.
-    fn fit(_: &mut Column, _width: u16) {}
+    fn fit(_: &mut TableColumn, _width: u16) {}
 
     /// The row as the API gives it, of which fields are written to files.
     fn json(_: Self::Row<'_>) -> Json {
@@ -154,7 +154,7 @@ impl<L: Fields> Default for List<L> {
 
 /// What a list draws beside its rows.
 #[derive(Clone, Copy)]
-pub struct Frame<'a> {
+pub struct ListFrame<'a> {
     pub area: Rect,
     /// What stands in place of rows when there are none: why, and what to do.
     pub empty: &'a str,
@@ -166,7 +166,7 @@ pub struct Frame<'a> {
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> ListFrame<'a> {
     pub fn new(area: Rect, empty: &'a str) -> Self {
         Self { area, empty, words: None, sort: None, marked: None }
     }
@@ -405,7 +405,7 @@ impl<L: Fields> List<L> {
 /// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
-    pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: Frame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+    pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: ListFrame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
         let (fields, columns) = self.on_screen_columns(frame.area.width);
         let count = self.len();
         let order = self.order.as_deref();
@@ -415,7 +415,7 @@ impl<L: Fields> List<L> {
         let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
         let marked = |nth: usize| frame.marked.and_then(|marked| marked(place(nth)?));
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
-        let table = Table {
+        let table = TableWidget {
             sort: Sorting::marks(frame.sort.unwrap_or(self.sorting.keys()), &columns),
             words: frame.words.unwrap_or(&filter_words),
             star: L::STARS.then_some(&star),
@@ -423,19 +423,19 @@ impl<L: Fields> List<L> {
             focused: self.focused,
             empty: frame.empty,
             ascii: context.ascii,
-            ..Table::new(&columns, count, nothing)
+            ..TableWidget::new(&columns, count, nothing)
         };
         let widths = table.widths(frame.area.intersection(buffer.area));
         let cells = |nth: usize| -> Vec<Cell> {
             let Some(row) = at(nth) else { return Vec::new() };
-            let look = |cells| Look { cells, ascii: context.ascii, now: context.now };
+            let look = |cells| CellContext { cells, ascii: context.ascii, now: context.now };
             // What has no room is not made.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
                 if cells == 0 { Cell::default() } else { field.show(Row { given: row }, &look(cells)) }
             };
             fields.iter().zip(&widths).map(cell).collect()
         };
-        let table = Table { row: &cells, ..table };
+        let table = TableWidget { row: &cells, ..table };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
         self.mark_cell(buffer, frame.area, context);
     }

@@ -19,7 +19,7 @@ use ratatui::{
 
 use self::{
     alerts::AlertsDialog, columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog,
-    palette::Palette, question::YesNo, screens::ScreensDialog,
+    palette::CommandPalette, question::YesNo, screens::ScreensDialog,
 };
 use super::{
     keymap::Action,
@@ -34,7 +34,7 @@ use crate::{
 
 #[derive(Debug)]
 pub enum Overlay {
-    Palette(Palette),
+    Palette(CommandPalette),
     Help(Help),
     Export(ExportDialog),
     Import(ImportDialog),

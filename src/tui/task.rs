@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub struct Task<T> {
+pub struct BackgroundTask<T> {
     receiver: Receiver<Result<T>>,
     progress: Progress,
 }
@@ -28,7 +28,7 @@ impl Drop for Bell {
     }
 }
 
-impl<T: Send + 'static> Task<T> {
+impl<T: Send + 'static> BackgroundTask<T> {
     /// Runs `work` on a thread of its own and wakes the program when it has ended.
     pub fn start(wake: &Wake, work: impl FnOnce(&Progress) -> Result<T> + Send + 'static) -> Self {
         let (sender, receiver) = sync_channel(1);
@@ -71,7 +71,7 @@ impl<T: Send + 'static> Task<T> {
     }
 }
 
-impl Task<()> {
+impl BackgroundTask<()> {
     /// Wakes the program after a while.
     pub fn pause(wake: &Wake, time: Duration) -> Self {
         Self::start(wake, move |_| {
@@ -81,14 +81,14 @@ impl Task<()> {
     }
 }
 
-impl<T> Drop for Task<T> {
+impl<T> Drop for BackgroundTask<T> {
     fn drop(&mut self) {
         self.progress.cancel();
     }
 }
 
 /// Takes the outcome out of a slot once it is there, and empties the slot.
-pub fn take<T: Send + 'static>(slot: &mut Option<Task<T>>) -> Option<Result<T>> {
+pub fn take<T: Send + 'static>(slot: &mut Option<BackgroundTask<T>>) -> Option<Result<T>> {
     let outcome = slot.as_mut()?.poll()?;
     *slot = None;
     Some(outcome)
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    fn wait<T: Send + 'static>(task: &mut Task<T>, woken: &mpsc::Receiver<()>) -> Result<T> {
+    fn wait<T: Send + 'static>(task: &mut BackgroundTask<T>, woken: &mpsc::Receiver<()>) -> Result<T> {
         woken.recv_timeout(Duration::from_secs(10)).unwrap();
         task.poll().unwrap()
     }
@@ -109,10 +109,10 @@ mod tests {
     fn work_wakes_when_it_ends_and_even_when_it_fails() {
         let (sender, woken) = mpsc::channel();
         let wake: Wake = Arc::new(move || sender.send(()).unwrap_or_default());
-        assert_eq!(wait(&mut Task::start(&wake, |_| Ok(7)), &woken), Ok(7));
-        let mut failing = Task::<u8>::start(&wake, |_| panic!("a defect"));
+        assert_eq!(wait(&mut BackgroundTask::start(&wake, |_| Ok(7)), &woken), Ok(7));
+        let mut failing = BackgroundTask::<u8>::start(&wake, |_| panic!("a defect"));
         assert_eq!(wait(&mut failing, &woken).unwrap_err().code, Code::Defect);
-        Task::pause(&wake, Duration::from_millis(1));
+        BackgroundTask::pause(&wake, Duration::from_millis(1));
         woken.recv_timeout(Duration::from_secs(10)).unwrap();
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn dropping_cancels() {
         let (sender, seen) = mpsc::channel();
         let wake: Wake = Arc::new(|| {});
-        let task = Task::start(&wake, move |progress| {
+        let task = BackgroundTask::start(&wake, move |progress| {
             while progress.step(1, 2).is_ok() {
                 thread::sleep(Duration::from_millis(1));
             }

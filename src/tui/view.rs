@@ -10,14 +10,14 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    app::Look,
+    app::Appearance,
     keymap::{Action, Keymap, ViewId},
     list::{Layout, Listing},
     theme::Theme,
 };
 use crate::{
     analysis::indicators::Indicator,
-    dataset::{address::Address, export::Rows, time::Time},
+    dataset::{address::Address, export::ExportRows, time::Time},
     deck::{Deck, known::Known, load::LoadState, pending::Pending},
     error::{Problem, Result},
     jobs::Jobs,
@@ -139,7 +139,7 @@ pub trait View {
     }
 
     /// The request that gives the same data over HTTP.
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         None
     }
 
@@ -207,7 +207,7 @@ pub enum Effect {
 
 /// A request as `curl` would send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     pub method: &'static str,
     pub target: String,
     pub body: Option<String>,
@@ -215,7 +215,7 @@ pub struct Request {
     pub page: Option<(u64, u64)>,
 }
 
-impl Request {
+impl HttpRequest {
     pub fn of<Q: Question>(question: &Q) -> Self {
         let body = question.body();
         Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body, page: None }
@@ -247,7 +247,7 @@ pub struct Export {
 }
 
 /// Makes rows ready to be written; what takes a while there can be followed and stopped.
-pub type Gather = Box<dyn FnOnce(&Progress) -> Result<Rows> + Send>;
+pub type Gather = Box<dyn FnOnce(&Progress) -> Result<ExportRows> + Send>;
 
 impl Export {
     /// A short table that is at hand: one JSON value a cell.
@@ -257,7 +257,7 @@ impl Export {
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: Some(rows.len()),
             selected: selected.and_then(|row| rows.get(row).cloned()),
-            rows: Box::new(|_| Ok(Rows::Values(rows))),
+            rows: Box::new(|_| Ok(ExportRows::Values(rows))),
         }
     }
 
@@ -270,20 +270,20 @@ impl Export {
 
 /// A question that a view keeps asked: the answer that stands, and the next one on its way. The last good answer is shown until
 /// the next is there.
-pub struct Asked<Q: Question> {
+pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
     pending: Option<Pending<Q::Answer>>,
     pub answer: Option<Arc<Known<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
 
-impl<Q: Question> Default for Asked<Q> {
+impl<Q: Question> Default for ViewQuestion<Q> {
     fn default() -> Self {
         Self { question: None, pending: None, answer: None, problem: None }
     }
 }
 
-impl<Q: Question + PartialEq> Asked<Q> {
+impl<Q: Question + PartialEq> ViewQuestion<Q> {
     /// Asks unless this very question of this generation is asked already, and takes the answer if it has come. True when what is
     /// shown changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
@@ -358,7 +358,7 @@ pub trait LiveSettings: Send + Sync {
 #[derive(Debug, Clone)]
 pub struct NewSettings {
     pub keymap: Option<Keymap>,
-    pub look: Option<Look>,
+    pub look: Option<Appearance>,
     /// What was taken in, and what waits for the next start.
     pub says: Vec<String>,
 }

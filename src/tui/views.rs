@@ -68,10 +68,10 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Posts => Box::new(posts::PostsView::default()),
                 ViewId::Growth => Box::new(growth::GrowthView::default()),
                 ViewId::Dexes => Box::new(dexes::DexesView::default()),
-                ViewId::Chart => Box::new(chart::Chart::default()),
+                ViewId::Chart => Box::new(chart::ChartView::default()),
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),
-                ViewId::Api => Box::new(api::Api::default()),
+                ViewId::Api => Box::new(api::ApiView::default()),
                 ViewId::Yield => Box::new(yields::YieldView::default()),
                 ViewId::Security => Box::new(security::SecurityView::default()),
             }

@@ -51,7 +51,7 @@ const QUERY_MAX: usize = 200_000;
 
 /// What a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct ServerFacts {
     /// The first two numbers of its version.
     pub version: (u32, u32),
     /// The settings it has of those we send; none where the user may change none.
@@ -60,7 +60,7 @@ pub struct Known {
     writes: bool,
 }
 
-impl Known {
+impl ServerFacts {
     /// Whether it sends rows as a stream of Arrow.
     pub fn has_arrow(&self) -> bool {
         self.version >= (20, 8)
@@ -86,7 +86,7 @@ pub(super) struct Held {
     source: Source,
     client: Client,
     url: Url,
-    known: OnceLock<Known>,
+    known: OnceLock<ServerFacts>,
     places: Arc<Semaphore>,
 }
 
@@ -197,14 +197,14 @@ impl Engine {
     }
 
     /// What the server is, which it is asked once.
-    pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<Known, Fault> {
+    pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<ServerFacts, Fault> {
         if let Some(known) = self.held.known.get() {
             return Ok(known.clone());
         }
         let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
         let sql = format!("SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL SELECT 'version', version()");
         let rows = self.text(&sql, &[], stopped)?;
-        let mut known = Known { version: (0, 0), settings: Vec::new(), writes: true };
+        let mut known = ServerFacts { version: (0, 0), settings: Vec::new(), writes: true };
         let mut fixed = false;
         for row in rows {
             let [Some(name), Some(value)] = &row[..] else { continue };
@@ -294,7 +294,7 @@ impl Engine {
     }
 
     /// The settings of a query, of those the server has and the user may change.
-    fn settings(&self, known: &Known, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
+    fn settings(&self, known: &ServerFacts, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
         // In clear on this machine: to pack would be work for nothing.
         let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_long_query_is_sent_where_the_server_can_be_told_so() {
-        let known = |settings: &[&str]| Known {
+        let known = |settings: &[&str]| ServerFacts {
             version: (23, 8),
             settings: settings.iter().map(|name| (*name).to_owned()).collect(),
             writes: true,

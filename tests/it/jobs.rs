@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokendeck::{
     dataset::{Dataset, address::Address},
     deck::{Deck, DeckEvent, DeckOptions},
-    document::{self, Form},
+    document::{self, DocumentForm},
     error::Code,
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
@@ -150,7 +150,7 @@ fn a_reports_sources_are_those_the_job_asked() {
     ended(&jobs, &id);
     let sources = || {
         let report = jobs.report(&id).expect("a report");
-        let text = document::of_job(&bench.deck, &report, &Progress::default()).expect("a document").write(Form::Markdown);
+        let text = document::of_job(&bench.deck, &report, &Progress::default()).expect("a document").write(DocumentForm::Markdown);
         text.split_once("## Sources").or_else(|| text.split_once("## sources")).expect("the sources").1.to_owned()
     };
     let before = sources();

@@ -8,7 +8,7 @@ use tokendeck::{
     dataset::time::Time,
     deck::{Deck, DeckOptions},
     tui::{
-        app::{Look, Setup},
+        app::{Appearance, Setup},
         keymap::{Keymap, VIEWS, ViewId},
         picture, run,
         theme::{Depth, Options, Palette, Role, Theme},
@@ -37,7 +37,7 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
         api: Arc::new(NoApi),
         start_api: false,
         keymap: Keymap::default(),
-        look: Look { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true },
+        look: Appearance { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true },
         clock: noon,
         demo_folder: None,
         warnings: Vec::new(),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::document::{Document, Form};
+use crate::document::{Document, DocumentForm};
 
 fn document(report: &Value, beside: &Beside) -> Document {
     let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, beside.clone())).collect();
@@ -31,7 +31,7 @@ fn report() -> Value {
 
 #[test]
 fn a_report_says_what_it_found_and_what_it_lacks() {
-    let text = document(&report(), &Beside::default()).write(Form::Markdown);
+    let text = document(&report(), &Beside::default()).write(DocumentForm::Markdown);
     for says in [
         "## UNI\n\n0x1f98\n",
         "- **security**: 12 of 100 · AVOID: sells fail\n",
@@ -50,7 +50,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
     }
     assert!(!text.contains("OWNER"));
     for odd in [json!({"tokens": [{}]}), json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]})] {
-        for form in Form::ALL {
+        for form in DocumentForm::ALL {
             assert!(!document(&odd, &Beside { card: Some(9), ..Beside::default() }).write(*form).is_empty(), "{odd}");
         }
     }
@@ -72,7 +72,7 @@ fn what_data_say_stays_text() {
     let mut document = document(&report, &Beside::default());
     document.title = wicked.to_owned();
     document.note = wicked.to_owned();
-    let html = document.write(Form::Html);
+    let html = document.write(DocumentForm::Html);
     let tags: Vec<&str> = html.split('<').skip(1).map(|tag| tag.split(['>', ' ', '\n']).next().unwrap_or_default()).collect();
     for tag in tags {
         let known =
@@ -85,7 +85,7 @@ fn what_data_say_stays_text() {
     for loads in ["<script", "src=", "href=", "url(", "@import"] {
         assert!(!html.contains(loads), "{loads}");
     }
-    let text = document.write(Form::Markdown);
+    let text = document.write(DocumentForm::Markdown);
     for meant in ["<script", "[x](", "![", "http://", "www.", "@", "\n# T", "\n- l", " | 'q'", " `c`"] {
         assert!(!text.contains(meant), "{meant}\n{text}");
     }
@@ -95,5 +95,5 @@ fn what_data_say_stays_text() {
 fn a_text_of_any_length_has_its_end() {
     let mut report = report();
     report["tokens"][0]["token"]["name"] = "a".repeat(1 << 20).into();
-    assert!(document(&report, &Beside::default()).write(Form::Html).len() < 100_000);
+    assert!(document(&report, &Beside::default()).write(DocumentForm::Html).len() < 100_000);
 }

@@ -11,7 +11,7 @@ use crate::dataset::{
 
 /// A value that a condition compares with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
+pub enum ConditionValue {
     Number(f64),
     Text(String),
     /// The whole of a name.
@@ -42,21 +42,21 @@ const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
 ];
 
 /// The value of a condition `column sign text`; else what is wrong with it, for the person.
-pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<Wanted, String> {
+pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<ConditionValue, String> {
     let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
     let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
     if ordered && !unordered.is_empty() {
         return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
     }
     let wanted = match column.kind {
-        ColumnKind::Number => number(text).map(Wanted::Number),
-        ColumnKind::Flag => flag(text).map(Wanted::Flag),
-        ColumnKind::Text | ColumnKind::List => Some(Wanted::Text(text.to_owned())),
-        ColumnKind::Chain => Some(Wanted::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
+        ColumnKind::Number => number(text).map(ConditionValue::Number),
+        ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
+        ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
+        ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
         // A part of a time as it is written, `10:30`.
-        ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| Wanted::Text(text.replace(' ', "T"))),
-        ColumnKind::Time => period(text).map(|(start, end)| Wanted::Period { start, end }),
+        ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T"))),
+        ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
     wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
 }
@@ -96,13 +96,13 @@ const UNITS: &[(&[&str], i64)] = &[
 ];
 
 /// `90d`, `12h`, `1.5y`.
-fn duration(text: &str) -> Option<Wanted> {
+fn duration(text: &str) -> Option<ConditionValue> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (count, name) = text.split_at(split);
     let (_, unit) = UNITS.iter().find(|(names, _)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))?;
     let plain = count.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     let count = count.parse::<f64>().ok().filter(|count| plain && *count <= 1e6)?;
-    Some(Wanted::Duration { length: (count * *unit as f64).round() as i64, unit: *unit })
+    Some(ConditionValue::Duration { length: (count * *unit as f64).round() as i64, unit: *unit })
 }
 
 fn is_part_of_time(text: &str) -> bool {

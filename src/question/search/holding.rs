@@ -13,12 +13,12 @@ use crate::{
 
 /// Which tokens meet the conditions, of all or this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holding {
+pub struct ConditionMatch {
     pub condition: String,
     pub token: Option<Address>,
 }
 
-impl Holding {
+impl ConditionMatch {
     /// The conditions as they are read; without any everything would hold.
     fn filter(&self, snapshot: &Snapshot) -> Result<Filter> {
         let filter = parameter::conditions("condition", &self.condition, &row::columns(&snapshot.dataset))?;
@@ -38,7 +38,7 @@ pub struct Held {
     pub unknown: Vec<Address>,
 }
 
-impl Find for Holding {
+impl Find for ConditionMatch {
     type Found = Held;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Held> {
@@ -84,11 +84,11 @@ mod tests {
         let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,")]);
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
         let holding = |condition: &str, token: Option<&str>| {
-            let wanted = Holding { condition: condition.to_owned(), token: token.map(sample::address) };
+            let wanted = ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) };
             wanted.find(&snapshot, &Progress::default()).map(|held| held.holds.len())
         };
         let unknown = |condition: &str| {
-            let wanted = Holding { condition: condition.to_owned(), token: None };
+            let wanted = ConditionMatch { condition: condition.to_owned(), token: None };
             wanted.find(&snapshot, &Progress::default()).map(|held| held.unknown)
         };
         let third = vec![sample::address("0x3")];
@@ -110,7 +110,7 @@ mod tests {
     fn candles_without_a_pattern_are_no_missing_value() {
         let snapshot = crate::question::fields::tests::snapshot();
         for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
-            let wanted = Holding { condition: condition.to_owned(), token: None };
+            let wanted = ConditionMatch { condition: condition.to_owned(), token: None };
             let held = wanted.find(&snapshot, &Progress::default());
             assert_eq!(held, Ok(Held { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
         }

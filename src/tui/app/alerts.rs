@@ -18,7 +18,7 @@ use crate::{
             Overlay,
             alerts::{AboutToken, AlertsDialog},
         },
-        task::{self, Task},
+        task::{self, BackgroundTask},
         view::AlertMark,
     },
 };
@@ -36,11 +36,11 @@ pub(super) struct Alerts {
     pub(super) marks: HashMap<Address, AlertMark>,
     /// What fired up to this one was looked at in the dialog.
     seen: Option<u64>,
-    reading: Option<Task<Read>>,
+    reading: Option<BackgroundTask<Read>>,
     /// There was more to read while it was read.
     again: bool,
     /// Changes of the store that are under way; each gives what to say of it.
-    orders: Vec<Task<String>>,
+    orders: Vec<BackgroundTask<String>>,
     heard: Arc<Mutex<Heard>>,
     /// The store was asked for once.
     asked: bool,
@@ -79,14 +79,14 @@ impl App {
         self.alerts.again = self.alerts.reading.is_some();
         if !self.alerts.again {
             let heard = Arc::clone(&self.alerts.heard);
-            self.alerts.reading = Some(Task::start(&self.wake, move |_| Read::new(&jobs, &heard)));
+            self.alerts.reading = Some(BackgroundTask::start(&self.wake, move |_| Read::new(&jobs, &heard)));
         }
     }
 
     /// Changes the store; `order` says what it did.
     fn order_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<String> + Send + 'static) {
         let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
-        self.alerts.orders.push(Task::start(&self.wake, move |_| order(&jobs)));
+        self.alerts.orders.push(BackgroundTask::start(&self.wake, move |_| order(&jobs)));
     }
 
     /// Takes what came.

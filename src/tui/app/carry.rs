@@ -21,7 +21,7 @@ use crate::{
         keymap::Action,
         overlay::{Command, Overlay, export::ExportDialog},
         theme::{Palette, Theme},
-        view::{ApiState, Effect, Request},
+        view::{ApiState, Effect, HttpRequest},
     },
 };
 
@@ -252,7 +252,7 @@ pub(super) fn expand(path: &str) -> PathBuf {
 }
 
 /// The command line that asks the same; the key is fetched by the shell, so that it stands in no history.
-pub(in crate::tui) fn curl(base: &str, request: &Request) -> String {
+pub(in crate::tui) fn curl(base: &str, request: &HttpRequest) -> String {
     let mut line = String::from("curl -s");
     if request.method != "GET" {
         line.push_str(&format!(" -X {}", request.method));

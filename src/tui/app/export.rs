@@ -17,7 +17,7 @@ use crate::{
     tui::{
         format,
         overlay::{Overlay, export::ExportDialog},
-        task::Task,
+        task::BackgroundTask,
         views::many,
     },
 };
@@ -29,7 +29,7 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// An export under way.
 pub(in crate::tui) struct Exporting {
-    task: Task<u64>,
+    task: BackgroundTask<u64>,
     path: PathBuf,
     /// The rows are there and are being written.
     writing: Arc<AtomicBool>,
@@ -82,7 +82,7 @@ impl App {
         let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
-        let task = Task::start(&self.wake, move |progress| {
+        let task = BackgroundTask::start(&self.wake, move |progress| {
             let refused = |unwritten| match unwritten {
                 Unwritten::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
                 Unwritten::Failed(reason) => Problem::new(Code::Defect, reason),
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{RowBatches, Rows},
+        dataset::export::{RowBatches, ExportRows},
         deck::{Deck, DeckOptions},
         tui::{
             app::Setup,
@@ -192,7 +192,7 @@ mod tests {
                 columns: vec!["number".to_owned()],
                 count: Some(rows),
                 selected: None,
-                rows: Box::new(move |_| Ok(Rows::Batches(Box::new(Self { rows, stretch })))),
+                rows: Box::new(move |_| Ok(ExportRows::Batches(Box::new(Self { rows, stretch })))),
             })
         }
     }

@@ -12,14 +12,14 @@ use crate::{
     question,
     tui::{
         overlay::{Overlay, import::ImportDialog},
-        task::Task,
+        task::BackgroundTask,
         views::many,
     },
 };
 
 /// An import under way.
 pub(in crate::tui) struct Importing {
-    task: Task<ImportReport>,
+    task: BackgroundTask<ImportReport>,
     /// It is only being looked at.
     looking: bool,
 }
@@ -59,7 +59,7 @@ impl App {
             Err(reason) => return self.say(reason, true),
         };
         let into = self.setup.deck.folder();
-        let task = Task::start(&self.wake, move |progress| {
+        let task = BackgroundTask::start(&self.wake, move |progress| {
             import(&[path], &into, &options, &Steps(progress.clone())).map_err(|error| match error {
                 ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
                 ImportError::Failed(reason) => Problem::new(Code::Defect, reason),

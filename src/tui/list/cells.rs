@@ -8,7 +8,7 @@ use crate::{
     question::filter::FieldValue,
     tui::{
         view::Context,
-        widgets::table::{Hit, Table},
+        widgets::table::{Hit, TableWidget},
     },
 };
 
@@ -86,7 +86,7 @@ impl<L: Fields> List<L> {
         let Some(key) = self.column().filter(|_| self.focused) else { return };
         let (area, state) = (area.intersection(buffer.area), self.cursor.state);
         let line = state.selected.saturating_sub(state.offset) as u16 + 1;
-        let bar = if self.len() > Table::height(area) { BAR } else { 0 };
+        let bar = if self.len() > TableWidget::height(area) { BAR } else { 0 };
         for x in (area.left()..area.right().saturating_sub(bar)).filter(|&x| self.cursor.column_at(x) == Some(key)) {
             for y in [0, line] {
                 if y < area.height && (y == 0 || !self.is_empty()) {

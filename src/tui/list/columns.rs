@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Field, Fields, List, cells::BAR};
-use crate::tui::widgets::table::{Column, ColumnAlign, GAP};
+use crate::tui::widgets::table::{TableColumn, ColumnAlign, GAP};
 
 /// Cells that the mark of the order takes behind a title.
 const MARK: u16 = 2;
@@ -14,9 +14,9 @@ const ASKED_FOR: u8 = 50;
 
 impl<L: Fields> List<L> {
     /// The columns as they are drawn, those that are scrolled past left out.
-    pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<Column>) {
+    pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<TableColumn>) {
         let columns = self.screen_columns(width);
-        let mut both: Vec<(Field<L>, Column)> = self.shown().into_iter().copied().zip(columns).collect();
+        let mut both: Vec<(Field<L>, TableColumn)> = self.shown().into_iter().copied().zip(columns).collect();
         if L::SCROLLS {
             self.scroll(&mut both, width);
         }
@@ -29,7 +29,7 @@ impl<L: Fields> List<L> {
     }
 
     /// Where it is narrow those that are frozen stay, then the one with the selected cell, then those that the person sorted by.
-    fn screen_columns(&self, width: u16) -> Vec<Column> {
+    fn screen_columns(&self, width: u16) -> Vec<TableColumn> {
         let fields = self.shown();
         let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
         let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
@@ -60,7 +60,7 @@ impl<L: Fields> List<L> {
     }
 
     /// Leaves out those that are scrolled past.
-    fn scroll(&mut self, columns: &mut Vec<(Field<L>, Column)>, width: u16) {
+    fn scroll(&mut self, columns: &mut Vec<(Field<L>, TableColumn)>, width: u16) {
         let least: Vec<u16> = columns.iter().map(|(_, column)| column.least()).collect();
         let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
         let frozen = self.frozen().min(columns.len());

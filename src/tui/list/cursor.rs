@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use crate::tui::{
     keymap::Action,
     theme::Theme,
-    widgets::table::{Cell, Column, Hit, Table, TableState},
+    widgets::table::{Cell, TableColumn, Hit, TableWidget, TableWidgetState},
 };
 
 /// Rows the wheel moves by.
@@ -15,10 +15,10 @@ const WHEEL_ROWS: isize = 3;
 /// A table as it was drawn last, and the selected row.
 #[derive(Debug, Default)]
 pub struct Cursor {
-    pub state: TableState,
+    pub state: TableWidgetState,
     count: usize,
     area: Rect,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
     starred: bool,
     /// The header that the mouse went down on.
     pressed: Option<Pressed>,
@@ -76,7 +76,7 @@ impl Cursor {
     }
 
     fn height(&self) -> usize {
-        Table::height(self.area).max(1)
+        TableWidget::height(self.area).max(1)
     }
 
     /// Whether the mouse is over the table.
@@ -141,7 +141,7 @@ impl Cursor {
             None => return Did::Nothing,
             Some(_) if dragged => return Did::Nothing,
             Some(Hit::Header(column)) => {
-                let held = |column: &Column| Pressed { column: column.key, x: mouse.column, dragged: false };
+                let held = |column: &TableColumn| Pressed { column: column.key, x: mouse.column, dragged: false };
                 self.pressed = self.columns.get(column).map(held);
                 return Did::Nothing;
             }
@@ -159,7 +159,7 @@ impl Cursor {
     pub fn hit(&self, x: u16, y: u16) -> Option<Hit> {
         const NO_STAR: &dyn Fn(usize) -> bool = &|_| false;
         let row: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
-        let table = Table { star: self.starred.then_some(NO_STAR), ..Table::new(&self.columns, self.count, row) };
+        let table = TableWidget { star: self.starred.then_some(NO_STAR), ..TableWidget::new(&self.columns, self.count, row) };
         table.hit(self.area, x, y, &self.state)
     }
 
@@ -172,7 +172,7 @@ impl Cursor {
     }
 
     /// Draws the table and remembers where.
-    pub fn draw(&mut self, table: &Table<'_>, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    pub fn draw(&mut self, table: &TableWidget<'_>, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         self.set_count(table.count);
         (self.area, self.starred) = (area.intersection(buffer.area), table.star.is_some());
         self.columns = table.columns.to_vec();

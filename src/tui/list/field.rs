@@ -5,12 +5,12 @@ use crate::{
     dataset::time::{Day, Time},
     question::{
         filter::{ColumnKind, FieldValue, FilterColumn},
-        list::Key,
+        list::SortKey,
     },
     tui::{
         format,
         theme::Role,
-        widgets::table::{Cell, Column, ColumnAlign},
+        widgets::table::{Cell, TableColumn, ColumnAlign},
     },
 };
 
@@ -20,7 +20,7 @@ pub struct Value<'a>(pub Option<FieldValue<'a>>);
 
 /// What a cell is drawn with, beside its row.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct CellContext {
     /// The width of the column as it is drawn.
     pub cells: usize,
     pub ascii: bool,
@@ -51,9 +51,9 @@ impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
 /// A field of the list `L`. Made by `text`, `figure`, `hidden` or `picture`; what follows changes it.
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
 pub struct Field<L: Fields> {
-    pub column: Column,
+    pub column: TableColumn,
     pub value: for<'a> fn(Row<'a, L>) -> Value<'a>,
-    pub(super) cell: Option<for<'a> fn(Row<'a, L>, &Look) -> Cell>,
+    pub(super) cell: Option<for<'a> fn(Row<'a, L>, &CellContext) -> Cell>,
     pub(super) rank: Option<for<'a> fn(Row<'a, L>) -> Option<f64>>,
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
@@ -90,7 +90,7 @@ macro_rules! setters {
 }
 
 impl<L: Fields> Field<L> {
-    const fn new(column: Column, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
+    const fn new(column: TableColumn, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
         let member = column.key;
         Self {
             column,
@@ -116,7 +116,7 @@ impl<L: Fields> Field<L> {
         priority: u8,
         value: for<'a> fn(Row<'a, L>) -> Value<'a>,
     ) -> Self {
-        Self::new(Column::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
+        Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
     }
 
     /// A column of figures.
@@ -127,12 +127,12 @@ impl<L: Fields> Field<L> {
         priority: u8,
         value: for<'a> fn(Row<'a, L>) -> Value<'a>,
     ) -> Self {
-        Self::new(Column::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
+        Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
     }
 
     /// What is filtered by or written to files and has no column.
     pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
-        Self { shown: false, ..Self::new(Column::text(key, "", 0, 0, 0), Some(kind), None, value) }
+        Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
     }
 
     /// What is only looked at.
@@ -141,13 +141,13 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         width: u16,
         priority: u8,
-        cell: for<'a> fn(Row<'a, L>, &Look) -> Cell,
+        cell: for<'a> fn(Row<'a, L>, &CellContext) -> Cell,
     ) -> Self {
-        Self::new(Column::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
+        Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
     }
 
     setters! {
-        cell(cell: for<'a> fn(Row<'a, L>, &Look) -> Cell) |field| field.cell = Some(cell);
+        cell(cell: for<'a> fn(Row<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
         /// What rows are ordered by in place of the value.
         rank(rank: for<'a> fn(Row<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
         /// What the value is to the filter.
@@ -172,7 +172,7 @@ impl<L: Fields> Field<L> {
         decimal() |field| field.column.align = ColumnAlign::Decimal;
     }
 
-    pub fn show(&self, row: Row<'_, L>, look: &Look) -> Cell {
+    pub fn show(&self, row: Row<'_, L>, look: &CellContext) -> Cell {
         self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
     }
 
@@ -181,8 +181,8 @@ impl<L: Fields> Field<L> {
         Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
     }
 
-    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<Key> {
-        self.rank.map_or_else(|| (self.value)(row).0.and_then(Key::of), |rank| rank(row).map(Key::Number))
+    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<SortKey> {
+        self.rank.map_or_else(|| (self.value)(row).0.and_then(SortKey::of), |rank| rank(row).map(SortKey::Number))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     question::list::{Order, SORTS_MAX},
-    tui::widgets::table::Column,
+    tui::widgets::table::TableColumn,
 };
 
 /// A column one can sort by, and whether it begins with the largest.
@@ -86,7 +86,7 @@ impl Sorting {
     }
 
     /// For `Table::sort`: the places of the columns that count, and whether each falls.
-    pub fn marks(keys: &[Order], columns: &[Column]) -> Vec<(usize, bool)> {
+    pub fn marks(keys: &[Order], columns: &[TableColumn]) -> Vec<(usize, bool)> {
         let place = |order: &Order| columns.iter().position(|column| column.key == order.column).map(|place| (place, order.descending));
         keys.iter().filter_map(place).collect()
     }

@@ -20,7 +20,7 @@ use crate::{
 const SHOWN_MAX: usize = 200;
 
 #[derive(Debug)]
-pub struct Palette {
+pub struct CommandPalette {
     input: Input,
     entries: Vec<Entry>,
     /// How many entries, from the first, are not tokens.
@@ -45,7 +45,7 @@ struct Entry {
     command: Command,
 }
 
-impl Palette {
+impl CommandPalette {
     pub fn new(keymap: &Keymap, view: ViewId, tokens: &[TokenSummary], themes: &[String], api_on: bool) -> Self {
         let mut entries: Vec<Entry> = keymap
             .help(view)

@@ -11,10 +11,10 @@ use super::{inset, listing, many};
 use crate::tui::{
     format,
     keymap::{Action, ViewId},
-    list::{Did, Frame, List},
+    list::{Did, ListFrame, List},
     text,
     theme::Role,
-    view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
+    view::{ApiState, Context, Effect, Export, HttpRequest, RequestLine, View},
     widgets::{panel::Panel, put},
 };
 
@@ -24,7 +24,7 @@ const LOG_MAX: usize = 500;
 const WIDE: u16 = 110;
 
 #[derive(Default)]
-pub struct Api {
+pub struct ApiView {
     state: ApiState,
     key: Option<String>,
     key_shown: bool,
@@ -35,7 +35,7 @@ pub struct Api {
     log: List<Requests>,
 }
 
-impl View for Api {
+impl View for ApiView {
     fn id(&self) -> ViewId {
         ViewId::Api
     }
@@ -106,8 +106,8 @@ impl View for Api {
         self.arrange();
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
-        Some(Request::get("/tokens"))
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        Some(HttpRequest::get("/tokens"))
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
@@ -115,7 +115,7 @@ impl View for Api {
     }
 }
 
-impl Api {
+impl ApiView {
     fn selected(&self) -> Option<&RequestLine> {
         self.requests.get(self.log.selected()?)
     }
@@ -212,7 +212,7 @@ impl Api {
             }
             return;
         }
-        self.log.draw(buffer, Frame::new(body, "no request meets the filter"), context, |place| self.requests.get(place));
+        self.log.draw(buffer, ListFrame::new(body, "no request meets the filter"), context, |place| self.requests.get(place));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
+//! The ChartView view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
 //! candles and trendline questions answer.
 
 mod card;
@@ -37,7 +37,7 @@ use crate::{
         keymap::{Action, ViewId},
         text,
         theme::Role,
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
         widgets::{
             candles::{ChartLayout, Crosshair},
             panel::{self, Panel},
@@ -64,7 +64,7 @@ struct Choices {
     lines: bool,
 }
 
-pub struct Chart {
+pub struct ChartView {
     choices: Choices,
     zoom: Zoom,
     /// The zoom is one's own choice and stays from token to token.
@@ -79,8 +79,8 @@ pub struct Chart {
     crosshair: Option<usize>,
     crosshair_price: Option<f64>,
     token: Option<Address>,
-    candles: Asked<CandlesQuestion>,
-    trendline: Asked<TrendlineQuestion>,
+    candles: ViewQuestion<CandlesQuestion>,
+    trendline: ViewQuestion<TrendlineQuestion>,
     finds: Finds,
     studies: Studies,
     record: Record,
@@ -91,7 +91,7 @@ pub struct Chart {
     drag: Option<(u16, usize)>,
 }
 
-impl Default for Chart {
+impl Default for ChartView {
     fn default() -> Self {
         Self {
             choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT, log: false, volume: true, lines: true },
@@ -103,8 +103,8 @@ impl Default for Chart {
             crosshair: None,
             crosshair_price: None,
             token: None,
-            candles: Asked::default(),
-            trendline: Asked::default(),
+            candles: ViewQuestion::default(),
+            trendline: ViewQuestion::default(),
             finds: Finds::default(),
             studies: Studies::default(),
             record: Record::default(),
@@ -116,7 +116,7 @@ impl Default for Chart {
     }
 }
 
-impl View for Chart {
+impl View for ChartView {
     fn id(&self) -> ViewId {
         ViewId::Chart
     }
@@ -235,17 +235,17 @@ impl View for Chart {
         Some(CandlesQuestion::NEEDS)
     }
 
-    fn request(&self, context: &Context<'_>) -> Option<Request> {
+    fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
         let token = context.token?;
         if self.record.is_open() {
             return self.record.request();
         }
         Some(if self.finds.zoomed() {
-            Request::of(&self.patterns_question(token))
+            HttpRequest::of(&self.patterns_question(token))
         } else if self.studies.chosen().is_empty() {
-            Request::of(&self.trendline_question(token))
+            HttpRequest::of(&self.trendline_question(token))
         } else {
-            Request::of(&self.indicators_question(token))
+            HttpRequest::of(&self.indicators_question(token))
         })
     }
 
@@ -293,7 +293,7 @@ impl View for Chart {
     }
 }
 
-impl Chart {
+impl ChartView {
     fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         // The first line is the title's, the last belongs to what the lines say.

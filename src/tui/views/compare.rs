@@ -18,7 +18,7 @@ use crate::{
         keymap::Action,
         text,
         theme::Role,
-        view::{Asked, Context, Effect, Export, Request},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest},
         widgets::{
             panel::{self, Panel},
             progress,
@@ -51,14 +51,14 @@ pub(super) struct Compare {
     timeframe: usize,
     /// The row of the answer under the crosshair; none is the last.
     at: Option<usize>,
-    asked: Asked<CompareQuestion>,
+    asked: ViewQuestion<CompareQuestion>,
     /// Where the lines were drawn last.
     plot: Rect,
 }
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: Asked::default(), plot: Rect::default() }
+        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: ViewQuestion::default(), plot: Rect::default() }
     }
 }
 
@@ -177,8 +177,8 @@ impl Compare {
         Effect::Redraw
     }
 
-    pub(super) fn request(&self) -> Request {
-        Request::of(&self.question())
+    pub(super) fn request(&self) -> HttpRequest {
+        HttpRequest::of(&self.question())
     }
 
     /// The rows as a table: a column for each token, by its address.

@@ -26,10 +26,10 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, Listing},
+        list::{Did, ListFrame, List, Listing},
         text,
         theme::Role,
-        view::{Context, Effect, Export, Request, View},
+        view::{Context, Effect, Export, HttpRequest, View},
         widgets::{panel::Panel, put},
     },
 };
@@ -177,10 +177,10 @@ impl View for Data {
         }
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         match &self.open {
-            Open::Rows(rows) => Some(Request::get(rows.request())),
-            Open::Nothing | Open::Findings(_) => Some(Request::get("/datasets")),
+            Open::Rows(rows) => Some(HttpRequest::get(rows.request())),
+            Open::Nothing | Open::Findings(_) => Some(HttpRequest::get("/datasets")),
         }
     }
 
@@ -307,7 +307,7 @@ impl Data {
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
             progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
         }
-        self.list.draw(buffer, Frame::new(body, ""), context, tables::rows(context));
+        self.list.draw(buffer, ListFrame::new(body, ""), context, tables::rows(context));
         if let Some(place) = self.list.selected() {
             if self.detail.of != place {
                 self.detail = Detail { of: place, ..Detail::default() };

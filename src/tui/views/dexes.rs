@@ -21,8 +21,8 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, mouse_of_two},
-        view::{Asked, Context, Effect, Export, Request, View},
+        list::{Did, ListFrame, List, mouse_of_two},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
         widgets::{
             panel::{self, Panel},
             progress,
@@ -46,8 +46,8 @@ pub struct DexesView {
     token: Option<Address>,
     /// The token's candles, where the list leaves room.
     price: Price,
-    list: Asked<DexListQuestion>,
-    detail: Asked<DexDetailQuestion>,
+    list: ViewQuestion<DexListQuestion>,
+    detail: ViewQuestion<DexDetailQuestion>,
 }
 
 impl View for DexesView {
@@ -129,11 +129,11 @@ impl View for DexesView {
         Some(DexListQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         if self.in_pools {
-            return self.detail_question().map(|question| Request::of(&question));
+            return self.detail_question().map(|question| HttpRequest::of(&question));
         }
-        self.token.map(|token| Request::of(&DexListQuestion { contract_address: token, explain: false }))
+        self.token.map(|token| HttpRequest::of(&DexListQuestion { contract_address: token, explain: false }))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -242,7 +242,7 @@ impl DexesView {
         let body = inset(body);
         self.dexes.focused = !self.in_pools;
         let empty = words::no_match("DEX");
-        let frame = Frame::new(body, &empty);
+        let frame = ListFrame::new(body, &empty);
         self.dexes.draw(buffer, frame, context, dexes(&known.answer.dexes));
     }
 
@@ -270,7 +270,7 @@ impl DexesView {
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
         let known = detail.pools.clone();
         self.pools.focused = self.in_pools;
-        self.pools.draw(buffer, Frame::new(body, "no pools"), context, pools(&known));
+        self.pools.draw(buffer, ListFrame::new(body, "no pools"), context, pools(&known));
     }
 }
 

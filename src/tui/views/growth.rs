@@ -23,9 +23,9 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Frame, List, Listing},
+        list::{ListFrame, List, Listing},
         text,
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress, put},
         words,
     },
@@ -40,12 +40,12 @@ pub struct GrowthView {
     window: u64,
     followed: Option<Address>,
     compare: Compare,
-    ranking: Asked<GrowthQuestion>,
+    ranking: ViewQuestion<GrowthQuestion>,
 }
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: Asked::default() }
+        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: ViewQuestion::default() }
     }
 }
 
@@ -149,11 +149,11 @@ impl View for GrowthView {
         Some(GrowthQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         if self.compare.is_open() {
             return Some(self.compare.request());
         }
-        Some(Request::of(&self.question()))
+        Some(HttpRequest::of(&self.question()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -225,7 +225,7 @@ impl GrowthView {
             &words::no_match("token")
         };
         let marked = |place: usize| self.compare.row_mark(&ranking.get(place)?.token_address, context);
-        let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
+        let frame = ListFrame { marked: Some(&marked), ..ListFrame::new(area, empty) };
         self.list.draw(buffer, frame, context, rows(ranking, most, context));
     }
 
@@ -247,7 +247,7 @@ impl GrowthView {
 }
 
 /// The ranking as far as it is answered.
-fn ranked(asked: &Asked<GrowthQuestion>) -> &[GrowthEntry] {
+fn ranked(asked: &ViewQuestion<GrowthQuestion>) -> &[GrowthEntry] {
     asked.answer.as_ref().map_or(&[], |known| &known.answer.tokens)
 }
 

@@ -21,7 +21,7 @@ use crate::{
     tui::{
         keymap::{Action, ViewId},
         list::{Did, List, Listing, mouse_of_two},
-        view::{Context, Effect, Export, Request, View},
+        view::{Context, Effect, Export, HttpRequest, View},
     },
 };
 
@@ -115,13 +115,13 @@ impl View for JobsView {
         self.arrange(context);
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         let target = match (&self.reader, self.job()) {
             (Some(_), Some(job)) => format!("/deep-analysis/jobs/{}/report", job.job_id),
             (None, Some(job)) if self.in_tasks => format!("/deep-analysis/jobs/{}", job.job_id),
             _ => "/deep-analysis/jobs".to_owned(),
         };
-        Some(Request::get(target))
+        Some(HttpRequest::get(target))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

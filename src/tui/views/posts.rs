@@ -26,8 +26,8 @@ use crate::{
     question::{Question, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, Listing},
-        view::{Context, Effect, Export, Request, View},
+        list::{Did, ListFrame, List, Listing},
+        view::{Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress},
         words,
     },
@@ -129,7 +129,7 @@ impl View for PostsView {
         Some(TokenPostsQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         self.source().map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
@@ -145,7 +145,7 @@ impl View for PostsView {
             selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }
@@ -196,7 +196,7 @@ impl PostsView {
         }
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
         let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };
-        self.list.draw(buffer, Frame::new(area, empty), context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
+        self.list.draw(buffer, ListFrame::new(area, empty), context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

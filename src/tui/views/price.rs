@@ -8,7 +8,7 @@ use crate::{
     dataset::address::Address,
     question::candles::{Candle, CandlesQuestion},
     tui::{
-        view::{Asked, Context},
+        view::{ViewQuestion, Context},
         widgets::{
             candles::{ChartData, render},
             panel::{self, Panel},
@@ -24,7 +24,7 @@ const CANDLES_ASKED: u64 = 500;
 
 #[derive(Default)]
 pub(super) struct Price {
-    asked: Asked<CandlesQuestion>,
+    asked: ViewQuestion<CandlesQuestion>,
     token: Option<Address>,
     /// There was room for it when the view was drawn last.
     wanted: bool,

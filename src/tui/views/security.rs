@@ -26,7 +26,7 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
         widgets::{
             panel::{self, Panel},
             progress, put,
@@ -40,7 +40,7 @@ const BESIDE_WIDTH: u16 = 124;
 #[derive(Default)]
 pub struct SecurityView {
     token: Option<Address>,
-    asked: Asked<SecurityQuestion>,
+    asked: ViewQuestion<SecurityQuestion>,
     /// Cancelled by the person, for this generation.
     stopped: Option<u64>,
     open: HashSet<Entry>,
@@ -160,8 +160,8 @@ impl View for SecurityView {
         Some(SecurityQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
-        self.question().as_ref().map(Request::of)
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        self.question().as_ref().map(HttpRequest::of)
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

@@ -25,7 +25,7 @@ use crate::{
     tui::{
         keymap::{Action, ViewId},
         list::{List, Listing},
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
     },
 };
 
@@ -51,7 +51,7 @@ pub struct TokensView {
     followed: Option<Address>,
     place: Place,
     compare: Compare,
-    detail: Asked<TokenQuestion>,
+    detail: ViewQuestion<TokenQuestion>,
 }
 
 /// What the person switched on; kept between runs.
@@ -81,7 +81,7 @@ impl Default for TokensView {
             followed: None,
             place: Place::Over,
             compare: Compare::default(),
-            detail: Asked::default(),
+            detail: ViewQuestion::default(),
         }
     }
 }
@@ -218,12 +218,12 @@ impl View for TokensView {
         self.token(context)
     }
 
-    fn request(&self, context: &Context<'_>) -> Option<Request> {
+    fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
         if self.compare.is_open() {
             return Some(self.compare.request());
         }
         if self.place == Place::Over && self.detail_open {
-            return self.token(context).map(|token| Request::of(&TokenQuestion { token_address: token }));
+            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token }));
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
@@ -235,7 +235,7 @@ impl View for TokensView {
         };
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
-        Some(Request::of(&question).of_page(page, question.limit, total))
+        Some(HttpRequest::of(&question).of_page(page, question.limit, total))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -254,7 +254,7 @@ impl View for TokensView {
             columns: members.iter().map(|&member| member.to_owned()).collect(),
             count: Some(places.len()),
             selected: self.list.selected().and_then(|place| row(place, &members)),
-            rows: Box::new(move |_| Ok(export::Rows::Values(places.iter().filter_map(|&place| row(place, &members)).collect()))),
+            rows: Box::new(move |_| Ok(export::ExportRows::Values(places.iter().filter_map(|&place| row(place, &members)).collect()))),
         })
     }
 

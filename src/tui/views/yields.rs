@@ -29,7 +29,7 @@ use crate::{
         keymap::{Action, ViewId},
         list::{Did, List},
         text,
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress, put, put_right},
     },
 };
@@ -78,7 +78,7 @@ pub struct YieldView {
     unread: Option<String>,
     /// The candles of the selected row's token, where there is room.
     price: Price,
-    plan: Asked<YieldQuestion>,
+    plan: ViewQuestion<YieldQuestion>,
 }
 
 impl Default for YieldView {
@@ -99,7 +99,7 @@ impl Default for YieldView {
             read: 0,
             unread: None,
             price: Price::default(),
-            plan: Asked::default(),
+            plan: ViewQuestion::default(),
         }
     }
 }
@@ -227,8 +227,8 @@ impl View for YieldView {
         Some(YieldQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<Request> {
-        (!self.amounts.is_empty()).then(|| Request::of(&self.question()))
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        (!self.amounts.is_empty()).then(|| HttpRequest::of(&self.question()))
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {

@@ -12,7 +12,7 @@ mod trace;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub use self::{
-    curves::{Curve, Pane},
+    curves::{IndicatorCurve, Pane},
     layout::ChartLayout,
     scale::{Scale, decimals},
 };
@@ -30,10 +30,10 @@ pub struct ChartData<'a> {
     pub columns: u16,
     /// Empty slots after the last candle, for what lies ahead.
     pub future: u16,
-    pub lines: &'a [Line<'a>],
+    pub lines: &'a [ChartLine<'a>],
     pub spans: &'a [Span<'a>],
-    pub levels: &'a [Level<'a>],
-    pub curves: &'a [Curve],
+    pub levels: &'a [PriceLevel<'a>],
+    pub curves: &'a [IndicatorCurve],
     /// Under the volume, as many as there is room for.
     pub panes: &'a [Pane],
     pub marks: &'a [Mark],
@@ -48,7 +48,7 @@ pub struct ChartData<'a> {
 
 /// `price = intercept + slope × index`, or `intercept × exp(slope × index)`, from one index to another.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
+pub struct ChartLine<'a> {
     pub intercept: f64,
     pub slope: f64,
     /// Straight where prices are logarithmic.
@@ -92,7 +92,7 @@ pub enum Glyph {
 
 /// A dashed line at a price.
 #[derive(Debug, Clone, Copy)]
-pub struct Level<'a> {
+pub struct PriceLevel<'a> {
     pub price: f64,
     /// The index it begins at; over the whole width if none.
     pub from: Option<usize>,

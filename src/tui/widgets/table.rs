@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use self::columns::GUTTER;
-pub use self::columns::{Column, ColumnAlign, GAP};
+pub use self::columns::{TableColumn, ColumnAlign, GAP};
 use crate::tui::{
     text,
     theme::{Role, Theme},
@@ -89,13 +89,13 @@ impl Cell {
 
 /// Where the person is in the table; the view keeps it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TableState {
+pub struct TableWidgetState {
     pub selected: usize,
     /// The first row on screen.
     pub offset: usize,
 }
 
-impl TableState {
+impl TableWidgetState {
     /// Moves the selection by `rows`, within the table.
     pub fn step(&mut self, rows: isize, count: usize) {
         self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
@@ -144,8 +144,8 @@ pub enum RowMark {
 }
 
 /// A table to draw.
-pub struct Table<'a> {
-    pub columns: &'a [Column],
+pub struct TableWidget<'a> {
+    pub columns: &'a [TableColumn],
     pub count: usize,
     /// Builds row `i`: one cell for each column. Called only for rows on screen.
     pub row: &'a dyn Fn(usize) -> Vec<Cell>,
@@ -164,8 +164,8 @@ pub struct Table<'a> {
     pub ascii: bool,
 }
 
-impl<'a> Table<'a> {
-    pub fn new(columns: &'a [Column], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
+impl<'a> TableWidget<'a> {
+    pub fn new(columns: &'a [TableColumn], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
         Self { columns, count, row, sort: Vec::new(), words: &[], star: None, marked: None, focused: true, empty: "", ascii: false }
     }
 
@@ -174,7 +174,7 @@ impl<'a> Table<'a> {
         usize::from(area.height.saturating_sub(1))
     }
 
-    pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableState) {
+    pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableWidgetState) {
         let area = area.intersection(buf.area);
         let height = Self::height(area);
         state.settle(self.count, height);
@@ -218,7 +218,7 @@ impl<'a> Table<'a> {
     }
 
     /// What lies at (`x`, `y`) of the screen.
-    pub fn hit(&self, area: Rect, x: u16, y: u16, state: &TableState) -> Option<Hit> {
+    pub fn hit(&self, area: Rect, x: u16, y: u16, state: &TableWidgetState) -> Option<Hit> {
         if !area.contains((x, y).into()) {
             return None;
         }

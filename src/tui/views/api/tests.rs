@@ -30,10 +30,10 @@ fn requests() -> Vec<RequestLine> {
         .collect()
 }
 
-fn stage(state: ApiState, requests: Vec<RequestLine>) -> (Stage, Api) {
+fn stage(state: ApiState, requests: Vec<RequestLine>) -> (Stage, ApiView) {
     let mut stage = Stage::empty();
     stage.api = Box::new(FakeApi { state, requests });
-    let mut view = Api::default();
+    let mut view = ApiView::default();
     stage.look(|context| view.refresh(context));
     (stage, view)
 }
@@ -63,7 +63,7 @@ fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
 #[test]
 fn the_key_stands_on_the_screen_only_when_asked_for() {
     let (stage, mut view) = stage(listening(), requests());
-    let shown = |view: &mut Api| picture::text(&stage.draw_now(view, 140, 38)).contains("5f0c1a9e77b2");
+    let shown = |view: &mut ApiView| picture::text(&stage.draw_now(view, 140, 38)).contains("5f0c1a9e77b2");
     assert!(!shown(&mut view));
     stage.look(|context| view.act(Action::ShowKey, context));
     assert!(shown(&mut view));
@@ -90,7 +90,7 @@ fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     view.log.sorting.restore(&json!(["-duration"]), &view.log.sort_columns());
     view.arrange();
     assert_eq!(view.requests[view.log.place(0).expect("a row")].micros, 18_240);
-    let mut other = Api::default();
+    let mut other = ApiView::default();
     other.restore(&view.save());
     assert_eq!(other.save(), view.save());
 }

@@ -16,9 +16,9 @@ use crate::{
     },
     tui::{
         keymap::Action,
-        list::{Did, Field, Fields, Frame, List},
+        list::{Did, Field, Fields, ListFrame, List},
         text,
-        view::{Asked, Context},
+        view::{ViewQuestion, Context},
         views::parts::changed,
         widgets::{
             panel::{self, Panel},
@@ -93,9 +93,9 @@ pub(super) enum Look {
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub(super) struct Finds {
-    pub(super) asked: Asked<PatternsQuestion>,
+    pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
-    told: Asked<TrackRecordQuestion>,
+    told: ViewQuestion<TrackRecordQuestion>,
     /// Drawn and listed at all.
     pub(super) shown: bool,
     hidden: Vec<Family>,
@@ -115,8 +115,8 @@ pub(super) struct Finds {
 impl Default for Finds {
     fn default() -> Self {
         Self {
-            asked: Asked::default(),
-            told: Asked::default(),
+            asked: ViewQuestion::default(),
+            told: ViewQuestion::default(),
             shown: true,
             hidden: Vec::new(),
             list: List::default(),
@@ -294,7 +294,7 @@ impl Finds {
             Some([]) => "no pattern in these candles",
             Some(_) => "every pattern found is of a hidden family",
         };
-        self.list.draw(buffer, Frame::new(list, empty), context, |place| patterns?.get(place));
+        self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
         if more {
             let height = body.height - list.height;
             self.draw_card(buffer, Rect { y: list.bottom(), height, ..body }, trendline, context);

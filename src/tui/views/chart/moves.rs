@@ -1,6 +1,6 @@
 //! Moving about in the chart: panning, zooming, the crosshair, from pattern to pattern.
 
-use super::{CANDLES_ASKED, Chart, TIMEFRAMES, finds::Look, sheet::Zoom};
+use super::{CANDLES_ASKED, ChartView, TIMEFRAMES, finds::Look, sheet::Zoom};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-impl Chart {
+impl ChartView {
     pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {
         self.finds.shown = true;
         self.finds.step(back);

@@ -10,7 +10,7 @@ use crate::{
     dataset::{candles::Candles, time::Time},
     tui::{
         theme::Role,
-        widgets::candles::{Glyph, Level, Line, Mark, Span},
+        widgets::candles::{Glyph, PriceLevel, ChartLine, Mark, Span},
         words,
     },
 };
@@ -59,9 +59,9 @@ impl Slots<'_> {
 /// The parts of it, as the chart draws them.
 #[derive(Default)]
 pub(super) struct Over {
-    pub lines: Vec<Line<'static>>,
+    pub lines: Vec<ChartLine<'static>>,
     pub spans: Vec<Span<'static>>,
-    pub levels: Vec<Level<'static>>,
+    pub levels: Vec<PriceLevel<'static>>,
     pub marks: Vec<Mark>,
 }
 
@@ -77,7 +77,7 @@ impl Over {
             let slope = line.slope * slots.per as f64;
             let style = style(line.kind);
             let (role, dashed, label) = (style.role, style.dashed, style.label);
-            self.lines.push(Line { intercept: line.intercept - slope * from, slope, geometric: false, from, to, role, dashed, label });
+            self.lines.push(ChartLine { intercept: line.intercept - slope * from, slope, geometric: false, from, to, role, dashed, label });
             let touches = line.touches.iter().flatten().filter_map(|touch| slots.slot(slots.of_time(touch.timestamp)?));
             let over = line.kind == LineType::Resistance;
             self.marks.extend(touches.map(|index| Mark { index, over, role, glyph: Glyph::Touch }));
@@ -124,7 +124,7 @@ impl Over {
             let slope = (segment.to.price / segment.from.price).ln() / (to - from);
             if to > from && slope.is_finite() {
                 let intercept = segment.from.price * (-slope * from).exp();
-                self.lines.push(Line { intercept, slope, geometric: true, from, to, role: Role::Warning, dashed: false, label: "" });
+                self.lines.push(ChartLine { intercept, slope, geometric: true, from, to, role: Role::Warning, dashed: false, label: "" });
             }
         }
         for anchor in &detail.anchors {
@@ -143,10 +143,10 @@ impl Over {
             Status::Forming | Status::Confirmed => "target",
         };
         if let Some(from) = slot(pattern.end_index) {
-            self.levels.push(Level { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
+            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
             // What is over has no stop.
             if !detail.status.is_over() {
-                self.levels.push(Level { price: detail.stop_price, from: Some(from), role: role_against(detail.direction), label: "stop" });
+                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: role_against(detail.direction), label: "stop" });
             }
         }
     }

@@ -16,10 +16,10 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, Frame, List},
+        list::{Did, Field, Fields, ListFrame, List},
         text,
         theme::Role,
-        view::{Asked, Context, Effect, Export, Request},
+        view::{ViewQuestion, Context, Effect, Export, HttpRequest},
         views::parts::changed,
         widgets::{
             panel::{self, Panel},
@@ -134,7 +134,7 @@ pub(super) struct Record {
     open: bool,
     list: List<Signals>,
     signals: Vec<Signal>,
-    asked: Asked<TrackRecordQuestion>,
+    asked: ViewQuestion<TrackRecordQuestion>,
     /// How far it is, while it is put together.
     so_far: Option<String>,
 }
@@ -195,8 +195,8 @@ impl Record {
         Effect::Redraw
     }
 
-    pub(super) fn request(&self) -> Option<Request> {
-        self.asked.question().map(Request::of)
+    pub(super) fn request(&self) -> Option<HttpRequest> {
+        self.asked.question().map(HttpRequest::of)
     }
 
     pub(super) fn export(&self) -> Export {
@@ -223,7 +223,7 @@ impl Record {
         let lines = text::wrap(&says, width, usize::from(body.height / 3));
         let table = Rect { height: body.height.saturating_sub(lines.len() as u16 + 1), ..body };
         if !waits {
-            self.list.draw(buffer, Frame::new(table, "no signal was given on this data"), context, |place| self.signals.get(place));
+            self.list.draw(buffer, ListFrame::new(table, "no signal was given on this data"), context, |place| self.signals.get(place));
         }
         let top = if waits { 1 } else { table.height + 1 };
         for (nth, line) in lines.iter().enumerate() {

@@ -11,8 +11,8 @@ use crate::{
     tui::{
         format,
         theme::Role,
-        view::{Asked, Context},
-        widgets::candles::{Curve, Pane},
+        view::{ViewQuestion, Context},
+        widgets::candles::{IndicatorCurve, Pane},
     },
 };
 
@@ -22,13 +22,13 @@ const ROLES: &[Role] = &[Role::Accent, Role::Warning, Role::UpSoft, Role::DownSo
 #[derive(Default)]
 pub(super) struct Studies {
     chosen: Vec<Indicator>,
-    asked: Asked<IndicatorsQuestion>,
+    asked: ViewQuestion<IndicatorsQuestion>,
 }
 
 /// What the chart draws of them.
 #[derive(Default)]
 pub(super) struct Drawn {
-    pub(super) curves: Vec<Curve>,
+    pub(super) curves: Vec<IndicatorCurve>,
     pub(super) panes: Vec<Pane>,
 }
 
@@ -100,7 +100,7 @@ impl Studies {
             let value = |row: Option<&IndicatorRow>| place.and_then(|place| row?.values.get(place)?.1).unwrap_or(f64::NAN);
             rows.iter().copied().map(value).collect()
         };
-        let curve = |name: &str, role, dashed| Curve { values: values(name), role, dashed };
+        let curve = |name: &str, role, dashed| IndicatorCurve { values: values(name), role, dashed };
         let mut drawn = Drawn::default();
         for (indicator, role) in self.over() {
             drawn.curves.extend(indicator.columns().map(|name| curve(&name, role, name.ends_with("_middle"))));

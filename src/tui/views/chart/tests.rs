@@ -1,4 +1,4 @@
-//! The Chart view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
+//! The ChartView view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn shapes() -> Stage {
 
 #[test]
 fn screens_look_as_they_did() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     insta::assert_snapshot!("chart_patterns", stage.screens(&mut view));
     stage.act(&mut view, Action::NextPattern);
     insta::assert_snapshot!("chart_pattern_chosen", stage.screens(&mut view));
@@ -72,17 +72,17 @@ fn screens_look_as_they_did() {
 
 #[test]
 fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.assert_themes_share_the_text(&mut view);
 }
 
 #[test]
 fn keys_step_through_the_patterns_and_back_again() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     let all: Vec<(PatternName, usize)> = view.finds.drawn().map(|pattern| (pattern.name, pattern.end_index)).collect();
     assert!(all.len() >= 2 && all.iter().any(|(name, _)| *name == PatternName::DoubleBottom), "{all:?}");
-    let chosen = |view: &Chart| view.finds.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
+    let chosen = |view: &ChartView| view.finds.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
     let mut seen = Vec::new();
     for _ in 0..=all.len() {
         assert_eq!(stage.act(&mut view, Action::NextPattern), Effect::Redraw);
@@ -105,13 +105,13 @@ fn keys_step_through_the_patterns_and_back_again() {
 
 #[test]
 fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     let shown = stage.text(&mut view, 140, 38);
     assert!(shown.contains("Double bottom") && shown.contains("◆"), "{shown}");
     stage.act(&mut view, Action::Reversals);
     let without = stage.text(&mut view, 140, 38);
     assert!(!without.contains("Double ") && without.contains("patterns · no reversals"), "{without}");
-    let mut again = Chart::default();
+    let mut again = ChartView::default();
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());
     assert_eq!(stage.text(&mut again, 140, 38), without);
@@ -140,7 +140,7 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
 
 #[test]
 fn a_click_on_the_list_chooses_and_zooms() {
-    let (stage, mut view) = (shapes(), Chart::default());
+    let (stage, mut view) = (shapes(), ChartView::default());
     let text = stage.text(&mut view, 140, 38);
     let row = text.lines().position(|line| line.contains("PATTERN")).expect("the list's header") as u16 + 2;
     let click = MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 100, row, modifiers: KeyModifiers::NONE };
@@ -173,7 +173,7 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
         ("not finite", (0..80).map(|i| candle(i, [f64::NAN, f64::INFINITY, -1.0, 0.0])).collect()),
     ];
     for (name, rows) in series {
-        let (mut stage, mut view) = (stage(&rows), Chart::default());
+        let (mut stage, mut view) = (stage(&rows), ChartView::default());
         for action in [Action::NextPattern, Action::PreviousPattern, Action::Flags, Action::LogScale, Action::Timeframe, Action::Open] {
             stage.text(&mut view, 140, 38);
             stage.act(&mut view, action);
@@ -188,7 +188,7 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
 
 #[test]
 fn a_frame_finer_than_the_data_says_so() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.act(&mut view, Action::TimeframeBack);
     let text = stage.text(&mut view, 140, 38);
     assert!(text.contains("only 1d and 1w candles; t to switch") && text.contains("no candles") && !text.contains("sideways"), "{text}");
@@ -196,7 +196,7 @@ fn a_frame_finer_than_the_data_says_so() {
 
 #[test]
 fn any_size_can_be_drawn() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw_in_odd_sizes(&mut view);
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::NextPattern);
@@ -220,7 +220,7 @@ fn beside_newer(days: usize) -> Stage {
 #[test]
 fn a_token_whose_candles_ended_long_ago_says_so() {
     for (days, stale) in [(3, false), (4, true)] {
-        let (stage, mut view) = (beside_newer(days), Chart::default());
+        let (stage, mut view) = (beside_newer(days), ChartView::default());
         let text = stage.text(&mut view, 80, 20);
         assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d before the newest in the dataset"), stale, "{text}");
         stage.draw_in_odd_sizes(&mut view);
@@ -229,7 +229,7 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
 
 #[test]
 fn title_axis_and_crosshair_name_one_candle() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 100, 20);
     let title = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     // The last column as it is, moved, and several candles as one.
@@ -251,7 +251,7 @@ fn title_axis_and_crosshair_name_one_candle() {
 
 #[test]
 fn the_last_price_keeps_its_tag_when_panned() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 80, 20);
     let tag = |text: &str| {
         let line = text.lines().find(|line| line.chars().nth(10).is_some_and(|sign| "◂▴▾".contains(sign)));
@@ -267,7 +267,7 @@ fn the_last_price_keeps_its_tag_when_panned() {
 
 #[test]
 fn enter_says_why_and_says_it_no_more() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     for (width, height) in [(80, 20), (140, 38)] {
         stage.draw(&mut view, width, height);
         stage.act(&mut view, Action::Open);
@@ -286,7 +286,7 @@ fn enter_says_why_and_says_it_no_more() {
 
 #[test]
 fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     // A screen of 60×16, a tall one that is as narrow, and a wide one that is low.
     for (width, height) in [(60, 12), (60, 36), (140, 12)] {
         stage.draw(&mut view, width, height);
@@ -305,7 +305,7 @@ fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
 #[test]
 fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs() {
     let stage = shapes();
-    let mut view = Chart::default();
+    let mut view = ChartView::default();
     let chosen = || ["sma_20", "rsi_14", "macd_12_26_9"].iter().map(|name| Indicator::parse(name).expect("an indicator")).collect();
     view.choose_indicators(chosen(), &stage.context());
     let shown = stage.text(&mut view, 140, 38);
@@ -320,7 +320,7 @@ fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs
     view.crosshair = None;
     let low = stage.text(&mut view, 80, 16);
     assert!(low.contains("no room for RSI 14, MACD"), "{low}");
-    let mut again = Chart::default();
+    let mut again = ChartView::default();
     again.restore(&view.save());
     assert_eq!(again.indicators().map(<[_]>::to_vec), Some(chosen()));
     again.restore(&json!({"indicators": ["sma_1", "nothing", 3, "obv"]}));
@@ -329,7 +329,7 @@ fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs
 
 #[test]
 fn a_file_has_the_indicators_that_are_shown_and_the_curl_line_asks_for_them() {
-    let (stage, mut view) = (shapes(), Chart::default());
+    let (stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     view.choose_indicators(vec![Indicator::Sma(20), Indicator::Rsi(14)], &stage.context());
     settled(&stage, &mut view, |view| view.studies.columns().count() == 2);
@@ -344,7 +344,7 @@ fn a_file_has_the_indicators_that_are_shown_and_the_curl_line_asks_for_them() {
 
 #[test]
 fn the_track_record_of_every_signal_stands_in_one_table() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::TrackRecord);
     let text = settled(&stage, &mut view, |view| view.record.export().count > Some(0));
@@ -360,7 +360,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
 
 #[test]
 fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
-    let (mut stage, mut view) = (shapes(), Chart::default());
+    let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
@@ -369,7 +369,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
 }
 
 /// Draws until `done`, or fails; what stands on screen then.
-fn settled(stage: &Stage, view: &mut Chart, done: impl Fn(&Chart) -> bool) -> String {
+fn settled(stage: &Stage, view: &mut ChartView, done: impl Fn(&ChartView) -> bool) -> String {
     for _ in 0..6_000 {
         stage.draw(view, 140, 38);
         if done(view) {

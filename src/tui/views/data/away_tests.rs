@@ -15,7 +15,7 @@ use crate::{
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        holding::Listed,
+        holding::ListedBalances,
         progress::LoadProgress,
         schema,
         shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
@@ -60,7 +60,7 @@ impl Fetch for Pages {
 
 fn bench(pages: Pages) -> (Stage, Data) {
     let schema = schema::table("holders").expect("a table");
-    let listed = |token: u8| (Address([token; 20]), Listed { rows: count(token), held: count(token), mark: 0 });
+    let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), mark: 0 });
     let known = Known::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
     let shelf = Shelf::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
     let empty = schema.columns.iter().map(|column| match column.name {

@@ -6,7 +6,7 @@ use crate::{
     tui::{
         format,
         theme::Role,
-        widgets::table::{Cell, Column, ColumnAlign},
+        widgets::table::{Cell, TableColumn, ColumnAlign},
     },
 };
 
@@ -93,11 +93,11 @@ const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
 ];
 
 /// The column of the screen for a column of the schema.
-pub(super) fn column(name: &'static str, kind: Kind) -> Column {
+pub(super) fn column(name: &'static str, kind: Kind) -> TableColumn {
     let (_, min, ideal, align) = WIDTHS.iter().find(|row| row.0 == kind).copied().unwrap_or(WIDTHS[0]);
     // The title stays whole with its mark of order.
     let title = name.len() as u16 + 2;
-    let mut column = Column::text(name, name, min.max(title), ideal.max(title), 100);
+    let mut column = TableColumn::text(name, name, min.max(title), ideal.max(title), 100);
     column.align = align;
     column.matched = align == ColumnAlign::Left;
     column.grows = matches!(kind, Kind::Text | Kind::Chains | Kind::Addresses);

@@ -14,7 +14,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, Frame, List, mouse_of_two},
+        list::{Did, Field, Fields, ListFrame, List, mouse_of_two},
         text,
         theme::Role,
         view::{Context, Effect, Export},
@@ -148,7 +148,7 @@ impl FindingsPane {
         let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
         self.reasons.focused = !self.inside;
-        let frame = Frame::new(body, "nothing was found wrong in this table");
+        let frame = ListFrame::new(body, "nothing was found wrong in this table");
         self.reasons.draw(buffer, frame, context, |place| self.counts.get(place));
         let rest = Rect { y: area.y + height, height: area.height - height, ..area };
         self.draw_cells(buffer, rest, context);
@@ -171,7 +171,7 @@ impl FindingsPane {
         let used = (says.len() as u16 + 1).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
         self.cells.focused = self.inside;
-        self.cells.draw(buffer, Frame::new(body, ""), context, |place| self.kept.get(place));
+        self.cells.draw(buffer, ListFrame::new(body, ""), context, |place| self.kept.get(place));
     }
 
     /// Every finding kept, as `/datasets` gives them.

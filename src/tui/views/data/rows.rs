@@ -39,7 +39,7 @@ use crate::{
         list::{Did, Field, Fields, List, Listing, Row, Value},
         theme::Role,
         view::{Context, Effect, Export, Wake},
-        widgets::table::{Cell, TableState},
+        widgets::table::{Cell, TableWidgetState},
     },
 };
 
@@ -196,7 +196,7 @@ impl Rows {
                 self.next = None;
                 // The place stays when the others follow the first rows.
                 if self.order.of.is_none() || wanted != self.shown {
-                    self.list.cursor.state = TableState::default();
+                    self.list.cursor.state = TableWidgetState::default();
                 }
                 self.show(wanted, order);
                 if self.order.of.is_some() {
@@ -326,7 +326,7 @@ impl Rows {
                 }
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
-                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
     }

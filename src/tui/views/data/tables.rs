@@ -14,7 +14,7 @@ use crate::{
     question::filter::ColumnKind,
     tui::{
         format,
-        list::{Field, Fields, Look, Value},
+        list::{Field, Fields, CellContext, Value},
         text,
         theme::Role,
         view::Context,
@@ -194,7 +194,7 @@ fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role)
 }
 
 /// `✗ 2  ! 14  · 3`: errors, warnings, notes; of a table that could not be used, why.
-fn findings_cell(table: &DataTable, look: &Look) -> Cell {
+fn findings_cell(table: &DataTable, look: &CellContext) -> Cell {
     if let Loaded::Unusable(reason) = &table.state {
         return Cell::new(text::truncate(reason, look.cells).into_owned(), Role::Warning);
     }

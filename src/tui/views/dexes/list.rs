@@ -13,7 +13,7 @@ use crate::{
         list::{Field, Fields},
         theme::Role,
         views::parts::low_bar,
-        widgets::table::{Cell, Column},
+        widgets::table::{Cell, TableColumn},
     },
 };
 
@@ -53,7 +53,7 @@ impl Fields for Dexes {
 
     const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
 
-    fn fit(column: &mut Column, width: u16) {
+    fn fit(column: &mut TableColumn, width: u16) {
         if column.key == "bar" {
             fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 });
         }
@@ -88,7 +88,7 @@ impl Fields for Pools {
 
     const STANDARD: Option<Order> = Some(Order::falling("liquidity"));
 
-    fn fit(column: &mut Column, width: u16) {
+    fn fit(column: &mut TableColumn, width: u16) {
         match column.key {
             "address" if width >= WHOLE_ADDRESS_WIDTH => (column.min, column.ideal) = (ADDRESS_CELLS, ADDRESS_CELLS),
             "bar" => fit_bar(column, if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { (width - 54).min(16) } else { 0 }),
@@ -110,7 +110,7 @@ pub(super) fn versioned(dex: &DexSummary) -> String {
     }
 }
 
-fn fit_bar(column: &mut Column, cells: u16) {
+fn fit_bar(column: &mut TableColumn, cells: u16) {
     (column.min, column.ideal) = (cells, cells);
 }
 

@@ -19,7 +19,7 @@ use crate::{
         views::parts::{change, changed, float, low, low_bar, token_texts},
         widgets::{
             sparkline::sparkline,
-            table::{Cell, Column},
+            table::{Cell, TableColumn},
         },
     },
 };
@@ -124,7 +124,7 @@ impl Fields for Ranking {
         token_texts(key, context)
     }
 
-    fn fit(column: &mut Column, width: u16) {
+    fn fit(column: &mut TableColumn, width: u16) {
         let (bar, spark) = match width {
             ..100 => (8, 12),
             100..160 => (20, 24),

@@ -11,7 +11,7 @@ use crate::{
     error::Problem,
     jobs::{Job, JobBody, Jobs, TaskProgress},
     tui::{
-        task::{self, Task},
+        task::{self, BackgroundTask},
         view::{Context, Wake},
     },
 };
@@ -52,13 +52,13 @@ pub(super) struct Desk {
     /// The store was read once.
     pub(super) read: bool,
     pub(super) report: Option<Result<ReportText, Problem>>,
-    listing: Option<Task<Reading>>,
-    report_task: Option<Task<ReportText>>,
+    listing: Option<BackgroundTask<Reading>>,
+    report_task: Option<BackgroundTask<ReportText>>,
     /// Starts and terminations on their way; they end by themselves.
-    orders: Vec<Task<Option<Started>>>,
+    orders: Vec<BackgroundTask<Option<Started>>>,
     /// Started here and not ended yet: what was said of them is said anew at their end.
     started: Vec<Started>,
-    pause: Option<Task<()>>,
+    pause: Option<BackgroundTask<()>>,
     news: Option<Receiver<DeckEvent>>,
     /// What is shown may be old.
     stale: bool,
@@ -95,14 +95,14 @@ impl Desk {
         if self.stale && self.listing.is_none() {
             self.stale = false;
             let (jobs, watched) = (Arc::clone(jobs), watched.map(str::to_owned));
-            self.listing = Some(Task::start(context.wake, move |_| {
+            self.listing = Some(BackgroundTask::start(context.wake, move |_| {
                 let (total, listed) = jobs.list(1, JOBS_SHOWN)?;
                 let progress = watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
                 Ok(Reading { jobs: listed, total, progress })
             }));
         }
         if running && self.pause.is_none() && self.listing.is_none() {
-            self.pause = Some(Task::pause(context.wake, LOOK));
+            self.pause = Some(BackgroundTask::pause(context.wake, LOOK));
         }
     }
 
@@ -158,7 +158,7 @@ impl Desk {
     {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
         let deck = Arc::clone(context.deck);
-        self.orders.push(Task::start(context.wake, move |_| {
+        self.orders.push(BackgroundTask::start(context.wake, move |_| {
             let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
             deck.tell(DeckEvent::Said(said));
             Ok(started)
@@ -176,8 +176,8 @@ impl Desk {
     }
 }
 
-fn read_report(jobs: Arc<Jobs>, deck: Arc<Deck>, id: String, wake: &Wake) -> Task<ReportText> {
-    Task::start(wake, move |progress| {
+fn read_report(jobs: Arc<Jobs>, deck: Arc<Deck>, id: String, wake: &Wake) -> BackgroundTask<ReportText> {
+    BackgroundTask::start(wake, move |progress| {
         let report = jobs.report(&id)?;
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();
         let document = document::of_job(&deck, &report, progress)?;

@@ -1,7 +1,7 @@
 //! A job's report as lines of the terminal: the sections of the document, set in so many cells.
 
 use crate::{
-    document::{Block, Document, Level, Piece, Section, Table, Tone},
+    document::{Block, Document, Level, Piece, Section, DocumentTable, Tone},
     tui::{text, theme::Role},
 };
 
@@ -89,7 +89,7 @@ impl Page {
     }
 
     /// Columns as wide as what stands in them; the last takes what is left and is wrapped under itself.
-    fn table(&mut self, table: &Table) {
+    fn table(&mut self, table: &DocumentTable) {
         let indent = if table.caption.is_empty() { 1 } else { 2 };
         if indent == 2 {
             self.line(1, vec![(table.caption.to_owned(), Role::Dim)]);

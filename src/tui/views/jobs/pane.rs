@@ -11,7 +11,7 @@ use crate::{
     jobs::{self, Job, JobStatus},
     tui::{
         format,
-        list::Frame,
+        list::ListFrame,
         text,
         theme::Role,
         view::Context,
@@ -74,7 +74,7 @@ impl JobsView {
             return;
         }
         self.list.focused = !self.in_tasks;
-        let frame = Frame::new(body, "no job meets the filter; Esc in / takes it back");
+        let frame = ListFrame::new(body, "no job meets the filter; Esc in / takes it back");
         self.list.draw(buffer, frame, context, rows::rows(&self.desk.reading.jobs, context));
     }
 
@@ -129,7 +129,7 @@ impl JobsView {
         self.tasks.show(rows::TOKEN, rows::tokens(&job).len() > 1);
         self.tasks.set_count(job.tasks.len());
         self.tasks.focused = self.in_tasks;
-        self.tasks.draw(buffer, Frame::new(table_area, "the job has no tasks"), context, row);
+        self.tasks.draw(buffer, ListFrame::new(table_area, "the job has no tasks"), context, row);
         if detail > 0 {
             self.draw_detail(buffer, Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body }, &job, context);
         }

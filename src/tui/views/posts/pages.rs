@@ -9,7 +9,7 @@ use crate::{
         list::Order,
         posts::{PostsQuestion, TokenPostsQuestion},
     },
-    tui::view::{Asked, Context, Request},
+    tui::view::{ViewQuestion, Context, HttpRequest},
 };
 
 /// Posts of a page: as many as each question gives.
@@ -58,11 +58,11 @@ impl Source {
     }
 
     /// The request for the page that holds the row.
-    pub(super) fn request(&self, row: usize, total: usize) -> Request {
+    pub(super) fn request(&self, row: usize, total: usize) -> HttpRequest {
         let page = row as u64 / self.limit() + 1;
         let request = match self.plain() {
-            Some(token) => Request::of(&Self::token_question(token, page)),
-            None => Request::of(&self.question(page)),
+            Some(token) => HttpRequest::of(&Self::token_question(token, page)),
+            None => HttpRequest::of(&self.question(page)),
         };
         request.of_page(page, self.limit(), total as u64)
     }
@@ -70,8 +70,8 @@ impl Source {
 
 /// A page that is asked for, by whichever question.
 enum Page {
-    Token(Asked<TokenPostsQuestion>),
-    Any(Asked<PostsQuestion>),
+    Token(ViewQuestion<TokenPostsQuestion>),
+    Any(ViewQuestion<PostsQuestion>),
 }
 
 impl Page {
@@ -122,7 +122,7 @@ impl Set {
         let (first, last) = (page_of(around.saturating_sub(AHEAD)).min(last), page_of(around + AHEAD).min(last));
         for number in first..=last {
             if !self.pages.iter().any(|(known, _)| *known == number) {
-                let page = if self.source.plain().is_some() { Page::Token(Asked::default()) } else { Page::Any(Asked::default()) };
+                let page = if self.source.plain().is_some() { Page::Token(ViewQuestion::default()) } else { Page::Any(ViewQuestion::default()) };
                 self.pages.push((number, page));
             }
         }

@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{TokensView, detail, rows};
 use crate::tui::{
-    list::{Frame, Listing},
+    list::{ListFrame, Listing},
     view::Context,
     views::{
         parts::{ListLine, absent, say, summary},
@@ -31,7 +31,7 @@ impl TokensView {
         };
         let row = rows(tokens, &self.figures.known, context);
         let marked = |place: usize| self.compare.row_mark(&tokens.get(place)?.token_address, context);
-        let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
+        let frame = ListFrame { marked: Some(&marked), ..ListFrame::new(area, empty) };
         self.list.draw(buffer, frame, context, row);
     }
 

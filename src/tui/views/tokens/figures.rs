@@ -18,8 +18,8 @@ use crate::{
     },
     tui::{
         format,
-        list::{Field, Look},
-        task::{self, Task},
+        list::{Field, CellContext},
+        task::{self, BackgroundTask},
         text,
         theme::Role,
         view::Context,
@@ -116,7 +116,7 @@ type Batch = Vec<(Address, Figures)>;
 pub(super) struct Store {
     generation: u64,
     pub(super) known: Known,
-    task: Option<Task<Batch>>,
+    task: Option<BackgroundTask<Batch>>,
     /// The figures wanted of every token, not only of those on screen.
     pub(super) all: Vec<&'static str>,
     /// Why the last piece of work failed; nothing more is begun until the data change or all are asked for again.
@@ -167,7 +167,7 @@ impl Store {
             }
             if !wanted.is_empty() {
                 let snapshot = Arc::clone(snapshot);
-                self.task = Some(Task::start(context.wake, move |progress| {
+                self.task = Some(BackgroundTask::start(context.wake, move |progress| {
                     let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
@@ -207,13 +207,13 @@ impl Store {
 }
 
 /// A figure's cell: a dim `…` while it is not computed.
-fn figure(row: Shown<'_>, look: &Look, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+fn figure(row: Shown<'_>, look: &CellContext, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
     row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
 /// A figure that is a word.
-fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
+fn worded(row: Shown<'_>, look: &CellContext, key: &str) -> Cell {
     figure(row, look, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
@@ -278,7 +278,7 @@ mod tests {
             assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
         }
         assert!(List::<Tokens>::optional().count() == 7 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
-        let look = Look { cells: 9, ascii: false, now: Time(0) };
+        let look = CellContext { cells: 9, ascii: false, now: Time(0) };
         let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
         assert_eq!(cell(TREND, Figures { trend: Some(Added(None)), ..Figures::default() }), Cell::missing());
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");

@@ -10,7 +10,7 @@ use crate::{
     question::{
         fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
-        list::{Key, Listed, Order},
+        list::{SortKey, Listed, Order},
         search::row::{self, TokenRow},
     },
     tui::{
@@ -21,7 +21,7 @@ use crate::{
         views::parts::{changed, low, token_texts},
         widgets::{
             sparkline::sparkline_over,
-            table::{Cell, Column},
+            table::{Cell, TableColumn},
         },
     },
 };
@@ -109,15 +109,15 @@ impl Fields for Tokens {
         if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
     }
 
-    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
-        listed(*row).rank(key).and_then(Key::of)
+    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<SortKey> {
+        listed(*row).rank(key).and_then(SortKey::of)
     }
 
     fn starred(row: Shown<'_>) -> bool {
         row.starred
     }
 
-    fn fit(column: &mut Column, width: u16) {
+    fn fit(column: &mut TableColumn, width: u16) {
         let spark = match width {
             ..96 => 10,
             96..120 => 15,

@@ -257,8 +257,8 @@ fn the_request_is_for_the_page_with_the_selected_token() {
         }
         assert_eq!(question.page_of(&address(99), snapshot), None);
     }
-    let request = Request::get("/tokens").of_page(2, 250, 501);
-    assert_eq!((request.page, Request::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
+    let request = HttpRequest::get("/tokens").of_page(2, 250, 501);
+    assert_eq!((request.page, HttpRequest::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
 }
 
 #[test]

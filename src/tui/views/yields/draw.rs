@@ -8,7 +8,7 @@ use crate::{
     question::yields::answer::{Allocation, YieldPlan},
     tui::{
         format,
-        list::Frame,
+        list::ListFrame,
         text,
         theme::Role,
         view::Context,
@@ -120,7 +120,7 @@ impl YieldView {
         let table = Rect { height: (below.height - panes).min(rows), ..below };
         // In line with what stands above it.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
-        let frame = Frame::new(inset, "nothing can be placed within these limits: the steps below say why");
+        let frame = ListFrame::new(inset, "nothing can be placed within these limits: the steps below say why");
         self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
         // Under panes that are longer than what they say: the row that is selected.

@@ -9,7 +9,7 @@ use crate::{
         list::{Field, Fields, Row},
         theme::Role,
         views::parts::low_bar,
-        widgets::table::{Cell, Column},
+        widgets::table::{Cell, TableColumn},
     },
 };
 
@@ -45,7 +45,7 @@ impl Fields for Strategies {
         F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
     ];
 
-    fn fit(column: &mut Column, width: u16) {
+    fn fit(column: &mut TableColumn, width: u16) {
         let bar = match width {
             ..100 => 10,
             100..180 => 18,
@@ -61,7 +61,7 @@ fn two(value: Option<f64>) -> String {
     value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
 }
 
-fn risk(row: Row<'_, Strategies>, _: &crate::tui::list::Look) -> Cell {
+fn risk(row: Row<'_, Strategies>, _: &crate::tui::list::CellContext) -> Cell {
     Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 

@@ -16,7 +16,7 @@ use crate::tui::{
 
 /// A value for each candle handed over; NaN where there is none.
 #[derive(Debug, Clone)]
-pub struct Curve {
+pub struct IndicatorCurve {
     pub values: Vec<f64>,
     pub role: Role,
     pub dashed: bool,
@@ -27,7 +27,7 @@ pub struct Curve {
 pub struct Pane {
     /// Pieces of the first line.
     pub title: Vec<(String, Role)>,
-    pub curves: Vec<Curve>,
+    pub curves: Vec<IndicatorCurve>,
     /// Drawn from zero, up or down.
     pub bars: Vec<f64>,
     /// What the axis spans, where that is known beforehand.
@@ -83,7 +83,7 @@ fn scale(pane: &Pane, layout: &ChartLayout) -> Option<Scale> {
     Some(Scale::new(low, high, false))
 }
 
-fn draw(curve: &Curve, data: &ChartData<'_>, layout: &ChartLayout, area: Rect, scale: &Scale, buf: &mut Buffer, theme: &Theme) {
+fn draw(curve: &IndicatorCurve, data: &ChartData<'_>, layout: &ChartLayout, area: Rect, scale: &Scale, buf: &mut Buffer, theme: &Theme) {
     let (first, last) = layout.shown;
     let Some(end) = last.checked_sub(1).filter(|_| last > first) else { return };
     let value = |index: usize| curve.values.get(index).copied().filter(|value| value.is_finite());

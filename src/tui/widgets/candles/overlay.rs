@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    ChartData, Glyph, Line, axes, body,
+    ChartData, Glyph, ChartLine, axes, body,
     layout::ChartLayout,
     trace::{Path, trace},
 };
@@ -162,7 +162,7 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
 }
 
 /// The columns of the plot that the line runs through.
-fn columns(line: &Line<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
+fn columns(line: &ChartLine<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
     let (from, to) = (layout.x_exact(line.from), layout.x_exact(line.to));
     if from.is_nan() || to.is_nan() {
         return 0..0;
@@ -174,14 +174,14 @@ fn columns(line: &Line<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
 }
 
 /// How many cells above the bottom of the plot the line stands at a column with fractions; none outside the plot.
-fn height_at(line: &Line<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
+fn height_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
     let along = line.slope * layout.index_exact(x);
     let rise = layout.rise(if line.geometric { line.intercept * along.exp() } else { line.intercept + along });
     (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
 }
 
 /// The label at the end of its line, or in a row near it that no other label has: two in a row would read as one.
-fn line_label(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style, taken: &mut Vec<u16>) {
+fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style, taken: &mut Vec<u16>) {
     let (plot, width) = (layout.plot, text::width(line.label) as u16);
     if width == 0 || width > plot.width {
         return;

@@ -57,8 +57,8 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let owned = wave(60);
     // Over the candles, with a gap; a share of 0 to 100 in a pane, and bars below zero in another.
-    let over = Curve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
-    let share = Curve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
+    let over = IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
+    let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
     let range = Some((0.0, 100.0));
     let panes = [
@@ -100,9 +100,9 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
 fn the_chart_as_a_whole() {
     let owned = wave(48);
     let support =
-        [Line { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" }];
+        [ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" }];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
-    let levels = [Level { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
+    let levels = [PriceLevel { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
     let data = ChartData {
         lines: &support,
         spans: &spans,
@@ -127,8 +127,8 @@ fn the_chart_as_a_whole() {
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
     let support =
-        [Line { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: true, label: "support" }];
-    let levels = [Level { price: 15.0, from: None, role: Role::Warning, label: "target" }];
+        [ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: true, label: "support" }];
+    let levels = [PriceLevel { price: 15.0, from: None, role: Role::Warning, label: "target" }];
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     for columns in [1, 2, 4] {
         let crosshair = Some(Crosshair { candle: 55, price: Some(12.0) });
@@ -233,15 +233,15 @@ proptest! {
             }
         }
         let lines = [
-            Line { intercept, slope, geometric: false, from, to, role: Role::Accent, dashed: false, label: "漢字 label" },
-            Line { intercept: 1.0, slope, geometric: true, from: -5.0, to: 90.0, role: Role::Up, dashed: true, label: "b" },
+            ChartLine { intercept, slope, geometric: false, from, to, role: Role::Accent, dashed: false, label: "漢字 label" },
+            ChartLine { intercept: 1.0, slope, geometric: true, from: -5.0, to: 90.0, role: Role::Up, dashed: true, label: "b" },
         ];
         let spans = [Span { from: index, to: other, prices: None, role: Role::Up, label: "span" }, Span { from: other, to: index, prices: Some((intercept, slope)), role: Role::Down, label: "x" }, Span { from: 0, to: index, prices: Some((slope, intercept)), role: Role::Down, label: "x" }];
-        let levels = [Level { price: intercept, from: Some(index), role: Role::Warning, label: "level" }, Level { price: 1.1, from: None, role: Role::Warning, label: "" }];
+        let levels = [PriceLevel { price: intercept, from: Some(index), role: Role::Warning, label: "level" }, PriceLevel { price: 1.1, from: None, role: Role::Warning, label: "" }];
         let (x, y, width, height) = rect;
         let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
         let values: Vec<f64> = (0..index % 70).map(|i| if i % 5 == 1 { f64::NAN } else { intercept + slope * i as f64 }).collect();
-        let curves = [Curve { values: values.clone(), role: Role::Accent, dashed: log }];
+        let curves = [IndicatorCurve { values: values.clone(), role: Role::Accent, dashed: log }];
         let pane = Pane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
         let panes = [pane, Pane::default()];
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {

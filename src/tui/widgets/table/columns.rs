@@ -23,7 +23,7 @@ impl ColumnAlign {
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub struct TableColumn {
     /// The dataset's word for it, also the filter's.
     pub key: &'static str,
     /// Shown in capitals.
@@ -41,7 +41,7 @@ pub struct Column {
     pub matched: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of text, of the priority and widths given.
     pub const fn text(key: &'static str, title: &'static str, min: u16, ideal: u16, priority: u8) -> Self {
         Self { key, title, unit: "", min, ideal, priority, align: ColumnAlign::Left, grows: false, matched: true }
@@ -90,7 +90,7 @@ pub(super) struct Place {
     pub(super) width: u16,
 }
 
-impl Column {
+impl TableColumn {
     /// The least it is shown at: its title is never cut.
     pub fn least(&self) -> u16 {
         self.min.max(self.title_width())
@@ -103,18 +103,18 @@ impl Column {
     }
 }
 
-pub(super) fn places(columns: &[Column], width: u16) -> Vec<Place> {
+pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<Place> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
-    let total = |kept: &[usize], size: fn(&Column) -> u16| -> u32 {
+    let total = |kept: &[usize], size: fn(&TableColumn) -> u16| -> u32 {
         kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
     };
-    while kept.len() > 1 && total(&kept, Column::least) > u32::from(width) {
+    while kept.len() > 1 && total(&kept, TableColumn::least) > u32::from(width) {
         // Of equals the one further right goes.
         let Some(least) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
         kept.remove(least);
     }
     let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].least().min(width)).collect();
-    let mut spare = u32::from(width).saturating_sub(total(&kept, Column::least)) as u16;
+    let mut spare = u32::from(width).saturating_sub(total(&kept, TableColumn::least)) as u16;
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse(columns[kept[k]].priority));
     for k in order {

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-const COLUMNS: &[Column] = &[
-    Column::text("symbol", "symbol", 6, 8, 255),
-    Column::text("name", "name", 8, 16, 90).grows(),
-    Column::text("chain", "chain", 4, 6, 20),
-    Column::figure("price", "price", 9, 80).unit("USD").decimal(),
-    Column::figure("price_change_24h", "24h", 9, 70),
+const COLUMNS: &[TableColumn] = &[
+    TableColumn::text("symbol", "symbol", 6, 8, 255),
+    TableColumn::text("name", "name", 8, 16, 90).grows(),
+    TableColumn::text("chain", "chain", 4, 6, 20),
+    TableColumn::figure("price", "price", 9, 80).unit("USD").decimal(),
+    TableColumn::figure("price_change_24h", "24h", 9, 70),
 ];
 
 fn row(i: usize) -> Vec<Cell> {
@@ -37,17 +37,17 @@ fn lines(buffer: &Buffer) -> Vec<String> {
         .collect()
 }
 
-fn drawn(width: u16, height: u16, count: usize, state: &mut TableState) -> Buffer {
+fn drawn(width: u16, height: u16, count: usize, state: &mut TableWidgetState) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
-    let table = Table { sort: vec![(4, true)], star: Some(&|i| i == 0), words: &["ether"], ..Table::new(COLUMNS, count, &row) };
+    let table = TableWidget { sort: vec![(4, true)], star: Some(&|i| i == 0), words: &["ether"], ..TableWidget::new(COLUMNS, count, &row) };
     table.render(area, &mut buffer, &Theme::default(), state);
     buffer
 }
 
 #[test]
 fn columns_stand_under_their_titles_and_wide_names_move_nothing() {
-    let buffer = drawn(64, 4, 3, &mut TableState::default());
+    let buffer = drawn(64, 4, 3, &mut TableWidgetState::default());
     let expected = [
         "  SYMBOL    NAME                    CHAIN   PRICE USD    24H ▾",
         "★ WETH      Wrapped Ether           eth     2,987.41   ▲ 2.10 %",
@@ -72,7 +72,7 @@ fn the_least_wanted_columns_go_first() {
         (10, "SYMBOL"),
     ];
     for (width, titles) in cases {
-        let buffer = drawn(width, 2, 1, &mut TableState::default());
+        let buffer = drawn(width, 2, 1, &mut TableWidgetState::default());
         let header: Vec<String> = lines(&buffer)[0].split_whitespace().map(str::to_owned).collect();
         assert_eq!(header.join(" "), titles, "at {width}");
     }
@@ -87,8 +87,8 @@ fn only_rows_on_screen_are_built_whatever_their_number() {
     };
     let area = Rect::new(0, 0, 80, 13);
     let mut buffer = Buffer::empty(area);
-    let mut state = TableState { selected: 19_999_999, offset: 0 };
-    Table::new(COLUMNS, 20_000_000, &counted).render(area, &mut buffer, &Theme::default(), &mut state);
+    let mut state = TableWidgetState { selected: 19_999_999, offset: 0 };
+    TableWidget::new(COLUMNS, 20_000_000, &counted).render(area, &mut buffer, &Theme::default(), &mut state);
     assert_eq!((built.get(), state.offset), (12, 19_999_988));
 }
 
@@ -96,8 +96,8 @@ fn only_rows_on_screen_are_built_whatever_their_number() {
 fn the_mouse_finds_headers_rows_stars_and_the_bar() {
     let area = Rect::new(5, 2, 64, 11);
     let star = |_: usize| false;
-    let table = Table { star: Some(&star), ..Table::new(COLUMNS, 1_000, &row) };
-    let state = TableState { selected: 100, offset: 100 };
+    let table = TableWidget { star: Some(&star), ..TableWidget::new(COLUMNS, 1_000, &row) };
+    let state = TableWidgetState { selected: 100, offset: 100 };
     let cases = [
         ((7, 2), Some(Hit::Header(0))),
         ((20, 2), Some(Hit::Header(1))),
@@ -111,13 +111,13 @@ fn the_mouse_finds_headers_rows_stars_and_the_bar() {
     for ((x, y), hit) in cases {
         assert_eq!(table.hit(area, x, y, &state), hit, "{x},{y}");
     }
-    let short = Table::new(COLUMNS, 1, &row);
-    assert_eq!(short.hit(area, 10, 4, &TableState::default()), None);
+    let short = TableWidget::new(COLUMNS, 1, &row);
+    assert_eq!(short.hit(area, 10, 4, &TableWidgetState::default()), None);
 }
 
 #[test]
 fn the_selection_is_a_background_and_stays_on_screen() {
-    let mut state = TableState { selected: 7, offset: 0 };
+    let mut state = TableWidgetState { selected: 7, offset: 0 };
     let buffer = drawn(64, 4, 9, &mut state);
     assert_eq!(state.offset, 5);
     let theme = Theme::default();
@@ -133,7 +133,7 @@ fn the_selection_is_a_background_and_stays_on_screen() {
 
 #[test]
 fn what_the_filter_found_is_marked() {
-    let buffer = drawn(64, 4, 3, &mut TableState { selected: 2, offset: 0 });
+    let buffer = drawn(64, 4, 3, &mut TableWidgetState { selected: 2, offset: 0 });
     let marked: String =
         (0..64).filter(|x| buffer[(*x, 1)].style().fg == Theme::default().accent().fg).map(|x| buffer[(x, 1)].symbol()).collect();
     assert_eq!(marked, "Ether");
@@ -144,9 +144,9 @@ proptest! {
     fn any_rectangle_and_any_count_can_be_drawn(x in any::<u16>(), y in any::<u16>(), width in any::<u16>(), height in any::<u16>(), count in 0_usize..40_000_000, selected in any::<usize>(), offset in any::<usize>()) {
         // The buffer is a screen; the rectangle may lie anywhere.
         let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
-        let mut state = TableState { selected, offset };
+        let mut state = TableWidgetState { selected, offset };
         for area in [Rect::new(x, y, width, height), Rect::new(x % 130, y % 45, width % 130, height % 45)] {
-            let table = Table { sort: vec![(1, false)], star: Some(&|i| i % 3 == 0), ..Table::new(COLUMNS, count, &row) };
+            let table = TableWidget { sort: vec![(1, false)], star: Some(&|i| i % 3 == 0), ..TableWidget::new(COLUMNS, count, &row) };
             table.render(area, &mut buffer, &Theme::default(), &mut state);
             let _ = table.hit(area, x, y, &state);
         }

@@ -8,7 +8,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as
 use super::super::{spelt::is_odd, sql};
 use crate::dataset::{
     address::Address,
-    holding::{Apart, Balances, Listed, Rest},
+    holding::{Apart, Balances, ListedBalances, Rest},
 };
 
 /// The largest that come row by row: more than any measure names.
@@ -37,7 +37,7 @@ pub(in super::super) struct Faults {
 }
 
 /// The counts of an answer as a frame of plain numbers, which is kept.
-pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, Listed>, Faults)> {
+pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, ListedBalances>, Faults)> {
     let (mut listed, mut faults) = (HashMap::new(), Faults::default());
     for frame in frames {
         let numbers = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
@@ -45,7 +45,7 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
         let (tokens, rows, held, mark) = (tokens.str().ok()?, numbers("listed")?, numbers("held")?, numbers("mark")?);
         let (rows, held, mark) = (rows.u64().ok()?, held.u64().ok()?, mark.u64().ok()?);
         for i in 0..frame.height() {
-            let one = Listed { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
+            let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
             // Rows without a token are none here either.
             if let Some(token) = Address::parse(tokens.get(i)?) {
                 listed.insert(token, one);
@@ -64,10 +64,10 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
 }
 
 /// The counts as a frame, and back.
-pub(in super::super) fn frame(listed: &HashMap<Address, Listed>) -> Option<DataFrame> {
-    let mut all: Vec<(&Address, &Listed)> = listed.iter().collect();
+pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Option<DataFrame> {
+    let mut all: Vec<(&Address, &ListedBalances)> = listed.iter().collect();
     all.sort_by_key(|(token, _)| **token);
-    let numbers = |name: &str, number: &dyn Fn(&Listed) -> u64| {
+    let numbers = |name: &str, number: &dyn Fn(&ListedBalances) -> u64| {
         Series::new(name.into(), all.iter().map(|(_, listed)| number(listed)).collect::<Vec<_>>()).into_column()
     };
     let tokens: Vec<String> = all.iter().map(|(token, _)| token.to_string()).collect();
@@ -80,7 +80,7 @@ pub(in super::super) fn frame(listed: &HashMap<Address, Listed>) -> Option<DataF
     DataFrame::new(all.len(), columns).ok()
 }
 
-pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, Listed>> {
+pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
     let mut whole = frame.clone();
     whole.with_column(Series::new("again".into(), vec![0_u64; frame.height()]).into_column()).ok()?;
     whole.with_column(Series::new("odd".into(), vec![0_u64; frame.height()]).into_column()).ok()?;

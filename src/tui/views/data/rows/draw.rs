@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{Rows, cells, inspect, rows};
 use crate::tui::{
     format,
-    list::Frame,
+    list::ListFrame,
     text,
     theme::Role,
     view::Context,
@@ -61,7 +61,7 @@ impl Rows {
             table_area = Rect { y: table_area.y + 1, height: table_area.height.saturating_sub(1), ..table_area };
         }
         let empty = if self.shown_filter.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
-        let frame = Frame { sort: Some(&self.shown.sort), ..Frame::new(table_area, empty) };
+        let frame = ListFrame { sort: Some(&self.shown.sort), ..ListFrame::new(table_area, empty) };
         self.list.draw(buffer, frame, context, rows(&self.grid, self.away.as_ref(), &self.columns, &self.order.places));
         self.look_further(context);
         if line > 0 {

@@ -14,7 +14,7 @@ use crate::{
     dataset::{
         Dataset, Table,
         address::Address,
-        holding::{Apart, Balances, Listed, Rest},
+        holding::{Apart, Balances, ListedBalances, Rest},
         progress::{LoadProgress, Silent},
         sample, schema,
         shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
@@ -148,7 +148,7 @@ fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
         let token = whole.tokens()[0].row.token_address;
         let listed: Rows = whole.holders_of(&token).balances().collect();
         let held = listed.iter().filter(|(_, balance)| balance.is_some_and(|balance| balance > 0.0)).count() as u64;
-        let known = Known::Holders(HashMap::from([(token, Listed { rows: listed.len() as u64, held, mark: 0 })]));
+        let known = Known::Holders(HashMap::from([(token, ListedBalances { rows: listed.len() as u64, held, mark: 0 })]));
         let count = listed.len();
         let largest = [10, 100, 1_000][chance.below(3) as usize].max(100);
         few += usize::from(count > largest);
