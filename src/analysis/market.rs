@@ -9,13 +9,13 @@ use serde::Serialize;
 use super::{
     dex::known_sum,
     growth::{self, WINDOW_DAYS_DEFAULT},
-    patterns::{Action, Pattern},
+    patterns::{Pattern, TradeAction},
     trendlines::Trend,
 };
 use crate::dataset::{
     Dataset, Token,
     address::Address,
-    candles::{Candles, HISTORY_DAYS, Interval, RECENT_DAYS, TokenCandles},
+    candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
     cell::CellValue,
     chain::Chain,
     time::{DAY_MS, HOUR_MS, Time},
@@ -125,7 +125,7 @@ pub struct Figures {
     pub best_pattern: Option<Added<Pattern>>,
     /// What the patterns of the daily candles together advise; null without daily candles.
     #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
-    pub recommended_action: Option<Added<Action>>,
+    pub recommended_action: Option<Added<TradeAction>>,
     /// The score of the security inference; null without its data.
     #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
     pub security_score: Option<Added<i64>>,
@@ -225,7 +225,7 @@ fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
     let (recent, cut) = dataset.candles().recent(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
     let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles().of(&address));
-    let series = whole.as_ref().map_or(recent, TokenCandles::series);
+    let series = whole.as_ref().map_or(recent, ChartCandles::series);
     TokenSummary {
         token_address: address,
         symbol: token.row.symbol.clone(),

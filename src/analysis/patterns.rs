@@ -34,7 +34,7 @@ pub struct PatternsAnswer {
     /// Those that end latest first; of these the more confident first. Two cover at most half of what both cover together.
     pub patterns: Vec<Pattern>,
     /// What the patterns together advise; hold without any.
-    pub recommended_action: Action,
+    pub recommended_action: TradeAction,
     /// Start of the last candle that was used. Only when explained, and where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
@@ -176,7 +176,7 @@ pub enum Direction {
 /// What the patterns together advise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum TradeAction {
     /// A sum of 0.6 or more.
     StrongBuy,
     /// A sum of 0.2 or more.
@@ -189,7 +189,7 @@ pub enum Action {
     StrongSell,
 }
 
-impl Action {
+impl TradeAction {
     pub fn word(self) -> &'static str {
         match self {
             Self::StrongBuy => "strong_buy",
@@ -204,7 +204,7 @@ impl Action {
 impl PatternsAnswer {
     /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: Action::Hold, as_of: None, track_record: None }
+        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, as_of: None, track_record: None }
     }
 
     /// The pattern to look at first.

@@ -28,7 +28,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Question,
-        batch::{INSTEAD, BatchPart, SecurityBatchQuestion, TokenBatchQuestion},
+        batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
         parameter::{Arguments, Parameter, ParameterKind, decode, parameter},
         request::Request,
         search::SearchQuestion,

@@ -138,19 +138,19 @@ pub enum CandleTable {
 
 /// A token's candles, held for as long as somebody looks at them.
 #[derive(Debug)]
-pub enum TokenCandles<'a> {
+pub enum ChartCandles<'a> {
     Here(Vec<(Interval, Candles<'a>)>),
     /// `Fetched::Chart`.
     Fetched(Arc<Fetched>),
 }
 
-impl Default for TokenCandles<'_> {
+impl Default for ChartCandles<'_> {
     fn default() -> Self {
         Self::Here(Vec::new())
     }
 }
 
-impl TokenCandles<'_> {
+impl ChartCandles<'_> {
     /// The series of each interval, the finest first.
     pub fn series(&self) -> Vec<(Interval, Candles<'_>)> {
         match self {
@@ -195,11 +195,11 @@ impl CandleTable {
     }
 
     /// The token's candles; empty without any, and where they stay elsewhere and were not fetched.
-    pub fn of(&self, token: &Address) -> TokenCandles<'_> {
+    pub fn of(&self, token: &Address) -> ChartCandles<'_> {
         if let Self::InPlace(shelf) = self {
-            return shelf.get(&Want::Chart(*token)).map_or_else(TokenCandles::default, TokenCandles::Fetched);
+            return shelf.get(&Want::Chart(*token)).map_or_else(ChartCandles::default, ChartCandles::Fetched);
         }
-        TokenCandles::Here(self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
+        ChartCandles::Here(self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
     }
 
     /// As `of`, of each interval the last candles alone, that start less than `span` milliseconds before its last; and whether that is

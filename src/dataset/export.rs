@@ -147,7 +147,13 @@ fn fill(file: &File, form: Form, columns: &[String], rows: &ExportRows, step: Ex
 }
 
 /// Writes the rows into `out`, stretch by stretch, to its end.
-pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
+pub fn pour<W: Write + Send + 'static>(
+    out: W,
+    form: Form,
+    columns: &[String],
+    rows: &ExportRows,
+    step: ExportStep<'_>,
+) -> Result<(), Unwritten> {
     // One type a column is seen on all rows at hand.
     let whole;
     let rows = match rows {

@@ -42,7 +42,7 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
 /// Rows of a table that stay elsewhere, by their places among all of them: from `first` on as far as some queries go, and where these do,
 /// all of them. What comes is the place of the first one, and the rows.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub struct TableStretch {
     pub table: &'static str,
     pub rows: Range<u64>,
     /// Before it rows may be missing.
@@ -52,7 +52,7 @@ pub struct Stretch {
 /// Queries for one stretch, one for each token that has rows in it.
 const PAGES_MAX: usize = 60;
 
-impl Find for Stretch {
+impl Find for TableStretch {
     type Found = (u64, DataFrame);
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {

@@ -12,7 +12,7 @@ mod traps;
 use self::template::Form;
 pub use self::{
     names::FUNCTIONS,
-    template::{Code, Identity},
+    template::{ContractCode, Identity},
 };
 
 /// A contract of the table.
@@ -57,7 +57,7 @@ impl Contract {
     ///
     /// # Panics
     /// Never: a text that cannot be assembled fails the tests, and what an identity adds are numbers.
-    pub fn code(&self, identity: &Identity) -> Code {
+    pub fn code(&self, identity: &Identity) -> ContractCode {
         self.form.code(identity).expect("the tests assemble every contract of the table")
     }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    contracts::{Code, Identity, contract},
+    contracts::{ContractCode, Identity, contract},
     market::{END_MS, LARGEST, Market, Token},
     output::{Cell, Table},
     people::deployer,
@@ -55,7 +55,7 @@ pub(super) fn write_contracts(market: &Market, table: &mut Table) -> Result<(), 
         let Some(contract) = contract(story.contract) else { continue };
         let supply = (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
         let identity = Identity { name: &token.name, symbol: &token.symbol, decimals: token.decimals.clamp(0, 255) as u8, supply };
-        let Code { runtime, creation } = contract.code(&identity);
+        let ContractCode { runtime, creation } = contract.code(&identity);
         let creator = deployer(market, token).to_string();
         table.row(&[
             Cell::Text(&token.address.to_string()),

@@ -6,7 +6,7 @@ mod levels;
 use serde_json::Value;
 
 use super::{
-    Block, Level, Piece, Section, DocumentTable, Tone,
+    Block, DocumentTable, Level, Piece, Section, Tone,
     chart::Chart,
     format::{self, MISSING, many},
     words,

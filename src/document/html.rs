@@ -1,7 +1,7 @@
 //! A document as one HTML file: no script, nothing asked for from elsewhere, light and dark as the reader has it, and fit to be
 //! printed. Every text is escaped here.
 
-use super::{Block, Document, Level, Piece, Section, DocumentTable, Tone, readable};
+use super::{Block, Document, DocumentTable, Level, Piece, Section, Tone, readable};
 
 const STYLE: &str = include_str!("html/style.css");
 /// What a browser may do with the page: nothing but style it.

@@ -1,7 +1,7 @@
 //! A document as Markdown with the tables of GitHub. What data say is told as text: no link, picture, tag or list comes of it. The
 //! chart is left out; the tables beside it tell its figures.
 
-use super::{Block, Document, Level, Piece, Section, DocumentTable, readable};
+use super::{Block, Document, DocumentTable, Level, Piece, Section, readable};
 
 pub(super) fn write(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escaped(&document.title), escaped(&document.note));

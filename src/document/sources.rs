@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Block, Level, Piece, Section, DocumentTable, Tone,
+    Block, DocumentTable, Level, Piece, Section, Tone,
     format::{self, MISSING},
 };
 use crate::{dataset::time::Time, jobs::Sources};

@@ -64,14 +64,14 @@ pub fn told(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::patterns::{Action, PatternName};
+    use crate::analysis::patterns::{PatternName, TradeAction};
 
     #[test]
     fn no_word_of_an_answer_is_shown_with_its_underscores() {
         for name in PatternName::ALL {
             assert!(!shown(name.word()).contains('_') && shown(name.word()) != name.word(), "{}", name.word());
         }
-        for action in [Action::StrongBuy, Action::Buy, Action::Hold, Action::Sell, Action::StrongSell] {
+        for action in [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell] {
             assert_eq!(of(&action), shown(action.word()));
             assert!(of(&action).starts_with(|c: char| c.is_ascii_uppercase()));
         }

@@ -25,7 +25,7 @@ use crate::{
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
-        search::holding::{Held, ConditionMatch},
+        search::holding::{ConditionMatch, Held},
         snapshot::Snapshot,
     },
 };

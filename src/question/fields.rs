@@ -139,7 +139,7 @@ pub(super) mod tests {
     use crate::question::{parameter::Arguments, request::Request};
     use crate::{
         analysis::{
-            patterns::{Action, Pattern, PatternName},
+            patterns::{Pattern, PatternName, TradeAction},
             trendlines::Trend,
         },
         dataset::sample,
@@ -166,7 +166,7 @@ pub(super) mod tests {
     fn figures_are_added_where_they_are_asked_for_and_null_without_candles() {
         let figures = ask("fields=recommendedAction,trend,best_pattern,trend").unwrap();
         let of = |i: usize| ["trend", "best_pattern", "recommendedAction"].map(|field| figures[i].get(field).cloned());
-        assert_eq!(of(0), [Some(json!(Trend::Uptrend)), Some(Value::Null), Some(json!(Action::Hold))]);
+        assert_eq!(of(0), [Some(json!(Trend::Uptrend)), Some(Value::Null), Some(json!(TradeAction::Hold))]);
         assert_eq!(of(1), [Some(Value::Null), Some(Value::Null), Some(Value::Null)]);
         assert_eq!(ask("only=symbol,trend").unwrap()[0], json!({ "symbol": "UP", "trend": "uptrend" }));
         assert_eq!(ask("only=symbol&fields=trend").unwrap()[0], json!({ "symbol": "UP" }));
@@ -286,7 +286,7 @@ pub(super) mod tests {
         let (old, fresh) = (pattern(PatternName::DoubleTop, 0.9, 50), pattern(PatternName::Rectangle, 0.5, 95));
         let answer = |patterns: &[&Pattern]| PatternsAnswer {
             patterns: patterns.iter().copied().cloned().collect(),
-            recommended_action: Action::Hold,
+            recommended_action: TradeAction::Hold,
             as_of: None,
             track_record: None,
         };

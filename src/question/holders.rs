@@ -10,7 +10,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{SortKey, Listed, Order, Rows, SORT, conditions, keep_in_order, only, put_in_order, sort},
+    list::{Listed, Order, Rows, SORT, SortKey, conditions, keep_in_order, only, put_in_order, sort},
     paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},

@@ -9,7 +9,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{SortKey, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    list::{Listed, Order, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
     paging::Paging,
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,

@@ -14,7 +14,7 @@ use super::{
     fields::{self, CHARTED, FIELDS, INFERRED, WORKED_OUT},
     filter::Filter,
     holders::balances_wanted,
-    list::{SortKey, Listed, Order, Rows, only, put_in_order, sort},
+    list::{Listed, Order, Rows, SortKey, only, put_in_order, sort},
     paging::Paging,
     parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},

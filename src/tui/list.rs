@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 pub use self::{
     cursor::{Cursor, Did},
-    field::{Field, CellContext, Row, Value},
+    field::{CellContext, Field, Row, Value},
     layout::Layout,
     listing::Listing,
     sorting::{SortColumn, Sorting},
@@ -23,12 +23,12 @@ pub use self::{
 use crate::{
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{SortKey, Order, put_in_order},
+        list::{Order, SortKey, put_in_order},
     },
     tui::{
         keymap::Action,
         view::Context,
-        widgets::table::{Cell, TableColumn, RowMark, TableWidget},
+        widgets::table::{Cell, RowMark, TableColumn, TableWidget},
     },
 };
 
@@ -405,7 +405,13 @@ impl<L: Fields> List<L> {
 /// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
-    pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: ListFrame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+    pub fn draw<'a>(
+        &mut self,
+        buffer: &mut Buffer,
+        frame: ListFrame<'_>,
+        context: &Context<'_>,
+        row: impl Fn(usize) -> Option<L::Row<'a>>,
+    ) {
         let (fields, columns) = self.on_screen_columns(frame.area.width);
         let count = self.len();
         let order = self.order.as_deref();

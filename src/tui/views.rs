@@ -70,7 +70,7 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Dexes => Box::new(dexes::DexesView::default()),
                 ViewId::Chart => Box::new(chart::ChartView::default()),
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
-                ViewId::Data => Box::new(data::Data::default()),
+                ViewId::Data => Box::new(data::DataView::default()),
                 ViewId::Api => Box::new(api::ApiView::default()),
                 ViewId::Yield => Box::new(yields::YieldView::default()),
                 ViewId::Security => Box::new(security::SecurityView::default()),

@@ -1,6 +1,7 @@
 //! What holds the source together, as `src/lib.rs` states it: who may import whom, who may touch what, and how a file looks. Each
 //! rule names the file and the line that breaks it. The text is read as text: comments and tests at the end of a file are left out.
 
+mod names;
 mod source;
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};

@@ -11,7 +11,7 @@ use tokendeck::{
     analysis::security::code::{Behind, Budget, CodeInput, Opening, inspect},
     dataset::address::Address,
     deck::{Deck, DeckOptions},
-    demo::contracts::{Code, Contract, Identity, contract, contracts},
+    demo::contracts::{Contract, ContractCode, Identity, contract, contracts},
     question::{progress::Progress, security::SecurityQuestion},
 };
 
@@ -35,7 +35,7 @@ fn codes(input: &CodeInput<'_>) -> Codes {
     report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
 }
 
-fn deployed(code: &Code) -> Codes {
+fn deployed(code: &ContractCode) -> Codes {
     let types: [String; 0] = [];
     codes(&CodeInput { runtime: &code.runtime, creation: Some(&code.creation), constructor_types: Some(&types), ..CodeInput::default() })
 }

@@ -1,6 +1,6 @@
 //! What the patterns advise together, and what became of each after its breakout.
 
-use super::{Action, Pattern, Status, find::Find, series::Series};
+use super::{Pattern, Status, TradeAction, find::Find, series::Series};
 
 /// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
 const WATCHED: usize = 600;
@@ -45,14 +45,14 @@ pub(super) fn first(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> 
 }
 
 /// The sum over the finds of direction × confidence, half for those that form, less with age, nothing for those that are over.
-pub(super) fn action(series: &Series, finds: &[Find]) -> Action {
+pub(super) fn action(series: &Series, finds: &[Find]) -> TradeAction {
     let sum: f64 = finds.iter().map(|find| say(series, find)).sum();
     match sum {
-        0.6.. => Action::StrongBuy,
-        0.2.. => Action::Buy,
-        ..=-0.6 => Action::StrongSell,
-        ..=-0.2 => Action::Sell,
-        _ => Action::Hold,
+        0.6.. => TradeAction::StrongBuy,
+        0.2.. => TradeAction::Buy,
+        ..=-0.6 => TradeAction::StrongSell,
+        ..=-0.2 => TradeAction::Sell,
+        _ => TradeAction::Hold,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::Need, own_pools::OwnPools};
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::NeededInput, own_pools::OwnPools};
 use crate::dataset::{
     Dataset, Token,
     address::Address,
@@ -14,7 +14,7 @@ use crate::dataset::{
 
 /// What an address is, as far as it matters for who holds and who trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum AddressRole {
     Trader,
     Burned,
     Pool,
@@ -26,7 +26,7 @@ pub enum Role {
     Token,
 }
 
-impl Role {
+impl AddressRole {
     /// As it is answered.
     pub fn word(self) -> &'static str {
         match self {
@@ -43,10 +43,10 @@ impl Role {
 }
 
 /// Which labels make which role; labels as people and public lists write them.
-const ROLE_LABELS: &[(Role, &[&str])] = &[
-    (Role::Burned, &["burn", "burned", "burner", "dead", "null"]),
+const ROLE_LABELS: &[(AddressRole, &[&str])] = &[
+    (AddressRole::Burned, &["burn", "burned", "burner", "dead", "null"]),
     (
-        Role::Pool,
+        AddressRole::Pool,
         &[
             "liquidity_pool",
             "liquidity-pool",
@@ -64,9 +64,9 @@ const ROLE_LABELS: &[(Role, &[&str])] = &[
             "kyberswap",
         ],
     ),
-    (Role::Router, &["router", "aggregator", "0x-protocol", "1inch", "paraswap"]),
+    (AddressRole::Router, &["router", "aggregator", "0x-protocol", "1inch", "paraswap"]),
     (
-        Role::Exchange,
+        AddressRole::Exchange,
         &[
             "exchange",
             "cex",
@@ -92,8 +92,8 @@ const ROLE_LABELS: &[(Role, &[&str])] = &[
             "upbit",
         ],
     ),
-    (Role::Bridge, &["bridge", "celer-network", "hop-protocol", "multichain", "synapse", "wormhole"]),
-    (Role::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
+    (AddressRole::Bridge, &["bridge", "celer-network", "hop-protocol", "multichain", "synapse", "wormhole"]),
+    (AddressRole::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
 ];
 
 /// What each label counts as, as a table for people.
@@ -176,9 +176,10 @@ fn named(row: &LabelRow, words: &[&str]) -> bool {
 }
 
 fn trusted(row: &LabelRow) -> bool {
-    let venue = |(role, words): &(Role, &[&str])| {
+    let venue = |(role, words): &(AddressRole, &[&str])| {
         // Anybody may make a pool or a locker; a DEX is somebody's.
-        let runs = matches!(role, Role::Exchange | Role::Bridge | Role::Router) || *role == Role::Pool && !row.label.contains("pool");
+        let runs = matches!(role, AddressRole::Exchange | AddressRole::Bridge | AddressRole::Router)
+            || *role == AddressRole::Pool && !row.label.contains("pool");
         runs && !row.label.eq_ignore_ascii_case("pair") && named(row, words)
     };
     named(row, TRUSTED_LABELS) || ROLE_LABELS.iter().any(venue)
@@ -204,16 +205,16 @@ pub struct Facts<'a> {
     pub telling: usize,
     /// Pools in which others are traded for it.
     pub quoted: HashSet<Address>,
-    roles: HashMap<Address, Role>,
+    roles: HashMap<Address, AddressRole>,
 }
 
 impl<'a> Facts<'a> {
     pub fn new(dataset: &'a Dataset, token: &'a Token) -> Self {
         let address = token.row.token_address;
         let OwnPools { own: pools, telling, quoted } = OwnPools::new(dataset, &address);
-        let mut roles: HashMap<Address, Role> = dataset.pools_of(&address).map(|pool| (pool.address, Role::Pool)).collect();
-        roles.insert(address, Role::Token);
-        roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, Role::Router))));
+        let mut roles: HashMap<Address, AddressRole> = dataset.pools_of(&address).map(|pool| (pool.address, AddressRole::Pool)).collect();
+        roles.insert(address, AddressRole::Token);
+        roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, AddressRole::Router))));
         let contract = dataset.contracts().first(&address);
         let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
         Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
@@ -224,20 +225,20 @@ impl<'a> Facts<'a> {
         self.roles.keys().copied()
     }
 
-    pub fn role(&self, address: &Address) -> Role {
+    pub fn role(&self, address: &Address) -> AddressRole {
         if let Some(role) = self.roles.get(address) {
             return *role;
         }
         if nobodys(address) {
-            return Role::Burned;
+            return AddressRole::Burned;
         }
         let labels = self.dataset.labels_of(address);
-        ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(Role::Trader, |(role, _)| *role)
+        ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
     /// The input that tests of its liquidity lack where no pool tells of it.
-    pub fn no_pool(&self) -> Need {
-        if self.quoted.is_empty() { Need::Pools } else { Need::OwnPools }
+    pub fn no_pool(&self) -> NeededInput {
+        if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
 
     /// Whether the address is the creator or the owner.

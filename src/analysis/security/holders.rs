@@ -10,8 +10,8 @@ use self::spread::Spread;
 pub use self::wanted::wanted;
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
-    facts::{Facts, Role},
-    missing::{Lacking, Need},
+    facts::{AddressRole, Facts},
+    missing::{Lacking, NeededInput},
     transactions::{Transactions, percent},
 };
 use crate::dataset::address::Address;
@@ -52,7 +52,7 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings
     let mut anomalies = liquidity::tests(facts, transactions, &mut lacking);
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
-        lacking.note(Need::Holders, &own.collect::<Vec<_>>());
+        lacking.note(NeededInput::Holders, &own.collect::<Vec<_>>());
         return HolderFindings { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
     };
     let metrics = spread.metrics(facts);
@@ -108,7 +108,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     }
     let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
     if spread.truncated {
-        lacking.note(Need::AllHolders, &[AnomalyCode::GiniExtreme]);
+        lacking.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if spread.count() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
@@ -130,7 +130,7 @@ fn row(address: Address, share: f64) -> EvidenceRow {
 fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorShare;
     if facts.creator.is_none() && facts.owner.is_none() {
-        lacking.note(Need::Creator, &[code]);
+        lacking.note(NeededInput::Creator, &[code]);
         return None;
     }
     let own = spread.of(|address| facts.insider(address));
@@ -162,7 +162,7 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
     let mut funded: std::collections::BTreeMap<Address, Vec<usize>> = std::collections::BTreeMap::new();
     for (i, (address, _)) in top.iter().enumerate() {
         // An exchange or a bridge pays for everybody.
-        if let Some(funder) = facts.funder(address).filter(|funder| matches!(facts.role(funder), Role::Trader)) {
+        if let Some(funder) = facts.funder(address).filter(|funder| matches!(facts.role(funder), AddressRole::Trader)) {
             funded.entry(funder).or_default().push(i);
         }
     }

@@ -6,7 +6,7 @@ use super::{
     corpus::{Corpus, contract_code},
     facts::Facts,
     holders,
-    missing::{Lacking, Need},
+    missing::{Lacking, NeededInput},
     resemblance::{self, CodeTraits},
     score::{self, KnownInputs},
     similarity::bytes,
@@ -61,7 +61,7 @@ pub fn infer(
     let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut lacking);
     if code.is_none() {
         let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
-        lacking.note(Need::Code, &executed.collect::<Vec<_>>());
+        lacking.note(NeededInput::Code, &executed.collect::<Vec<_>>());
     } else {
         checks::executed(&report, &mut lacking);
     }

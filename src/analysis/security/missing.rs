@@ -7,9 +7,9 @@ macro_rules! needs {
     ($($need:ident $place:literal $what:literal $supply:literal;)*) => {
         /// An input that a test may lack.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Need { $(#[doc = $what] $need),* }
+        pub enum NeededInput { $(#[doc = $what] $need),* }
 
-        impl Need {
+        impl NeededInput {
             /// The table and column that it stands in: `contracts.bytecode`.
             pub fn place(self) -> &'static str {
                 match self { $(Self::$need => $place),* }
@@ -50,7 +50,7 @@ needs! {
 /// What the tests of a part lack, and what those saw that ran and found nothing; gathered as they run.
 #[derive(Debug, Default)]
 pub struct Lacking {
-    needs: Vec<(Need, Vec<AnomalyCode>)>,
+    needs: Vec<(NeededInput, Vec<AnomalyCode>)>,
     /// Tests that ran on too little to tell anything, and what there was too little of.
     unsure: Vec<(AnomalyCode, String)>,
     /// What tests measured, in a sentence: evidence that they passed.
@@ -60,7 +60,7 @@ pub struct Lacking {
 }
 
 impl Lacking {
-    pub fn note(&mut self, need: Need, codes: &[AnomalyCode]) {
+    pub fn note(&mut self, need: NeededInput, codes: &[AnomalyCode]) {
         match self.needs.iter_mut().find(|(known, _)| *known == need) {
             Some((_, known)) => known.extend_from_slice(codes),
             None => self.needs.push((need, codes.to_vec())),
@@ -68,7 +68,7 @@ impl Lacking {
     }
 
     /// `value`, or none with a note of what it needs.
-    pub fn require<T>(&mut self, value: Option<T>, need: Need, code: AnomalyCode) -> Option<T> {
+    pub fn require<T>(&mut self, value: Option<T>, need: NeededInput, code: AnomalyCode) -> Option<T> {
         if value.is_none() {
             self.note(need, &[code]);
         }
@@ -113,7 +113,7 @@ impl Lacking {
     }
 
     pub fn missing(&self, part: Part) -> Vec<Missing> {
-        let missing = |(need, codes): &(Need, Vec<AnomalyCode>)| Missing {
+        let missing = |(need, codes): &(NeededInput, Vec<AnomalyCode>)| Missing {
             part,
             what: need.what().to_owned(),
             codes: codes.clone(),

@@ -4,7 +4,7 @@ use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, SimilarScam,
     corpus::{Corpus, contract_code, scam_code},
     facts::{Facts, called_scam},
-    missing::{Lacking, Need},
+    missing::{Lacking, NeededInput},
     similarity::{CodeOrigin, Near},
     transactions::percent,
 };
@@ -46,7 +46,7 @@ pub fn examine(
         return found;
     };
     if corpus.codes.count(CodeOrigin::Scam) == 0 {
-        lacking.note(Need::Scams, &[AnomalyCode::SimilarToScam]);
+        lacking.note(NeededInput::Scams, &[AnomalyCode::SimilarToScam]);
         return found;
     }
     let scams = corpus.codes.nearest(&facts.address, code, CodeOrigin::Scam, |address| scam_code(facts.dataset, address));
@@ -71,7 +71,7 @@ fn known(facts: &Facts<'_>, lacking: &mut Lacking) -> Option<Anomaly> {
     let code = AnomalyCode::KnownScam;
     let labels = facts.dataset.table("labels").is_some_and(|table| table.state == TableState::Loaded);
     if facts.dataset.scams().is_empty() && !labels {
-        lacking.note(Need::Known, &[code]);
+        lacking.note(NeededInput::Known, &[code]);
         return None;
     }
     let called = called_scam(facts.dataset, &facts.address)?;
@@ -83,7 +83,7 @@ fn known(facts: &Facts<'_>, lacking: &mut Lacking) -> Option<Anomaly> {
 fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Option<Anomaly> {
     let code = AnomalyCode::Impersonates;
     if !corpus.has_listed() {
-        lacking.note(Need::Listed, &[code]);
+        lacking.note(NeededInput::Listed, &[code]);
         return None;
     }
     if facts.listed() {

@@ -16,7 +16,7 @@ use self::{
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     facts::Facts,
-    missing::{Lacking, Need},
+    missing::{Lacking, NeededInput},
     pool_story::{PoolStory, ReserveSide},
 };
 use crate::{
@@ -85,7 +85,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     seen.read(total, step)?;
     let eventful = seen.pools.iter().any(|pool| pool.last.is_some());
     if total == 0 && !eventful {
-        seen.lacking.note(Need::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
+        seen.lacking.note(NeededInput::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
         return Ok(Transactions { blind: true, lacking: seen.lacking, ..Transactions::default() });
     }
     let mut anomalies = flow::tests(&mut seen);
@@ -93,7 +93,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     if total > 0 {
         anomalies.extend(history::tests(&mut seen));
     } else {
-        seen.lacking.note(Need::Transfers, history::CODES);
+        seen.lacking.note(NeededInput::Transfers, history::CODES);
     }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
@@ -162,7 +162,7 @@ impl<'a> Seen<'a> {
     /// A share of the supply; none, noted, when the supply is not known.
     fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
         let supply = self.ledger.supply(self.facts);
-        self.lacking.require(supply, Need::Supply, code)
+        self.lacking.require(supply, NeededInput::Supply, code)
     }
 
     /// Shows these transfers for a test that finds nothing.

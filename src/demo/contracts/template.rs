@@ -25,7 +25,7 @@ impl Default for Identity<'_> {
 
 /// Bytecode as it stays on the chain, and as it is sent there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct ContractCode {
     pub runtime: Vec<u8>,
     pub creation: Vec<u8>,
 }
@@ -172,7 +172,7 @@ fn word(text: &str) -> (String, String) {
 }
 
 impl Form {
-    pub(super) fn code(&self, identity: &Identity) -> Result<Code, String> {
+    pub(super) fn code(&self, identity: &Identity) -> Result<ContractCode, String> {
         let (text, constructor) = match self {
             Self::Token(program) => (program.text(identity), program.constructor),
             Self::Other { runtime, constructor } => ((*runtime).to_owned(), *constructor),
@@ -184,7 +184,7 @@ impl Form {
         // A supply is no name: it is another for each identity.
         let constructor = constructor.replace("ISSUE", ISSUE).replace("SUPPLY", &format!("0x{:032x}", identity.supply));
         let constructor = assemble(&constructor, &NAMES)?;
-        Ok(Code { creation: deploy(&constructor, &runtime), runtime })
+        Ok(ContractCode { creation: deploy(&constructor, &runtime), runtime })
     }
 }
 

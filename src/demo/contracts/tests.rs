@@ -171,7 +171,7 @@ fn the_table_is_consistent() {
 fn each_contract_deploys_to_its_runtime_code() {
     for contract in contracts() {
         let mut world = World::new(contract);
-        let Code { runtime, .. } = contract.code(&Identity::default());
+        let ContractCode { runtime, .. } = contract.code(&Identity::default());
         let account = world.evm.ctx.journaled_state.database.cache.accounts.get(&world.token).and_then(|account| account.info.code.clone());
         assert_eq!(account.map(|code| code.original_bytes().to_vec()), Some(runtime), "{}", contract.name);
         if contract.name.starts_with("proxy") {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     analysis::{
         market::{Figures, TokenSummary},
-        patterns::{Action, PatternName},
+        patterns::{PatternName, TradeAction},
         trendlines::Trend,
     },
     dataset::{Dataset, OwnColumn, cell::CellValue, names},
@@ -144,7 +144,9 @@ pub fn words(column: &str) -> Vec<&'static str> {
     match column {
         "trend" => [Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word).to_vec(),
         "best_pattern" => PatternName::ALL.iter().map(|name| name.word()).collect(),
-        "recommendedAction" => [Action::StrongBuy, Action::Buy, Action::Hold, Action::Sell, Action::StrongSell].map(Action::word).to_vec(),
+        "recommendedAction" => [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell]
+            .map(TradeAction::word)
+            .to_vec(),
         _ => Vec::new(),
     }
 }
@@ -169,7 +171,7 @@ pub fn word(figures: &Figures, column: &str) -> Option<&'static str> {
     match column {
         "trend" => figures.trend.as_ref()?.0.map(Trend::word),
         "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.name.word()),
-        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(Action::word),
+        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(TradeAction::word),
         "recommendation" => figures.recommendation.as_ref()?.0,
         _ => None,
     }
@@ -189,11 +191,11 @@ pub fn rank(figures: &Figures, column: &str) -> Option<f64> {
         }),
         "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.confidence),
         "recommendedAction" => figures.recommended_action.as_ref()?.0.map(|advice| match advice {
-            Action::StrongBuy => 2.0,
-            Action::Buy => 1.0,
-            Action::Hold => 0.0,
-            Action::Sell => -1.0,
-            Action::StrongSell => -2.0,
+            TradeAction::StrongBuy => 2.0,
+            TradeAction::Buy => 1.0,
+            TradeAction::Hold => 0.0,
+            TradeAction::Sell => -1.0,
+            TradeAction::StrongSell => -2.0,
         }),
         "securityScore" => figures.security_score.as_ref()?.0.map(|score| score as f64),
         "rsi_14" => figures.rsi_14?.0,

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{RowBatches, ExportRows},
+        dataset::export::{ExportRows, RowBatches},
         deck::{Deck, DeckOptions},
         tui::{
             app::Setup,

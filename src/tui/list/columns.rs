@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Field, Fields, List, cells::BAR};
-use crate::tui::widgets::table::{TableColumn, ColumnAlign, GAP};
+use crate::tui::widgets::table::{ColumnAlign, GAP, TableColumn};
 
 /// Cells that the mark of the order takes behind a title.
 const MARK: u16 = 2;

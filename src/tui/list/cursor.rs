@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use crate::tui::{
     keymap::Action,
     theme::Theme,
-    widgets::table::{Cell, TableColumn, Hit, TableWidget, TableWidgetState},
+    widgets::table::{Cell, Hit, TableColumn, TableWidget, TableWidgetState},
 };
 
 /// Rows the wheel moves by.

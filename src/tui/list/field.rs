@@ -10,7 +10,7 @@ use crate::{
     tui::{
         format,
         theme::Role,
-        widgets::table::{Cell, TableColumn, ColumnAlign},
+        widgets::table::{Cell, ColumnAlign, TableColumn},
     },
 };
 

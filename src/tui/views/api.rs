@@ -11,7 +11,7 @@ use super::{inset, listing, many};
 use crate::tui::{
     format,
     keymap::{Action, ViewId},
-    list::{Did, ListFrame, List},
+    list::{Did, List, ListFrame},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, HttpRequest, RequestLine, View},

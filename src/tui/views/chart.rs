@@ -37,7 +37,7 @@ use crate::{
         keymap::{Action, ViewId},
         text,
         theme::Role,
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             candles::{ChartLayout, Crosshair},
             panel::{self, Panel},

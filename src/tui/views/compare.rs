@@ -18,7 +18,7 @@ use crate::{
         keymap::Action,
         text,
         theme::Role,
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest},
+        view::{Context, Effect, Export, HttpRequest, ViewQuestion},
         widgets::{
             panel::{self, Panel},
             progress,
@@ -58,7 +58,14 @@ pub(super) struct Compare {
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: ViewQuestion::default(), plot: Rect::default() }
+        Self {
+            marks: Vec::new(),
+            open: false,
+            timeframe: TIMEFRAME_DEFAULT,
+            at: None,
+            asked: ViewQuestion::default(),
+            plot: Rect::default(),
+        }
     }
 }
 

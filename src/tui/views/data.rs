@@ -1,4 +1,4 @@
-//! The Data view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
+//! The DataView view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
 //! wrong in it. Esc goes back a level.
 
 mod cells;
@@ -26,7 +26,7 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, ListFrame, List, Listing},
+        list::{Did, List, ListFrame, Listing},
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, View},
@@ -49,7 +49,7 @@ enum Open {
 }
 
 #[derive(Default)]
-pub struct Data {
+pub struct DataView {
     /// Places are those of the tables of the dataset, or of the schema while nothing is loaded.
     list: List<Tables>,
     open: Open,
@@ -73,7 +73,7 @@ struct Detail {
 /// Columns that a key scrolls by.
 const COLUMNS_STEP: usize = 6;
 
-impl View for Data {
+impl View for DataView {
     fn id(&self) -> ViewId {
         ViewId::Data
     }
@@ -215,7 +215,7 @@ impl View for Data {
     }
 }
 
-impl Data {
+impl DataView {
     fn table<'a>(&self, context: &Context<'a>) -> Option<&'a DataTable> {
         context.snapshot?.dataset.tables.get(self.list.selected()?)
     }

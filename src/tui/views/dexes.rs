@@ -21,8 +21,8 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, ListFrame, List, mouse_of_two},
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        list::{Did, List, ListFrame, mouse_of_two},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             panel::{self, Panel},
             progress,

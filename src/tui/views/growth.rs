@@ -23,9 +23,9 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{ListFrame, List, Listing},
+        list::{List, ListFrame, Listing},
         text,
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{panel, progress, put},
         words,
     },
@@ -45,7 +45,13 @@ pub struct GrowthView {
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: ViewQuestion::default() }
+        Self {
+            list: List::default(),
+            window: WINDOW_DAYS_DEFAULT,
+            followed: None,
+            compare: Compare::default(),
+            ranking: ViewQuestion::default(),
+        }
     }
 }
 

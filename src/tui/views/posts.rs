@@ -26,7 +26,7 @@ use crate::{
     question::{Question, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, ListFrame, List, Listing},
+        list::{Did, List, ListFrame, Listing},
         view::{Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress},
         words,

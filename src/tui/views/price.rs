@@ -8,7 +8,7 @@ use crate::{
     dataset::address::Address,
     question::candles::{Candle, CandlesQuestion},
     tui::{
-        view::{ViewQuestion, Context},
+        view::{Context, ViewQuestion},
         widgets::{
             candles::{ChartData, render},
             panel::{self, Panel},

@@ -26,7 +26,7 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             panel::{self, Panel},
             progress, put,

@@ -25,7 +25,7 @@ use crate::{
     tui::{
         keymap::{Action, ViewId},
         list::{List, Listing},
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
     },
 };
 

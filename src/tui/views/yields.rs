@@ -29,7 +29,7 @@ use crate::{
         keymap::{Action, ViewId},
         list::{Did, List},
         text,
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest, View},
+        view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{panel, progress, put, put_right},
     },
 };

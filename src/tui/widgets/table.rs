@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use self::columns::GUTTER;
-pub use self::columns::{TableColumn, ColumnAlign, GAP};
+pub use self::columns::{ColumnAlign, GAP, TableColumn};
 use crate::tui::{
     text,
     theme::{Role, Theme},

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tokendeck::demo::contracts::Code;
+use tokendeck::demo::contracts::ContractCode;
 
 const JUMPDEST: u8 = 0x5b;
 const JUMP: u8 = 0x56;
@@ -99,7 +99,7 @@ pub(crate) const CHANGES: [Change; 8] =
     [Change::Order, Change::Rename, Change::Subtract, Change::Vyper, Change::Halves, Change::Divide, Change::Pack, Change::Dead];
 
 /// The code made over, in the order given. `None` where that changes nothing, or where the code is no token's of the template.
-pub(crate) fn mutant(code: &Code, changes: &[Change], seed: u64) -> Option<Code> {
+pub(crate) fn mutant(code: &ContractCode, changes: &[Change], seed: u64) -> Option<ContractCode> {
     let constructor = code.creation.len().checked_sub(code.runtime.len() + COPY)?;
     let mut pieces = Pieces::read(&code.runtime);
     pieces.rows()?;
@@ -125,7 +125,7 @@ pub(crate) fn mutant(code: &Code, changes: &[Change], seed: u64) -> Option<Code>
     let size = u16::try_from(runtime.len()).ok()?.to_be_bytes();
     creation[constructor + 1..constructor + 3].copy_from_slice(&size);
     creation.extend(&runtime);
-    (runtime != code.runtime).then_some(Code { runtime, creation })
+    (runtime != code.runtime).then_some(ContractCode { runtime, creation })
 }
 
 fn op(bytes: &[u8]) -> Piece {

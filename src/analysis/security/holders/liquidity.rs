@@ -3,8 +3,8 @@
 
 use super::super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow,
-    facts::{Facts, Role},
-    missing::{Lacking, Need},
+    facts::{AddressRole, Facts},
+    missing::{Lacking, NeededInput},
     pool_story::PoolStory,
     transactions::{Transactions, percent},
 };
@@ -42,7 +42,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         telling.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
     // Pools are ordered by liquidity: the first whose holders are known is where the money lies.
     let Some((i, held)) = held.into_iter().next() else {
-        lacking.note(Need::LpHolders, &codes);
+        lacking.note(NeededInput::LpHolders, &codes);
         return Vec::new();
     };
     let pool = facts.pools[i];
@@ -68,7 +68,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
     }
     let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
     if facts.creator.is_none() {
-        lacking.note(Need::Creator, &[AnomalyCode::LpCreator]);
+        lacking.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
     } else if creator < CREATOR_MIN {
         lacking.saw(AnomalyCode::LpCreator, sentence);
         lacking.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
@@ -100,20 +100,25 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
         let terms: Vec<_> = locks.iter().filter(|lock| lock.holder_address == *address).collect();
         let long = |until: Time| as_of.is_none_or(|now| until.0 - now.0 >= LOCK_MS);
         let kept = match facts.role(address) {
-            Role::Burned => balance,
+            AddressRole::Burned => balance,
             // Where terms are given they count; a locker without is believed.
             _ if !terms.is_empty() => {
                 terms.iter().filter(|lock| lock.unlocks_at.is_some_and(long)).filter_map(|lock| lock.amount).sum::<f64>().min(balance)
             }
             // Lockers, and contracts that hold for many: farms, vaults, other pools.
-            Role::Locker | Role::Pool | Role::Router | Role::Exchange | Role::Bridge | Role::Token => balance,
-            Role::Trader if facts.dataset.contracts().count(address) > 0 => balance,
-            Role::Trader => 0.0,
+            AddressRole::Locker
+            | AddressRole::Pool
+            | AddressRole::Router
+            | AddressRole::Exchange
+            | AddressRole::Bridge
+            | AddressRole::Token => balance,
+            AddressRole::Trader if facts.dataset.contracts().count(address) > 0 => balance,
+            AddressRole::Trader => 0.0,
         };
         held.locked += kept;
         if held.largest.len() < super::super::EVIDENCE_ROWS_MAX {
             let note = match facts.role(address) {
-                Role::Burned => Some("burned"),
+                AddressRole::Burned => Some("burned"),
                 _ if kept >= balance => Some("locked"),
                 _ if kept > 0.0 => Some("locked in part"),
                 _ => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{
     HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
-    facts::{Facts, Role},
+    facts::{AddressRole, Facts},
 };
 use crate::{
     analysis::token::holders_distribution,
@@ -21,7 +21,7 @@ pub(super) struct Spread {
     behind: Vec<(Address, f64)>,
     /// The shares of those who are not told one by one.
     rest: Rest,
-    left_out: BTreeMap<Role, (u64, f64)>,
+    left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// What the shares are shares of.
     pub(super) whole: &'static str,
     /// The table holds fewer holders than the token is said to have.
@@ -36,13 +36,13 @@ impl Spread {
         let holding = facts.dataset.holding_of(&facts.address, &facts.address);
         let rest = holding.rest();
         let mut held: Vec<(Address, f64)> = Vec::new();
-        let mut left: BTreeMap<Role, (u64, f64)> = BTreeMap::new();
+        let mut left: BTreeMap<AddressRole, (u64, f64)> = BTreeMap::new();
         let mut all = 0.0;
         for (holder, balance) in holding.rows() {
             let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
             all += balance;
             match facts.role(&holder) {
-                Role::Trader => held.push((holder, balance)),
+                AddressRole::Trader => held.push((holder, balance)),
                 // A router is a contract like any other when it holds for itself; it never does for long.
                 role => {
                     let sum = left.entry(role).or_default();
@@ -54,7 +54,7 @@ impl Spread {
         if all <= 0.0 || !all.is_finite() {
             return None;
         }
-        let burned = left.get(&Role::Burned).map_or(0.0, |(_, sum)| *sum);
+        let burned = left.get(&AddressRole::Burned).map_or(0.0, |(_, sum)| *sum);
         // Balances that add up to more than the supply show that the figure is of another time.
         let known = facts.total_supply().filter(|supply| *supply >= all * 0.999);
         let total = known.unwrap_or(all);

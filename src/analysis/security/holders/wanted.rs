@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::super::facts::{Facts, Role};
+use super::super::facts::{AddressRole, Facts};
 use crate::dataset::{Dataset, Token, address::Address, holding::Apart, shelf::Want};
 
 /// The balances of the token, and of the liquidity of its pools, where they stay elsewhere; nothing where they are here.
@@ -30,8 +30,9 @@ pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
 /// Who holds for others counts for themselves; key opinion leaders, the creator and the owner are looked for by name.
 fn apart(facts: &Facts<'_>) -> Apart {
     let (dataset, about) = (facts.dataset, &facts.address);
-    let named: BTreeSet<Address> = dataset.labelled().chain(facts.named()).filter(|address| facts.role(address) != Role::Trader).collect();
-    let burned = named.iter().copied().filter(|address| facts.role(address) == Role::Burned).collect();
+    let named: BTreeSet<Address> =
+        dataset.labelled().chain(facts.named()).filter(|address| facts.role(address) != AddressRole::Trader).collect();
+    let burned = named.iter().copied().filter(|address| facts.role(address) == AddressRole::Burned).collect();
     let leaders = dataset.kols_of(about).iter().map(|row| row.kol_address);
     let watched: BTreeSet<Address> = leaders.chain(facts.creator).chain(facts.owner).collect();
     Apart { named: named.into_iter().collect(), burned, watched: watched.into_iter().collect(), supply: facts.total_supply() }

@@ -2,7 +2,7 @@
 
 use super::{SNIPE_BLOCKS, Seen, percent};
 use crate::{
-    analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::called_scam, missing::Need},
+    analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::called_scam, missing::NeededInput},
     dataset::time::{DAY_MS, Time},
 };
 
@@ -25,7 +25,7 @@ pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
 /// The test's share of supply, where there was a launch at all.
 fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
     if seen.ledger.transfers == 0 {
-        seen.lacking.note(Need::Transfers, &[code]);
+        seen.lacking.note(NeededInput::Transfers, &[code]);
         return None;
     }
     if seen.ledger.launch.is_none() {
@@ -59,7 +59,7 @@ fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
 fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorDump;
     if seen.facts.creator.is_none() {
-        seen.lacking.note(Need::Creator, &[code]);
+        seen.lacking.note(NeededInput::Creator, &[code]);
         return None;
     }
     let supply = launched(seen, code)?;
@@ -77,7 +77,7 @@ fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
 fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SerialDeployer;
     let facts = seen.facts;
-    let creator = seen.lacking.require(facts.creator, Need::Creator, code)?;
+    let creator = seen.lacking.require(facts.creator, NeededInput::Creator, code)?;
     let contracts = facts.dataset.contracts_by(&creator);
     let s = if contracts.len() == 1 { "" } else { "s" };
     let known = format!(
@@ -119,7 +119,7 @@ fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::Sniped;
     let supply = launched(seen, code)?;
     if seen.ledger.launch.is_none_or(|launch| launch.block.is_none()) {
-        seen.lacking.note(Need::Blocks, &[code]);
+        seen.lacking.note(NeededInput::Blocks, &[code]);
         return None;
     }
     let share = seen.trades.sniped / supply;

@@ -4,8 +4,8 @@ use super::{Seen, percent};
 use crate::{
     analysis::security::{
         Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
-        facts::Role,
-        missing::Need,
+        facts::AddressRole,
+        missing::NeededInput,
         pool_story::{self, Moment},
     },
     dataset::address::Address,
@@ -30,7 +30,7 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = seen.pools.iter().any(|pool| pool.mints > 0);
     if !events && seen.ledger.launch.is_none() {
-        seen.lacking.note(if seen.facts.pools.is_empty() { seen.facts.no_pool() } else { Need::PoolEvents }, &[code]);
+        seen.lacking.note(if seen.facts.pools.is_empty() { seen.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
         return None;
     }
     let by_events = seen.pools.iter().enumerate().take(seen.facts.telling).filter_map(|(i, pool)| {
@@ -145,7 +145,7 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
 fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
     if !seen.ledger.statuses {
-        seen.lacking.note(Need::Status, &[code]);
+        seen.lacking.note(NeededInput::Status, &[code]);
         return None;
     }
     let (failed, tried) = (seen.trades.failed, seen.trades.tried);
@@ -190,7 +190,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::PrivilegedSellers;
     let facts = seen.facts;
     if facts.creator.is_none() && facts.owner.is_none() {
-        seen.lacking.note(Need::Creator, &[code]);
+        seen.lacking.note(NeededInput::Creator, &[code]);
         return None;
     }
     if !seen.traded() {
@@ -199,7 +199,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
     let (mut buyers, mut sellers) = (0u64, Vec::new());
-    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == Role::Trader) {
+    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader) {
         let own = (wallet.bought > 0.0 || wallet.sold > 0.0) && circle(&wallet.address);
         buyers += u64::from(wallet.bought > 0.0 && !own);
         if wallet.sold > 0.0 {

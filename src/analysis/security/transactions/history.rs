@@ -7,7 +7,7 @@ use super::{
     amounts::{CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
     percent,
 };
-use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::Role, missing::Need};
+use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::AddressRole, missing::NeededInput};
 use crate::dataset::address::Address;
 
 const MISMATCH_MIN: f64 = 0.001;
@@ -35,18 +35,18 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
     let holders = seen.facts.dataset.holding_of(&seen.facts.address, &seen.facts.address);
     if holders.is_empty() {
-        seen.lacking.note(Need::Holders, &[code]);
+        seen.lacking.note(NeededInput::Holders, &[code]);
         return None;
     }
     if holders.rest().count > 0 {
-        seen.lacking.note(Need::AllHolders, &[code]);
+        seen.lacking.note(NeededInput::AllHolders, &[code]);
         return None;
     }
     if !seen.ledger.complete {
-        seen.lacking.note(Need::History, &[code]);
+        seen.lacking.note(NeededInput::History, &[code]);
         return None;
     }
-    let unit = seen.lacking.require(seen.facts.unit(), Need::Supply, code)?;
+    let unit = seen.lacking.require(seen.facts.unit(), NeededInput::Supply, code)?;
     let supply = seen.supply(code)?;
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
@@ -136,9 +136,9 @@ fn among(seen: &Seen<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
 fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let mut receivers = 0;
-    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == Role::Trader && wallet.received > 0) {
+    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader && wallet.received > 0) {
         receivers += 1;
-        let bought = matches!(seen.ledger.wallet(wallet.first_from).role, Role::Pool | Role::Router | Role::Exchange);
+        let bought = matches!(seen.ledger.wallet(wallet.first_from).role, AddressRole::Pool | AddressRole::Router | AddressRole::Exchange);
         if wallet.received == 1 && wallet.sent == 0 && !bought {
             *groups.entry((wallet.first_from, wallet.first_value.to_bits())).or_default() += 1;
         }

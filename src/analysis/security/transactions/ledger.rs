@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::super::{
-    facts::{Facts, Role},
+    facts::{AddressRole, Facts},
     pool_story::Moment,
 };
 use crate::dataset::{
@@ -24,7 +24,7 @@ const WORTH_PULLING: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub(super) struct Wallet {
     pub(super) address: Address,
-    pub(super) role: Role,
+    pub(super) role: AddressRole,
     /// A pool in which others are traded for the token.
     pub(super) quoted: bool,
     pub(super) insider: bool,
@@ -177,13 +177,13 @@ impl Ledger {
 
     fn kind(&mut self, seen: &Move, liquidity: bool) -> Kind {
         let (from, to) = (self.wallet(seen.from), self.wallet(seen.to));
-        let venue = |role: Role| matches!(role, Role::Pool | Role::Router);
+        let venue = |role: AddressRole| matches!(role, AddressRole::Pool | AddressRole::Router);
         match (venue(from.role), venue(to.role)) {
             (true, true) => Kind::Venue,
             // What goes to and from a pool of another token is paid for that one.
             _ if from.quoted || to.quoted => Kind::Venue,
             (true, false) => {
-                let emptying = from.role == Role::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
+                let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
                 if emptying && !seen.failed && from.balance >= WORTH_PULLING * from.peak {
                     self.emptied(seen, (seen.value / from.balance).min(1.0));
                 }
@@ -191,10 +191,10 @@ impl Ledger {
             }
             (false, true) => {
                 // The first transfer into a pool, and one into an empty pool, is liquidity.
-                let opening = to.role == Role::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
+                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
                 if opening || liquidity { Kind::Venue } else { Kind::Sell }
             }
-            (false, false) if to.role == Role::Burned => Kind::Burn,
+            (false, false) if to.role == AddressRole::Burned => Kind::Burn,
             (false, false) => Kind::Transfer,
         }
     }
@@ -209,7 +209,7 @@ impl Ledger {
     /// Books what a transfer that succeeded changed.
     fn book(&mut self, seen: &Move) {
         let to = self.wallet(seen.to);
-        let into_pool = to.role == Role::Pool && !to.quoted && seen.kind != Kind::Sell;
+        let into_pool = to.role == AddressRole::Pool && !to.quoted && seen.kind != Kind::Sell;
         if into_pool && let Some(time) = seen.time {
             self.launch.get_or_insert(Moment { time, block: seen.block });
             if let Some(emptied) = &mut self.worst_emptied

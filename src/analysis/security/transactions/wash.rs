@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use self::rings::Rings;
 use super::ledger::{Kind, Ledger, Move};
-use crate::{analysis::security::facts::Role, dataset::time::HOUR_MS};
+use crate::{analysis::security::facts::AddressRole, dataset::time::HOUR_MS};
 
 /// Halves of windows: of how many of the level below each is, and the name of the whole. Each half is looked at with the one before
 /// and with the one after it: what lasts no longer than a half is whole in one of the two.
@@ -71,7 +71,7 @@ impl Wash {
             return;
         }
         self.volume += seen.value;
-        let trader = |id: u32| ledger.wallet(id).role == Role::Trader;
+        let trader = |id: u32| ledger.wallet(id).role == AddressRole::Trader;
         let Some(time) = seen.time else { return };
         if seen.kind != Kind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
             return;

@@ -16,9 +16,9 @@ use crate::{
     },
     tui::{
         keymap::Action,
-        list::{Did, Field, Fields, ListFrame, List},
+        list::{Did, Field, Fields, List, ListFrame},
         text,
-        view::{ViewQuestion, Context},
+        view::{Context, ViewQuestion},
         views::parts::changed,
         widgets::{
             panel::{self, Panel},

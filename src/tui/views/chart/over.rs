@@ -10,7 +10,7 @@ use crate::{
     dataset::{candles::Candles, time::Time},
     tui::{
         theme::Role,
-        widgets::candles::{Glyph, PriceLevel, ChartLine, Mark, Span},
+        widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span},
         words,
     },
 };
@@ -146,7 +146,12 @@ impl Over {
             self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
             // What is over has no stop.
             if !detail.status.is_over() {
-                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: role_against(detail.direction), label: "stop" });
+                self.levels.push(PriceLevel {
+                    price: detail.stop_price,
+                    from: Some(from),
+                    role: role_against(detail.direction),
+                    label: "stop",
+                });
             }
         }
     }

@@ -16,10 +16,10 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, ListFrame, List},
+        list::{Did, Field, Fields, List, ListFrame},
         text,
         theme::Role,
-        view::{ViewQuestion, Context, Effect, Export, HttpRequest},
+        view::{Context, Effect, Export, HttpRequest, ViewQuestion},
         views::parts::changed,
         widgets::{
             panel::{self, Panel},

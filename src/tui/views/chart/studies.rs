@@ -11,7 +11,7 @@ use crate::{
     tui::{
         format,
         theme::Role,
-        view::{ViewQuestion, Context},
+        view::{Context, ViewQuestion},
         widgets::candles::{IndicatorCurve, Pane},
     },
 };

@@ -1,4 +1,4 @@
-//! What the Data view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
+//! What the DataView view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
 
 use std::{
     collections::HashMap,
@@ -58,7 +58,7 @@ impl Fetch for Pages {
     }
 }
 
-fn bench(pages: Pages) -> (Stage, Data) {
+fn bench(pages: Pages) -> (Stage, DataView) {
     let schema = schema::table("holders").expect("a table");
     let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), mark: 0 });
     let known = Known::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
@@ -70,13 +70,13 @@ fn bench(pages: Pages) -> (Stage, Data) {
     let frame = DataFrame::new(0, empty.collect()).expect("a frame");
     let table = Table { shelf: Some(shelf.into()), frame, state: TableState::Loaded, ..Table::absent(schema) };
     let stage = Stage::new(Some(Dataset::new(vec![table])));
-    let mut view = Data { reopen: Some("holders".to_owned()), ..Data::default() };
+    let mut view = DataView { reopen: Some("holders".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));
     (stage, view)
 }
 
 /// The screen once nothing is on its way.
-fn seen(stage: &Stage, view: &mut Data) -> String {
+fn seen(stage: &Stage, view: &mut DataView) -> String {
     loop {
         let text = stage.text(view, 140, 20);
         let Open::Rows(rows) = &view.open else { panic!("the rows are open") };

@@ -14,7 +14,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, ListFrame, List, mouse_of_two},
+        list::{Did, Field, Fields, List, ListFrame, mouse_of_two},
         text,
         theme::Role,
         view::{Context, Effect, Export},

@@ -1,4 +1,4 @@
-//! What the Data view shows and exports of a large table: the same as of the source, in any order.
+//! What the DataView view shows and exports of a large table: the same as of the source, in any order.
 
 use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -35,7 +35,7 @@ fn candle(i: usize) -> (String, i64, f64, Option<f64>) {
 
 struct Bench {
     stage: Stage,
-    view: Data,
+    view: DataView,
     _folders: [tempfile::TempDir; 2],
 }
 
@@ -55,7 +55,7 @@ fn bench() -> Bench {
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, ..CacheOptions::default() };
     let mut stage = Stage::empty();
     stage.snapshot = Some(stage.deck.stand_on(load_with(data.path(), &options, &Silent).expect("a dataset")));
-    let mut view = Data { reopen: Some("candles".to_owned()), ..Data::default() };
+    let mut view = DataView { reopen: Some("candles".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));
     assert!(stage.look(|context| context.snapshot.expect("a snapshot").dataset.table("candles").expect("candles").large.is_some()));
     Bench { stage, view, _folders: folders }

@@ -14,7 +14,7 @@ use crate::{
     question::filter::ColumnKind,
     tui::{
         format,
-        list::{Field, Fields, CellContext, Value},
+        list::{CellContext, Field, Fields, Value},
         text,
         theme::Role,
         view::Context,

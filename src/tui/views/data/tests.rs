@@ -1,4 +1,4 @@
-//! What the Data view shows and does.
+//! What the DataView view shows and does.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
@@ -9,25 +9,25 @@ use crate::tui::{
     views::fixture::{self, SIZES, Stage},
 };
 
-fn view(stage: &Stage) -> Data {
-    let mut view = Data::default();
+fn view(stage: &Stage) -> DataView {
+    let mut view = DataView::default();
     stage.look(|context| view.refresh(context));
     view
 }
 
-fn opened(stage: &Stage, table: &str) -> Data {
-    let mut view = Data { reopen: Some(table.to_owned()), ..Data::default() };
+fn opened(stage: &Stage, table: &str) -> DataView {
+    let mut view = DataView { reopen: Some(table.to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));
     view
 }
 
 /// Waits for the order that was asked for.
-fn settled(stage: &Stage, view: &mut Data) {
+fn settled(stage: &Stage, view: &mut DataView) {
     stage.wait();
     stage.look(|context| view.refresh(context));
 }
 
-fn select(view: &mut Data, stage: &Stage, table: &str) {
+fn select(view: &mut DataView, stage: &Stage, table: &str) {
     let is_it = |place: usize, context: &Context<'_>| context.snapshot.expect("loaded data").dataset.tables[place].schema.name == table;
     assert!(stage.look(|context| view.list.point_to(|place| is_it(place, context))), "a table of the schema");
 }
@@ -106,7 +106,7 @@ fn rows_are_browsed_cell_by_cell() {
 fn columns_scroll_with_the_first_one_frozen() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    let header = |view: &mut Data| picture::text(&stage.draw_now(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
+    let header = |view: &mut DataView| picture::text(&stage.draw_now(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
     assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
     stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
     let scrolled = header(&mut view);
@@ -132,7 +132,7 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     assert!(place("LINK") < place("UNI ") && place("UNI ") < place("USDC") && !shown.contains("PEPX"), "{shown}");
     assert!(shown.contains("3 of 5 rows"), "{shown}");
     // What was chosen is there again in the next run.
-    let mut other = Data::default();
+    let mut other = DataView::default();
     other.restore(&view.save());
     stage.look(|context| other.refresh(context));
     settled(&stage, &mut other);
@@ -211,7 +211,7 @@ fn the_mouse_selects_opens_and_sorts() {
     });
     let kept = view.save();
     assert_eq!(kept["rows"]["tokens"]["columns"]["wider"], json!([["token_address", 6]]));
-    let mut again = Data::default();
+    let mut again = DataView::default();
     again.restore(&kept);
     assert_eq!(again.save()["rows"], kept["rows"], "kept between runs");
 }

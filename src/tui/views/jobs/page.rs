@@ -1,7 +1,7 @@
 //! A job's report as lines of the terminal: the sections of the document, set in so many cells.
 
 use crate::{
-    document::{Block, Document, Level, Piece, Section, DocumentTable, Tone},
+    document::{Block, Document, DocumentTable, Level, Piece, Section, Tone},
     tui::{text, theme::Role},
 };
 

@@ -9,7 +9,7 @@ use crate::{
         list::Order,
         posts::{PostsQuestion, TokenPostsQuestion},
     },
-    tui::view::{ViewQuestion, Context, HttpRequest},
+    tui::view::{Context, HttpRequest, ViewQuestion},
 };
 
 /// Posts of a page: as many as each question gives.
@@ -122,7 +122,8 @@ impl Set {
         let (first, last) = (page_of(around.saturating_sub(AHEAD)).min(last), page_of(around + AHEAD).min(last));
         for number in first..=last {
             if !self.pages.iter().any(|(known, _)| *known == number) {
-                let page = if self.source.plain().is_some() { Page::Token(ViewQuestion::default()) } else { Page::Any(ViewQuestion::default()) };
+                let page =
+                    if self.source.plain().is_some() { Page::Token(ViewQuestion::default()) } else { Page::Any(ViewQuestion::default()) };
                 self.pages.push((number, page));
             }
         }

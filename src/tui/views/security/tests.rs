@@ -8,7 +8,7 @@ use crate::{
         Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics,
         HolderShare, LeftOut, Missing, Part, SimilarScam, Taxes,
         checks::checks,
-        missing::{Lacking, Need},
+        missing::{Lacking, NeededInput},
     },
     dataset::time::Time,
     deck::known::Known,
@@ -34,7 +34,7 @@ fn row(i: u8) -> EvidenceRow {
 }
 
 /// The answer with its checklist, where each part lacked what is said.
-fn listed(mut answer: SecurityInference, lacks: [Option<Need>; 3]) -> SecurityInference {
+fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> SecurityInference {
     let parts = [Part::Code, Part::Transactions, Part::Holders];
     let found = parts.map(|part| answer.anomaly_detection.part(part).evidence.clone().unwrap_or_default());
     let mut lacking: [Lacking; 3] = Default::default();
@@ -201,7 +201,7 @@ fn unknown() -> SecurityInference {
             execution: None,
         }),
     };
-    listed(answer, [Some(Need::Code), Some(Need::Transfers), None])
+    listed(answer, [Some(NeededInput::Code), Some(NeededInput::Transfers), None])
 }
 
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {

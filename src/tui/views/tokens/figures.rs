@@ -18,7 +18,7 @@ use crate::{
     },
     tui::{
         format,
-        list::{Field, CellContext},
+        list::{CellContext, Field},
         task::{self, BackgroundTask},
         text,
         theme::Role,
@@ -231,7 +231,7 @@ mod tests {
     use crate::{
         analysis::{
             market::Added,
-            patterns::{Action as Advice, Pattern, PatternName},
+            patterns::{Pattern, PatternName, TradeAction as Advice},
             trendlines::Trend,
         },
         dataset::time::Time,

@@ -10,7 +10,7 @@ use crate::{
     question::{
         fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
-        list::{SortKey, Listed, Order},
+        list::{Listed, Order, SortKey},
         search::row::{self, TokenRow},
     },
     tui::{

@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    ChartData, Glyph, ChartLine, axes, body,
+    ChartData, ChartLine, Glyph, axes, body,
     layout::ChartLayout,
     trace::{Path, trace},
 };

@@ -57,7 +57,8 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let owned = wave(60);
     // Over the candles, with a gap; a share of 0 to 100 in a pane, and bars below zero in another.
-    let over = IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
+    let over =
+        IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
     let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
     let range = Some((0.0, 100.0));
@@ -99,8 +100,16 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
 #[test]
 fn the_chart_as_a_whole() {
     let owned = wave(48);
-    let support =
-        [ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" }];
+    let support = [ChartLine {
+        intercept: 6.5,
+        slope: 0.05,
+        geometric: false,
+        from: 5.0,
+        to: 50.0,
+        role: Role::Accent,
+        dashed: false,
+        label: "support",
+    }];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
     let levels = [PriceLevel { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
     let data = ChartData {
@@ -126,8 +135,16 @@ fn the_chart_as_a_whole() {
 #[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
-    let support =
-        [ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: true, label: "support" }];
+    let support = [ChartLine {
+        intercept: 6.5,
+        slope: 0.05,
+        geometric: false,
+        from: 5.0,
+        to: 50.0,
+        role: Role::Accent,
+        dashed: true,
+        label: "support",
+    }];
     let levels = [PriceLevel { price: 15.0, from: None, role: Role::Warning, label: "target" }];
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     for columns in [1, 2, 4] {

@@ -7,7 +7,7 @@ use polars::prelude::DataFrame;
 use super::{Rows, Wake};
 use crate::{
     dataset::{Table, grid::Grid},
-    deck::{Stretch, pending::Coming},
+    deck::{TableStretch, pending::Coming},
     tui::view::Context,
 };
 
@@ -73,7 +73,7 @@ impl Rows {
         // What was wanted before is not waited for.
         let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(away.total);
         let wake = Wake::clone(context.wake);
-        let wanted = Stretch { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
+        let wanted = TableStretch { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
         away.coming = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
         away.asked = rows;
     }
