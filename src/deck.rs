@@ -22,7 +22,7 @@ use std::{
 use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::broadcast;
 
-pub use self::fetch::fetch;
+pub use self::fetch::{Stretch, fetch};
 use self::{
     flight::Flights,
     known::{BodyBytes, Known},

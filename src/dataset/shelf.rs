@@ -5,6 +5,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -36,7 +37,8 @@ pub enum Want {
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
     /// Some rows of a token, in the order of the table, from a place among them on.
-    Page { table: &'static str, token: Address, from: u64, count: u64 },
+    /// `behind`: how many stand behind them.
+    Page { table: &'static str, token: Address, from: u64, count: u64, behind: u64 },
     /// What all balances of a token come to, for what is asked about the token `about`: its own, or those of its liquidity.
     Balances { token: Address, about: Address, apart: Arc<Apart> },
 }
@@ -175,8 +177,9 @@ pub struct Shelf {
     /// What the person calls the source.
     pub source: String,
     known: Known,
-    /// Every token that has rows, in the order of the table.
+    /// Every token that has rows, in the order of the table, and how many rows they have together.
     tokens: Vec<Address>,
+    total: u64,
     held: Mutex<Held>,
     bytes_max: u64,
     /// What is on its way.
@@ -191,7 +194,11 @@ impl Shelf {
             Known::Holders(listed) => listed.keys().copied().collect(),
         };
         tokens.sort_unstable();
-        Self { rows, source, known, tokens, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
+        let total = match &known {
+            Known::Candles(_, counts) => counts.values().sum(),
+            Known::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
+        };
+        Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
     }
 
     /// Every token that has rows, in the order of the table.
@@ -215,6 +222,29 @@ impl Shelf {
             Known::Candles(_, counts) => counts.get(token).copied().unwrap_or_default(),
             Known::Holders(listed) => listed.get(token).map_or(0, |listed| listed.rows),
         }
+    }
+
+    /// How many rows can be had: those of tokens, which have what makes a row.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Some rows of a token: up to so many from a place on.
+    pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> Want {
+        let left = self.count(&token).saturating_sub(from);
+        let count = most.min(left);
+        Want::Page { table, token, from, count, behind: left - count }
+    }
+
+    /// The rows at some places among those of all tokens, page by page.
+    pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = Want> {
+        let mut before = 0;
+        self.tokens.iter().filter_map(move |token| {
+            let own = before..before + self.count(token);
+            before = own.end;
+            let (start, end) = (rows.start.max(own.start), rows.end.min(own.end));
+            (start < end).then(|| self.page(table, *token, start - own.start, end - start))
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -406,7 +436,7 @@ mod tests {
         drop(fetched);
         assert_eq!((0..20).filter(|nth| shelf.get(&want(*nth)).is_some()).count(), 2);
         for from in 0..50 {
-            let page = Want::Page { table: "holders", token: address(1), from, count: 128 };
+            let page = Want::Page { table: "holders", token: address(1), from, count: 128, behind: 0 };
             let held = shelf.fetch(&page, &Silent).expect("fetched");
             assert!(shelf.get(&page).is_some());
             drop(held);

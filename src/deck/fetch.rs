@@ -1,6 +1,8 @@
 //! What a question reads and is not here: fetched before it is answered, so that the answer itself asks nobody.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
+
+use polars::prelude::DataFrame;
 
 use crate::{
     dataset::{
@@ -8,7 +10,7 @@ use crate::{
         shelf::{Fetched, Unfetched, Want},
     },
     error::{Code, Problem, Result},
-    question::{progress::Progress, snapshot::Snapshot},
+    question::{Find, progress::Progress, snapshot::Snapshot},
 };
 
 /// The asker, as a load is watched.
@@ -35,6 +37,46 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
         here.extend(fetched);
     }
     Ok(here)
+}
+
+/// Rows of a table that stay elsewhere, by their places among all of them: from `first` on as far as some queries go, and where these do,
+/// all of them. What comes is the place of the first one, and the rows.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    pub table: &'static str,
+    pub rows: Range<u64>,
+    /// Before it rows may be missing.
+    pub first: u64,
+}
+
+/// Queries for one stretch, one for each token that has rows in it.
+const PAGES_MAX: usize = 60;
+
+impl Find for Stretch {
+    type Found = (u64, DataFrame);
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {
+        let failed = |reason: String| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}."));
+        let Some(shelf) = snapshot.dataset.shelf(self.table) else { return Err(failed("they are here".to_owned())) };
+        let all = |rows: Range<u64>| shelf.pages(self.table, rows).take(PAGES_MAX + 1).collect::<Vec<Want>>();
+        let (mut start, mut wants) = (self.rows.start, all(self.rows.clone()));
+        if wants.len() > PAGES_MAX {
+            (start, wants) = (self.first, all(self.first..self.rows.end));
+            wants.truncate(PAGES_MAX);
+        }
+        let mut rows: Option<DataFrame> = None;
+        for (done, want) in wants.iter().enumerate() {
+            progress.step(done as u64, wants.len() as u64)?;
+            for fetched in fetch(snapshot, std::slice::from_ref(want), progress)? {
+                let Fetched::Page { rows: page, .. } = &*fetched else { continue };
+                match &mut rows {
+                    Some(rows) => _ = rows.vstack_mut(page).map_err(|error| failed(error.to_string()))?,
+                    None => rows = Some(page.clone()),
+                }
+            }
+        }
+        Ok((start, rows.unwrap_or_default()))
+    }
 }
 
 /// Whether any of it would have to be fetched.

@@ -142,9 +142,8 @@ impl HoldersQuestion {
 
     /// The page of rows that stay elsewhere, if there are any on it.
     fn page_there(&self, shelf: &Shelf) -> Option<Want> {
-        let (from, listed) = (page_range(self.page, self.limit).start as u64, shelf.listed(&self.token_address)?.rows);
-        let page = Want::Page { table: "holders", token: self.token_address, from, count: self.limit.min(listed.saturating_sub(from)) };
-        (from < listed).then_some(page)
+        let from = page_range(self.page, self.limit).start as u64;
+        (from < shelf.count(&self.token_address)).then(|| shelf.page("holders", self.token_address, from, self.limit))
     }
 
     /// All rows of the token, where they stay elsewhere.

@@ -157,11 +157,11 @@ impl Question for TableQuestion {
     }
 
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        Asked::wants(self, snapshot)
+        Asked::wants(self, snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
-        let asked = Asked::read(self, snapshot)?;
+        let asked = Asked::read(self, snapshot, false)?;
         let page = asked.page(self.limit, progress)?;
         Ok(TableRows {
             table: asked.table.schema.name,
@@ -174,8 +174,12 @@ impl Question for TableQuestion {
 }
 
 impl Tabular for TableQuestion {
+    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+        Asked::wants(self, snapshot, whole)
+    }
+
     fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let asked = Asked::read(self, snapshot)?;
+        let asked = Asked::read(self, snapshot, whole)?;
         let page = if whole { asked.rest(progress)? } else { asked.page(self.limit, progress)? };
         let columns = page.rows.columns.iter().map(ToString::to_string).collect();
         Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })

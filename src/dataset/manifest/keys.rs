@@ -52,7 +52,7 @@ pub const MAPPING_KEYS: &[MappingKey] = &[
         "read",
         KeyPlace::Table,
         "read = \"in place\"",
-        "of a source, and of candles: all rows stay there, and those of a token are fetched once they are asked for; else \"bring\"",
+        "of a source, and of candles or holders: all rows stay there, and what answers need of a token is asked for when somebody looks; else \"bring\"",
     ),
     key("header", KeyPlace::Table, "header = false", "the file has no header: its columns are called 1, 2, 3, …"),
     key("skip", KeyPlace::Table, "skip = 1", "lines before the header, or before the first row"),

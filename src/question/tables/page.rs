@@ -48,20 +48,21 @@ pub(super) struct Page {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
-        let whole = loaded_table(snapshot, &question.table)?;
-        let columns = columns::of(whole);
-        let named = columns::for_filter(whole);
+    /// The page that is asked for, or with `whole` all from where it begins.
+    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot, whole: bool) -> Result<Self> {
+        let table = loaded_table(snapshot, &question.table)?;
+        let columns = columns::of(table);
+        let named = columns::for_filter(table);
         let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named)?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::read(cursor, snapshot, &key)).transpose()?;
         let Cursor { place, token } = cursor.unwrap_or_default();
-        let whose = whole.shelf.as_deref().and_then(|shelf| Whose::of(shelf, whole.schema.name, &filter, token));
-        let wanted = Wanted { table: whole.schema, filter, sort };
-        let want = whose.as_ref().map(|whose| whose.want(&wanted, place, question.limit));
-        let here = whose.as_ref().zip(want.as_ref()).and_then(|(whose, want)| whose.rows(whole, want));
-        let table = here.map_or(Cow::Borrowed(whole), Cow::Owned);
+        let whose = table.shelf.as_deref().and_then(|shelf| Whose::of(shelf, table.schema.name, &filter, token));
+        let wanted = Wanted { table: table.schema, filter, sort };
+        let want = whose.as_ref().map(|whose| whose.want(&wanted, place, question.limit, whole));
+        let here = whose.as_ref().zip(want.as_ref()).and_then(|(whose, want)| whose.rows(table, want));
+        let table = here.map_or(Cow::Borrowed(table), Cow::Owned);
         Ok(Self {
             grid: Grid::of(&table),
             table,
@@ -76,9 +77,9 @@ impl<'a> Asked<'a> {
     }
 
     /// What a page needs of rows that stay elsewhere.
-    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot) -> Vec<Want> {
+    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         // What is wrong with the request is told with its answer.
-        let asked = Asked::read(question, snapshot).ok().filter(|asked| asked.all_at_hand(false).is_ok());
+        let asked = Asked::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
         asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
@@ -89,9 +90,18 @@ impl<'a> Asked<'a> {
         Err(Problem::new(Code::SourceUnavailable, shelf.refusal()))
     }
 
+    /// The problem that what has to be fetched was not.
+    fn require_rows(&self) -> Result<()> {
+        match (&self.whose, &self.table) {
+            (Some(whose), Cow::Borrowed(_)) => Err(Problem::new(Code::SourceUnavailable, whose.not_here())),
+            _ => Ok(()),
+        }
+    }
+
     /// Up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
         self.all_at_hand(false)?;
+        self.require_rows()?;
         let page = self.page_of_rows(limit, progress)?;
         let Some(whose) = &self.whose else { return Ok(page) };
         let after = || whose.after().map(|token| Cursor { place: 0, token }.text(self.snapshot, &self.key));
@@ -124,6 +134,7 @@ impl<'a> Asked<'a> {
     /// All rows from where the page begins.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Page> {
         self.all_at_hand(true)?;
+        self.require_rows()?;
         let shown = self.order(usize::MAX, progress)?;
         let (total, mut start) = (shown.total(), self.start);
         if self.is_filtered_on_the_way() {

@@ -50,12 +50,11 @@ impl<'a> Whose<'a> {
     }
 
     /// What has to be fetched for a page that begins at a place among the token's rows.
-    pub(super) fn want(&self, wanted: &Wanted, place: usize, limit: u64) -> Want {
+    pub(super) fn want(&self, wanted: &Wanted, place: usize, limit: u64, whole: bool) -> Want {
         let (table, token) = (self.table, self.token());
         let (_, others) = wanted.filter.split(|column| column == TOKEN);
-        if wanted.sort.is_empty() && others.is_empty() {
-            let left = self.count().saturating_sub(place) as u64;
-            return Want::Page { table, token, from: place as u64, count: limit.min(left) };
+        if wanted.sort.is_empty() && others.is_empty() && !whole {
+            return self.shelf.page(table, token, place as u64, limit);
         }
         Want::Rows { table, token }
     }
@@ -77,6 +76,11 @@ impl<'a> Whose<'a> {
     /// Whether the filter keeps other tokens too.
     pub(super) fn is_one_of_many(&self) -> bool {
         self.before || self.after.is_some()
+    }
+
+    /// What to say where its rows were not fetched.
+    pub(super) fn not_here(&self) -> String {
+        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.shelf.source, self.token())
     }
 
     /// What to say to one who asks for rows of several tokens at once.

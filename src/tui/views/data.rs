@@ -369,6 +369,8 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
 }
 
 #[cfg(test)]
+mod away_tests;
+#[cfg(test)]
 mod large_tests;
 #[cfg(test)]
 mod tests;

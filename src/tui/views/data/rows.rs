@@ -1,6 +1,7 @@
 //! The rows of one table as a list whose columns are those of the data. Filter and order are made off the drawing thread; only what is
 //! on screen is read.
 
+mod away;
 mod draw;
 mod inspect;
 mod verb;
@@ -15,11 +16,13 @@ use crate::{
     dataset::{
         Table as DataTable,
         cache::Places,
+        cell::CellValue,
         export,
         grid::{Grid, Ordered},
         schema::{Column, Kind, TableSchema},
     },
     deck::pending::Coming,
+    error::{Code, Problem},
     question::{
         filter,
         parameter::encode,
@@ -33,6 +36,7 @@ use crate::{
         format,
         keymap::Action,
         list::{Did, Field, Fields, List, Listing, Row, Value},
+        theme::Role,
         view::{Context, Effect, Export, Wake},
         widgets::table::{Cell, TableState},
     },
@@ -45,8 +49,8 @@ pub(super) struct TableRows;
 pub(super) struct TableRow<'a> {
     grid: &'a Grid,
     columns: &'a [Column],
-    /// In the frame.
-    place: usize,
+    /// In the frame; none while it is on its way.
+    place: Option<usize>,
 }
 
 impl Fields for TableRows {
@@ -58,7 +62,7 @@ impl Fields for TableRows {
 
     fn cell(row: Row<'_, Self>, key: &str) -> Cell {
         let kind = row.columns.iter().find(|column| column.name == key).map_or(Kind::Text, |column| column.kind);
-        cells::cell(&cells::value(row.grid, key, row.place), kind)
+        row.place.map_or_else(|| Cell::new("…", Role::Dim), |place| cells::cell(&cells::value(row.grid, key, place), kind))
     }
 }
 
@@ -74,8 +78,14 @@ fn field(column: &Column) -> Field<TableRows> {
 }
 
 /// The rows of the list, by their places in the order.
-fn rows<'a>(grid: &'a Grid, columns: &'a [Column], places: &'a Places) -> impl Fn(usize) -> Option<TableRow<'a>> {
-    move |nth| Some(TableRow { grid, columns, place: places.get(nth)? })
+fn rows<'a>(
+    grid: &'a Grid,
+    away: Option<&away::Away>,
+    columns: &'a [Column],
+    places: &'a Places,
+) -> impl Fn(usize) -> Option<TableRow<'a>> + use<'a> {
+    let here = away::Away::here(away, grid);
+    move |nth| Some(TableRow { grid, columns, place: here(places.get(nth)?) })
 }
 
 pub(super) struct Rows {
@@ -95,6 +105,8 @@ pub(super) struct Rows {
     /// The next order on its way, and what it will be.
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
+    /// Of a table that stays at its source.
+    away: Option<away::Away>,
     inspector: Option<inspect::Inspector>,
     /// What is asked of the selected column.
     verb: Option<verb::Verb>,
@@ -104,9 +116,11 @@ impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = columns::of(table);
+        let away = away::Away::of(table);
+        let height = away.as_ref().map_or_else(|| grid.height(), away::Away::total);
         let mut list = List::default();
         list.set_own(snapshot.generation, || columns.iter().map(field).collect());
-        list.set_count(grid.height());
+        list.set_count(height);
         Self {
             schema: table.schema,
             generation: snapshot.generation,
@@ -115,10 +129,11 @@ impl Rows {
             list,
             shown: Wanted::all(table.schema),
             shown_filter: String::new(),
-            order: Shown::all(grid.height()),
+            order: Shown::all(height),
             grid,
+            away,
             next: None,
-            problem: in_place(table),
+            problem: None,
             inspector: None,
             verb: None,
         }
@@ -129,7 +144,7 @@ impl Rows {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
         rows.list.set_own(snapshot.generation, || rows.columns.iter().map(field).collect());
-        rows.list.set_count(rows.grid.height());
+        rows.list.set_count(rows.height());
         rows.ask(context);
         rows
     }
@@ -154,7 +169,7 @@ impl Rows {
         self.problem = None;
         if wanted.is_all() {
             self.next = None;
-            return self.show(wanted, Shown::all(self.grid.height()));
+            return self.show(wanted, Shown::all(self.height()));
         }
         let wake = Wake::clone(context.wake);
         self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
@@ -176,6 +191,7 @@ impl Rows {
     /// Takes the order that has come.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
+        self.take_rows();
         let Some((coming, wanted)) = &mut self.next else { return };
         let Some(outcome) = coming.poll_now() else { return };
         match outcome {
@@ -216,7 +232,7 @@ impl Rows {
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.next.is_some()
+        self.next.is_some() || self.away.as_ref().is_some_and(away::Away::is_under_way)
     }
 
     #[cfg(test)]
@@ -264,7 +280,12 @@ impl Rows {
         Effect::Redraw
     }
 
-    /// The place in the frame of the selected row.
+    /// A cell of a row of the table; missing while it is on its way.
+    fn value(&self, column: &str, row: usize) -> CellValue {
+        self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
+    }
+
+    /// The place in the table of the selected row.
     fn row(&self) -> Option<usize> {
         self.order.places.get(self.list.selected()?)
     }
@@ -276,14 +297,14 @@ impl Rows {
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(cells::plain(&cells::value(&self.grid, column.name, row)), column.name),
+            Some((row, column)) => Effect::Copy(cells::plain(&self.value(column.name, row)), column.name),
             None => Effect::Nothing,
         }
     }
 
     /// The link of the row, if the table has links.
     fn open_link(&self) -> Effect {
-        match self.row().map(|row| cells::plain(&cells::value(&self.grid, "link", row))) {
+        match self.row().map(|row| cells::plain(&self.value("link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
         }
@@ -296,13 +317,17 @@ impl Rows {
         let columns = self.list.members();
         let wanted = self.wanted();
         let order = (wanted == self.shown).then(|| self.order.clone());
-        let cells = |row| columns.iter().map(|column| cells::value(&self.grid, column, row).json()).collect();
+        let cells = |row| columns.iter().map(|column| self.value(column, row).json()).collect();
+        let stays = self.snapshot.dataset.table(self.schema.name).and_then(in_place);
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row().map(cells),
             rows: Box::new(move |progress| {
+                if let Some(detail) = stays {
+                    return Err(Problem::new(Code::SourceUnavailable, detail));
+                }
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
                 Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
@@ -334,11 +359,11 @@ impl Rows {
 
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
-        let all = many(self.grid.height() as u64, "row", "rows");
+        let all = many(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
         match self.order.total() {
             _ if self.order.of.is_some() => format!("the first {shown} of {total} rows in order"),
-            count if count != self.grid.height() => format!("{total} of {all}"),
+            count if count != self.height() => format!("{total} of {all}"),
             _ => all,
         }
     }

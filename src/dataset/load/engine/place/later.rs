@@ -178,8 +178,8 @@ impl Fetch for Later {
                     Err(chart::Again) => self.rows(token, progress).map(Fetched::rows),
                 }
             }
-            Want::Page { token, from, count, table } => {
-                let frames = self.sum(&Sum::Page { table, from: *from, count: *count }, token, progress)?;
+            Want::Page { token, from, count, behind, table } => {
+                let frames = self.sum(&Sum::Page { table, from: *from, count: *count, behind: *behind }, token, progress)?;
                 let (rows, state) = page::read(frames, self.schema).ok_or_else(|| self.unread())?;
                 Ok(Fetched::Page { rows, state })
             }

@@ -10,18 +10,25 @@ const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 60480
                     concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
-/// Over rows of one token as `base` gives them. `listed` and `mark` tell what all of them are, so that pages of two states are seen.
-pub(super) fn sql(base: &str, table: &str, from: u64, count: u64) -> String {
-    if table == "holders" {
-        return format!(
-            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {MARK} OVER () AS mark \
-             FROM {base} ORDER BY isNull(b), b DESC, holder LIMIT {count} OFFSET {from}"
+/// Over rows of one token as `base` gives them: `count` of them, with `from` before and `behind` behind them. Those nearer to the end are
+/// found from there. `listed` and `mark` tell what all of them are, so that pages of two states are seen.
+pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> String {
+    let (rows, order, reversed) = if table == "holders" {
+        let all = format!(
+            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {MARK} OVER () AS mark FROM {base}"
         );
+        (all, "isNull(balance), balance DESC, holder_address", "isNull(balance) DESC, balance, holder_address DESC")
+    } else {
+        let all = format!(
+            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume \
+             FROM {base} WHERE ms > 0"
+        );
+        (all, "interval, timestamp", "interval DESC, timestamp DESC")
+    };
+    if behind < from {
+        return format!("SELECT * FROM (SELECT * FROM ({rows}) ORDER BY {reversed} LIMIT {count} OFFSET {behind}) ORDER BY {order}");
     }
-    format!(
-        "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume \
-         FROM {base} WHERE ms > 0 ORDER BY interval, timestamp LIMIT {count} OFFSET {from}"
-    )
+    format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
 }
 
 /// The rows of an answer as canonical columns, and how many rows the token has and what they are known by, where the answer says so.

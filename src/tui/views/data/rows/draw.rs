@@ -37,7 +37,7 @@ impl Rows {
         if let Some(verb) = &self.verb {
             return verb.draw(buffer, right, context);
         }
-        let selected = self.selected().map(|(row, column)| (row, column.name));
+        let selected = self.selected().map(|(row, column)| (self.in_grid(row).unwrap_or(usize::MAX), column.name));
         if let (Some(inspector), Some((row, field))) = (&mut self.inspector, selected) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
             inspector.draw(buffer, right, &place, context);
@@ -62,7 +62,8 @@ impl Rows {
         }
         let empty = if self.shown_filter.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
         let frame = Frame { sort: Some(&self.shown.sort), ..Frame::new(table_area, empty) };
-        self.list.draw(buffer, frame, context, rows(&self.grid, &self.columns, &self.order.places));
+        self.list.draw(buffer, frame, context, rows(&self.grid, self.away.as_ref(), &self.columns, &self.order.places));
+        self.look_further(context);
         if line > 0 {
             self.draw_line(buffer, Rect { y: body.bottom() - 1, height: 1, ..body }, context);
         }
@@ -75,7 +76,7 @@ impl Rows {
         let shown: Vec<_> = self.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key).collect();
         let nth = shown.iter().position(|key| *key == column.name).map_or(0, |nth| nth + 1);
         let place = format!("column {nth} of {} · row {}", shown.len(), format::count(row as u64 + 1));
-        let value = cells::value(&self.grid, column.name, row);
+        let value = self.value(column.name, row);
         let room = area.width.saturating_sub(text::width(&place) as u16 + 2);
         let left = Rect { width: room, ..area };
         let mut x = put(buffer, left, 0, 0, column.name, theme.accent());

@@ -76,7 +76,7 @@ impl Fetch for Locally {
 }
 
 fn near(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-12 * a.abs().max(1e-3)
+    (a - b).abs() <= 1e-12 * a.abs().max(1e-2)
 }
 
 /// Equal, figures to 1e-12.

@@ -1,0 +1,130 @@
+//! What the Data view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+
+use super::*;
+use crate::{
+    dataset::{
+        Dataset, Table, TableState,
+        address::Address,
+        holding::Listed,
+        progress::LoadProgress,
+        schema,
+        shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
+    },
+    question::progress::Progress,
+    tui::views::fixture::Stage,
+};
+
+const TOKENS: u8 = 90;
+
+/// Each token has ten times as many holders as its number, with balances that fall.
+fn count(token: u8) -> u64 {
+    u64::from(token) * 10
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    asked: Arc<AtomicUsize>,
+    fails: bool,
+}
+
+impl Fetch for Pages {
+    fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+        self.asked.fetch_add(1, Ordering::AcqRel);
+        let Want::Page { token, from, count: most, behind, .. } = want else { return Err(Unfetched::Cancelled) };
+        if self.fails {
+            return Err(Unfetched::Unavailable("nobody answers".to_owned()));
+        }
+        let all = count(token.0[0]);
+        assert_eq!(from + most + behind, all);
+        let holders: Vec<String> = (*from..from + most).map(|nth| format!("0x{:040x}", nth + 1)).collect();
+        let balances: Vec<f64> = (*from..from + most).map(|nth| (all - nth) as f64).collect();
+        let columns = vec![
+            Series::new("token_address".into(), vec![token.to_string(); holders.len()]).into_column(),
+            Series::new("holder_address".into(), holders).into_column(),
+            Series::new("balance".into(), balances).into_column(),
+        ];
+        let rows = DataFrame::new(*most as usize, columns).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
+        Ok(Fetched::Page { rows, state: None })
+    }
+}
+
+fn bench(pages: Pages) -> (Stage, Data) {
+    let schema = schema::table("holders").expect("a table");
+    let listed = |token: u8| (Address([token; 20]), Listed { rows: count(token), held: count(token), mark: 0 });
+    let known = Known::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
+    let shelf = Shelf::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
+    let empty = schema.columns.iter().map(|column| match column.name {
+        "balance" => Series::new(column.name.into(), Vec::<f64>::new()).into_column(),
+        name => Series::new(name.into(), Vec::<String>::new()).into_column(),
+    });
+    let frame = DataFrame::new(0, empty.collect()).expect("a frame");
+    let table = Table { shelf: Some(shelf.into()), frame, state: TableState::Loaded, ..Table::absent(schema) };
+    let stage = Stage::new(Some(Dataset::new(vec![table])));
+    let mut view = Data { reopen: Some("holders".to_owned()), ..Data::default() };
+    stage.look(|context| view.refresh(context));
+    (stage, view)
+}
+
+/// The screen once nothing is on its way.
+fn seen(stage: &Stage, view: &mut Data) -> String {
+    loop {
+        let text = stage.text(view, 140, 20);
+        let Open::Rows(rows) = &view.open else { panic!("the rows are open") };
+        if !rows.is_under_way() {
+            return text;
+        }
+        stage.wait();
+        stage.look(|context| view.refresh(context));
+    }
+}
+
+#[test]
+fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
+    let pages = Pages::default();
+    let asked = Arc::clone(&pages.asked);
+    let (mut stage, mut view) = bench(pages);
+    let first = seen(&stage, &mut view);
+    assert!(first.contains("40,950 rows") && first.contains("0x0000…0001"), "{first}");
+    let before = asked.load(Ordering::Acquire);
+    assert_eq!(stage.act(&mut view, Action::Down), Effect::Redraw);
+    seen(&stage, &mut view);
+    assert_eq!(asked.load(Ordering::Acquire), before, "what is here is not asked for again");
+    // To the end at once: none of those between are asked for.
+    stage.act(&mut view, Action::Last);
+    let last = seen(&stage, &mut view);
+    assert!(last.contains("0x0000…0384") && !last.contains(" … "), "{last}");
+    assert!(asked.load(Ordering::Acquire) - before <= 2, "{}", asked.load(Ordering::Acquire));
+    stage.act(&mut view, Action::First);
+    assert!(seen(&stage, &mut view).contains("0x0000…0001"));
+    // Another order of all is not to be had, and says what is.
+    stage.act(&mut view, Action::SortReverse);
+    stage.act(&mut view, Action::Sort);
+    stage.wait();
+    stage.look(|context| view.refresh(context));
+    let text = seen(&stage, &mut view);
+    assert!(text.contains("stay at `warehouse`"), "{text}");
+    let export = stage.look(|context| view.export(context)).expect("a table to export");
+    assert_eq!((export.rows)(&Progress::default()).err().expect("a refusal").code, crate::error::Code::SourceUnavailable);
+}
+
+#[test]
+fn rows_that_cannot_be_fetched_say_why_and_are_not_asked_for_over_and_over() {
+    let pages = Pages { fails: true, ..Pages::default() };
+    let asked = Arc::clone(&pages.asked);
+    let (stage, mut view) = bench(pages);
+    for _ in 0..5 {
+        let text = seen(&stage, &mut view);
+        assert!(text.contains("nobody answers") || text.contains("cannot be had from `warehouse`"), "{text}");
+    }
+    assert_eq!(asked.load(Ordering::Acquire), 1);
+}
