@@ -331,9 +331,9 @@ impl Dataset {
         &self.candles
     }
 
-    /// Every label, by address.
-    pub fn labels(&self) -> impl Iterator<Item = LabelRow> {
-        self.labels.all().part(0..usize::MAX).into_iter()
+    /// Every address that has a label, once for each.
+    pub fn labelled(&self) -> impl Iterator<Item = Address> {
+        self.labels.all().iter().map(|row| row.address)
     }
 
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {

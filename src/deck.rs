@@ -266,8 +266,7 @@ impl Deck {
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Coming::new();
         // What has to be fetched first is waited for beside the quick ones.
-        let lacks = |snapshot: &Snapshot| snapshot.dataset.stays_anywhere() && fetch::lacks(snapshot, &question.wants(snapshot));
-        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| lacks(&snapshot));
+        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.waits(&snapshot));
         if !self.lane(heavy).enter() {
             sender.send(Err(self.busy())).ok();
             wake();

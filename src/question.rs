@@ -62,6 +62,12 @@ pub trait Question: Request {
         Vec::new()
     }
 
+    /// Whether something has to be fetched first. Asked where nobody may wait.
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        let lacks = |want: &Want| snapshot.dataset.shelf(want.table()).is_some_and(|shelf| shelf.lacks(want));
+        snapshot.dataset.stays_anywhere() && self.wants(snapshot).iter().any(lacks)
+    }
+
     /// Whether it takes long enough that quick questions must not wait behind it.
     fn heavy(&self) -> bool {
         false

@@ -144,7 +144,10 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     let headers = reply.headers_mut();
     headers.remove(CONTENT_TYPE);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("x-api-key, content-type, if-none-match, x-request-id"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("x-api-key, content-type, if-none-match, x-request-id, mcp-protocol-version, mcp-method, mcp-name"),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     Some(reply)
 }

@@ -3,19 +3,20 @@
 
 mod tools;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     HeaderMap, Request, Response,
-    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue},
+    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, LINK},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     serve_server,
     service::{RequestContext, ServerInitializeError},
@@ -40,10 +41,10 @@ use super::{
 };
 use crate::{
     error::{Code, Problem, Result},
-    question::filter::nearest,
+    question::{filter::nearest, parameter::clip},
 };
 
-const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the dataset on this machine alone; nothing is looked up elsewhere. \
+const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
     `tokens` finds a token's address by its name or symbol, which the other tools take. Money is USD, APY percent, fractions are from 0 \
     to 1. A missing value is null and never a zero. A refusal says what was expected.";
 
@@ -52,7 +53,7 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     let mut headers = call.headers.cloned().unwrap_or_default();
     guard::check_origin(call.api, &headers)?;
     // The guard has judged the host. Answers are JSON whatever a client would take besides.
-    headers.entry(HOST).or_insert(HeaderValue::from_static("localhost"));
+    headers.insert(HOST, HeaderValue::from_static("localhost"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
@@ -99,7 +100,7 @@ pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
         "required": ["jsonrpc", "method"],
         "properties": {
             "jsonrpc": { "type": "string", "enum": ["2.0"] },
-            "id": { "type": "integer", "description": "Without it the message is a notification, which is answered 202 without a body." },
+            "id": { "type": ["string", "integer"], "description": "Without it the message is a notification, which is answered 202 without a body." },
             "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` and others of the protocol." },
             "params": { "type": "object" },
         },
@@ -144,6 +145,11 @@ impl ServerHandler for Tools {
             .with_instructions(INSTRUCTIONS)
     }
 
+    /// Those without batches, which rmcp does not take and which a server of 2025-03-26 must.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -159,7 +165,7 @@ impl ServerHandler for Tools {
     ) -> std::result::Result<CallToolResponse, ErrorData> {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name() == call.name) else {
             let near = nearest(&call.name, TOOLS.iter().map(Tool::name)).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", call.name), None));
+            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
         };
         let answering = async {
             self.wait_for_data().await;
@@ -168,8 +174,12 @@ impl ServerHandler for Tools {
                 Err(refusal) => reply::problem(&refusal, tool.path()),
             }
         };
+        // Without an answer the client would wait for ever.
+        let answering = AssertUnwindSafe(answering).catch_unwind();
+        let defect =
+            |_| reply::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool.path());
         tokio::select! {
-            reply = answering => Ok(result(reply).into()),
+            reply = answering => Ok(result(reply.unwrap_or_else(defect)).into()),
             // What nobody waits for is not worked out.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
         }
@@ -179,7 +189,7 @@ impl ServerHandler for Tools {
 impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
-        while self.patient && self.api.deck.snapshot().is_err() {
+        while self.patient && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
             // Told of too much, one looks again.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;
@@ -188,16 +198,28 @@ impl Tools {
     }
 }
 
-/// The reply's own bytes as text, and what they say; a refusal is the tool's error.
+/// Answers up to this many bytes are also given as structured content; of longer ones the text alone, which holds all of it, so that no
+/// thread of the server is busy with reading and writing it again.
+const STRUCTURED_BYTES_MAX: usize = 256 << 10;
+
+/// The reply's own bytes as text, and what they say; a refusal is the tool's error. Where the answer is a part, a second text says so.
 fn result(reply: Reply) -> CallToolResult {
     let refused = !reply.status().is_success();
+    let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).map(more);
     let body = match reply.into_body() {
         Body::Whole(body) => body,
         // No tool knows `format`, so that none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
-    let content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
+    let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
+    content.extend(more.map(ContentBlock::text));
     let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
+    let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);
+    result.structured_content = (body.len() <= STRUCTURED_BYTES_MAX).then(structured).flatten();
     result
+}
+
+/// Says where the rest of an answer is, as its `Link` header does.
+fn more(links: &str) -> String {
+    format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
 }

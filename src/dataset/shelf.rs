@@ -60,7 +60,8 @@ impl Want {
         }
     }
 
-    fn balances(token: Address, about: Address) -> Self {
+    /// By what the balances are found once they were fetched.
+    pub fn balances(token: Address, about: Address) -> Self {
         Self::Balances { token, about, apart: Arc::default() }
     }
 
@@ -86,7 +87,7 @@ pub enum Unfetched {
 /// Something that was fetched.
 #[derive(Debug)]
 pub enum Fetched {
-    Chart(HeldCandles),
+    Chart(Box<HeldCandles>),
     Rows(Box<Table>, CandleTable),
     Page(DataFrame),
     Balances(Balances),
@@ -152,7 +153,7 @@ pub(crate) trait Fetch: Send + Sync + fmt::Debug {
 #[derive(Debug)]
 pub(crate) enum Known {
     /// Of each token and interval those candles that the market's figures need, and how many each token has.
-    Candles(HeldCandles, HashMap<Address, u64>),
+    Candles(Box<HeldCandles>, HashMap<Address, u64>),
     /// How many holders each token has.
     Holders(HashMap<Address, Listed>),
 }
@@ -289,13 +290,11 @@ impl Shelf {
             if let Some(fetched) = self.get(want) {
                 return Ok(Some(fetched));
             }
-            match Turn::of(&self.fetching, want) {
-                Some(turn) => break turn,
-                None => {
-                    progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
-                    std::thread::sleep(LOOK);
-                }
+            if let Some(turn) = Turn::of(&self.fetching, want) {
+                break turn;
             }
+            progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
+            std::thread::sleep(LOOK);
         };
         // Whoever had the turn may have brought it meanwhile.
         if let Some(fetched) = self.get(want) {

@@ -78,8 +78,3 @@ impl Find for Stretch {
         Ok((start, rows.unwrap_or_default()))
     }
 }
-
-/// Whether any of it would have to be fetched.
-pub(super) fn lacks(snapshot: &Snapshot, wants: &[Want]) -> bool {
-    wants.iter().any(|want| snapshot.dataset.shelf(want.table()).is_some_and(|shelf| shelf.lacks(want)))
-}

@@ -237,6 +237,10 @@ impl Deck {
         self.load_lock().watching = watching;
     }
 
+    pub fn is_loading(&self) -> bool {
+        self.load_lock().running
+    }
+
     /// Whether the files still say what the generation that stands was loaded from, or more behind it. What lies elsewhere is not asked.
     pub fn is_current(&self) -> bool {
         let state = self.load_lock();

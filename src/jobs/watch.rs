@@ -45,7 +45,8 @@ impl Watch {
         if snapshot.generation != self.generation {
             *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
-        if self.again.is_some_and(|again| Instant::now() < again) {
+        // What comes is looked at then.
+        if shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again) {
             return;
         }
         let all = self.check_alerts(shared, &snapshot, progress);
@@ -75,7 +76,8 @@ impl Watch {
             let watched = some.iter().filter_map(|id| shared.store.watched(id).transpose()).collect::<Result<Vec<_>>>()?;
             // Files that say something else by now may have been read, and looked at, by another program. As they do not, what was read
             // from the store is older than any such look, and the store refuses what comes after one.
-            if !shared.deck.is_current() {
+            let newer = shared.deck.snapshot().is_ok_and(|newest| newest.generation != snapshot.generation);
+            if newer || !shared.deck.is_current() {
                 return Ok(false);
             }
             for watched in watched {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Question,
     candles::{CandlesQuestion, TokenCandles},
-    holders::balances_wanted,
+    holders::{balances_wanted, lacks_balances},
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
     patterns::TIMEFRAMES,
@@ -127,6 +127,10 @@ impl Question for TokenBatchQuestion {
 
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         self.addresses.iter().flat_map(|token| balances_wanted(snapshot, token)).collect()
+    }
+
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        self.addresses.iter().any(|token| lacks_balances(snapshot, token))
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {

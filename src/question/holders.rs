@@ -213,6 +213,11 @@ pub fn balances_wanted(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
     snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
 }
 
+/// Whether a token's own balances stay elsewhere and were not fetched.
+pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
+    snapshot.dataset.shelf("holders").is_some_and(|shelf| shelf.lacks(&Want::balances(*token, *token)))
+}
+
 /// The problem that a token's balances stay elsewhere and were not fetched.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
     let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use super::{
     Question,
-    holders::{balances_wanted, require_balances},
+    holders::{balances_wanted, lacks_balances, require_balances},
     known_token,
     parameter::TOKEN,
     progress::Progress,
@@ -29,6 +29,11 @@ impl Question for TokenQuestion {
 
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         balances_wanted(snapshot, &self.token_address)
+    }
+
+    /// Who is told apart need not be known for that.
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        lacks_balances(snapshot, &self.token_address)
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {

@@ -108,12 +108,20 @@ impl App {
         }
         let (api, style) = self.api_text();
         let jobs = self.running_jobs();
-        let right = if jobs > 0 { format!("{api}   {jobs} job{} ", if jobs == 1 { "" } else { "s" }) } else { format!("{api} ") };
-        let right_x = row.width.saturating_sub(text::width(&right) as u16);
-        // Whole where it fits, else the symbol alone.
+        let jobs = if jobs > 0 { format!("   {jobs} job{}", if jobs == 1 { "" } else { "s" }) } else { String::new() };
+        // Whole where it fits, else the symbol alone, which goes before where the API listens.
         let whole = self.token_text();
-        let fits = |text: &str| right_x.saturating_sub(text::width(text) as u16 + 3) > x + 1;
-        let token = if fits(&whole) { whole.as_str() } else { whole.split("  ").next().unwrap_or_default() };
+        let symbol = whole.split("  ").next().unwrap_or_default();
+        let room = |right: &str| row.width.saturating_sub(text::width(right) as u16);
+        let fits = |right: &str, token: &str| room(right).saturating_sub(text::width(token) as u16 + 3) > x + 1;
+        let mut right = format!("{api}{jobs} ");
+        if !fits(&right, symbol)
+            && let Some((short, _)) = api.split_once("api ")
+        {
+            right = format!("{short}api{jobs} ");
+        }
+        let right_x = room(&right);
+        let token = if fits(&right, &whole) { whole.as_str() } else { symbol };
         let token_x = right_x.saturating_sub(text::width(token) as u16 + 3);
         if token_x > x + 1 {
             write(buffer, row, token_x, 0, token, theme.text());
@@ -195,6 +203,22 @@ impl App {
         view.answers(action) && (action != Action::Filter || view.filter().is_some())
     }
 
+    /// The keys of the footer: as many as have room, those that matter most.
+    fn hints(&self, room: usize) -> Vec<(Action, String, &'static str)> {
+        let ascii = self.setup.look.ascii;
+        let mut most = 6;
+        loop {
+            let mut hints = self.setup.keymap.footer_of(self.current, most, |action| self.answered(action));
+            // One ASCII letter would not say it.
+            hints.iter_mut().filter(|_| ascii).for_each(|(_, key, _)| *key = key.replace('⏎', "Enter"));
+            let cells: usize = hints.iter().map(|(_, key, label)| text::width(key) + text::width(label) + 4).sum();
+            if cells <= room + 3 || most == 0 {
+                return hints;
+            }
+            most -= 1;
+        }
+    }
+
     fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
         if let Some(line) = &self.filter {
@@ -230,13 +254,8 @@ impl App {
         let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
-        for (action, key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
-            // One ASCII letter would not say it.
-            let key = if self.setup.look.ascii { key.replace('⏎', "Enter") } else { key };
+        for (action, key, label) in self.hints(usize::from(room.saturating_sub(x))) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
-            if x + width > room {
-                break;
-            }
             self.hits.hints.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, action));
             x += write(buffer, row, x, 0, &key, theme.accent());
             x += 1 + write(buffer, row, x + 1, 0, label, theme.dim()) + 3;

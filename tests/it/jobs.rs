@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tokendeck::{
     dataset::{Dataset, address::Address},
     deck::{Deck, DeckEvent, DeckOptions},
+    document::{self, Form},
     error::Code,
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
@@ -139,6 +140,28 @@ fn a_job_goes_from_the_queue_to_its_report() {
     let progress = jobs.progress(&job.job_id).expect("progress");
     assert!(progress.len() == 12 && progress.iter().all(|task| (task.done, task.total) == (1, 1)));
     assert_eq!(jobs.terminate(&job.job_id).map_err(|problem| problem.code), Err(Code::JobEnded));
+}
+
+#[test]
+fn a_reports_sources_are_those_the_job_asked() {
+    let bench = bench();
+    let jobs = bench.open(1);
+    let id = jobs.create(&JobBody::One { token_address: token(0) }).expect("a job").job_id;
+    ended(&jobs, &id);
+    let sources = || {
+        let report = jobs.report(&id).expect("a report");
+        let text = document::of_job(&bench.deck, &report, &Progress::default()).expect("a document").write(Form::Markdown);
+        text.split_once("## Sources").or_else(|| text.split_once("## sources")).expect("the sources").1.to_owned()
+    };
+    let before = sources();
+    assert!(before.contains("| tokens | 100 |") && before.contains("pools.csv"), "{before}");
+    // The files change, and the report does not: it never asked the new ones.
+    std::fs::remove_file(bench.data.path().join("pools.csv")).expect("removed");
+    std::fs::write(bench.data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{},T0,T,eth\n", token(0)))
+        .expect("written");
+    bench.deck.load().expect("the dataset loads");
+    assert_eq!(sources(), before);
+    assert!(!before.contains("newer") && !before.contains("after the job"), "{before}");
 }
 
 #[test]

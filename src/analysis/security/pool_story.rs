@@ -94,7 +94,7 @@ impl PoolStory {
         let at = Moment { time: event.timestamp, block: event.block_number };
         match (event.reserve0, event.reserve1, side) {
             (Some(own), Some(other), ReserveSide::First) | (Some(other), Some(own), ReserveSide::Second) => {
-                self.reserves_now((own.0, other.0), at)
+                self.reserves_now((own.0, other.0), at);
             }
             // Once reserves are told they tell all.
             _ if self.reserves.is_none() => self.told(event, at),

@@ -124,7 +124,20 @@ fn missing(name: &str) -> Problem {
     Problem::new(Code::InvalidParameter, format!("`{name}` is missing: it cannot be left out."))
 }
 
-/// The value as a request carries it; none where it is left out. The elements of a list are separated by commas there.
+/// What stands between several of a parameter in a request; none where it takes one alone.
+fn separator(kind: ParameterKind) -> Option<&'static str> {
+    match kind {
+        ParameterKind::Where(_) => Some(" "),
+        ParameterKind::Words(_)
+        | ParameterKind::Sort { .. }
+        | ParameterKind::Addresses { .. }
+        | ParameterKind::Indicators { .. }
+        | ParameterKind::Line(_) => Some(","),
+        _ => None,
+    }
+}
+
+/// The value as a request carries it; none where it is left out.
 fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     let wrong = || {
         let shown = clip(&value.to_string());
@@ -142,7 +155,10 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     };
     let text = match value {
         Value::Null => return Ok(None),
-        Value::Array(items) => items.iter().map(one).collect::<Option<Vec<_>>>().map(|items| items.join(",")),
+        Value::Array(items) => {
+            let between = separator(parameter.kind).ok_or_else(wrong)?;
+            items.iter().map(one).collect::<Option<Vec<_>>>().map(|items| items.join(between))
+        }
         value => one(value),
     };
     let text = text.ok_or_else(wrong)?;
@@ -157,9 +173,9 @@ fn property(parameter: &Parameter) -> Value {
         ParameterKind::Where(columns) => meaning = format!("{meaning} {}", by_kind(columns)),
         ParameterKind::Sort { columns, .. } => {
             let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-            meaning = format!("{meaning} Columns: {}.", names.join(", "));
+            meaning = format!("{meaning} Several are separated by commas. Columns: {}.", names.join(", "));
         }
-        ParameterKind::Words(words) => meaning = format!("{meaning} Some of {}.", words.join(", ")),
+        ParameterKind::Words(words) => meaning = format!("{meaning} Several are separated by commas, of {}.", words.join(", ")),
         ParameterKind::Time => meaning = format!("{meaning} A time, a day or seconds since 1970."),
         _ => {}
     }

@@ -18,6 +18,7 @@ use super::{
     table::{CellsOf, LargeTable},
 };
 use crate::dataset::{
+    candles::Interval,
     order::{Spool, rising, rising_bytes, rising_whole},
     schema::Kind,
 };
@@ -204,16 +205,22 @@ impl<'a> Sorter<'a> {
 
     /// The rows in stretches, each with a key that none of its rows is before; the ones that may hold the first rows come first.
     fn stretches(&self) -> Vec<(u64, Range<usize>)> {
-        let bounds = self.table.bounds(self.column);
-        if let (Places::Run(rows), Some((form, bounds))) = (self.among, bounds) {
-            let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
-            let blocks = bounds.blocks(form, rows.clone());
-            let mut blocks: Vec<_> = blocks.map(|(extent, here)| (self.by.first_key(extent), nth(here))).collect();
-            blocks.sort_unstable_by_key(|(key, here)| (*key, here.start));
-            return blocks;
-        }
-        let rows = self.among.len();
-        (0..rows).step_by(STRETCH).map(|start| (0, start..(start + STRETCH).min(rows))).collect()
+        let all = self.among.len();
+        let apart = || (0..all).step_by(STRETCH).map(|start| (0, start..(start + STRETCH).min(all))).collect();
+        let Places::Run(rows) = self.among else { return apart() };
+        let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
+        let mut known: Vec<_> = match (&self.by.keys, self.table.bounds(self.column)) {
+            (Keys::Intervals(table), _) => {
+                let run = |(interval, here): (Interval, _)| (self.by.turned(rising_whole(interval.0)), nth(here));
+                table.intervals_in(rows.clone()).map(run).collect()
+            }
+            (_, Some((form, bounds))) => {
+                bounds.blocks(form, rows.clone()).map(|(extent, here)| (self.by.first_key(extent), nth(here))).collect()
+            }
+            _ => return apart(),
+        };
+        known.sort_unstable_by_key(|(key, here)| (*key, here.start));
+        known
     }
 }
 

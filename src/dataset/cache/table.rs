@@ -89,7 +89,7 @@ impl LargeTable {
 
     /// The rows of each interval of the token, as they stand.
     pub fn runs_of(&self, token: &Address) -> impl Iterator<Item = (Interval, Range<usize>)> {
-        self.index.runs_in(self.rows_of(token)).map(|(interval, rows)| (Interval(interval), rows))
+        self.intervals_in(self.rows_of(token))
     }
 
     /// Numbers of a column as they lie in the file, NaN where a cell is empty. None where there is no such column or it is damaged.
@@ -145,7 +145,12 @@ impl LargeTable {
 
     /// The interval of a candle.
     pub(super) fn interval_at(&self, row: usize) -> Option<Interval> {
-        self.index.runs_in(row..row + 1).next().map(|(interval, _)| Interval(interval))
+        self.intervals_in(row..row + 1).next().map(|(interval, _)| interval)
+    }
+
+    /// The candles of one interval that stand beside each other, of those rows.
+    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
+        self.index.runs_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
 
     fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {

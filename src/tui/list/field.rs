@@ -49,6 +49,7 @@ impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
 }
 
 /// A field of the list `L`. Made by `text`, `figure`, `hidden` or `picture`; what follows changes it.
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
 pub struct Field<L: Fields> {
     pub column: Column,
     pub value: for<'a> fn(Row<'a, L>) -> Value<'a>,

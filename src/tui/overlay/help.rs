@@ -11,7 +11,9 @@ use crate::tui::{
     theme::{Role, Theme},
 };
 
-/// Cells of the keys before what they do.
+/// Lines that a sentence takes where it has not one of its own.
+const SENTENCE: usize = 2;
+/// Cells of the keys before what they do, at most.
 const KEYS_WIDTH: usize = 18;
 /// Cells of the box, as far as the terminal has them.
 const WIDTH_MIN: u16 = 76;
@@ -95,7 +97,8 @@ impl Help {
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         // As wide as the longest sentence: its keys, the gap, the borders and a cell of air at both sides.
         let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
-        let width = (KEYS_WIDTH as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
+        let keys_width = self.lines.iter().map(|line| text::width(&line.keys)).max().unwrap_or(0).min(KEYS_WIDTH);
+        let width = (keys_width as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
         let room = usize::from(width.min(area.width).saturating_sub(6)).max(1);
         let wrapped = |warning: &String| text::wrap(&format!("! {warning}"), room, 4);
         let warned: Vec<String> = self.warnings.iter().flat_map(wrapped).collect();
@@ -107,13 +110,21 @@ impl Help {
         let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
         let shown: Vec<HelpLine> = self.shown().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
-        self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(2), ..inside });
+        // Where sentences are cut that of the selected line stands whole below.
+        let cells = usize::from(inside.width);
+        let cut = keys_width + 1 + usize::from(longest) > cells;
+        let whole = shown.get(self.selected).filter(|_| cut).map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));
+        let below = if cut { SENTENCE as u16 + 1 } else { 2 };
+        self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(below), ..inside });
+        for (nth, says) in whole.iter().enumerate() {
+            line(buffer, inside, inside.height.saturating_sub(below) + nth as u16, 0, says, theme.text().patch(base));
+        }
         for (row, place, entry) in self.rows.of(&shown) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             let own = entry.scope != Scope::Everywhere;
             let keys = if own { theme.accent() } else { theme.text() };
-            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, KEYS_WIDTH, text::Align::Left), keys.patch(style));
+            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, keys_width, text::Align::Left), keys.patch(style));
             line(buffer, place, 0, used + 1, entry.says, theme.dim().patch(style).patch(theme.text()));
         }
         let hint = match &self.filter {

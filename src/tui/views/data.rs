@@ -359,7 +359,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let mut x = 1 + put(buffer, row, 1, 0, &text::truncate(&title, 40), theme.strong());
     x += put(buffer, row, x, 0, &format!("  {}", dataset.license.as_deref().unwrap_or("no license given")), theme.dim());
     if dataset.synthetic {
-        x += put(buffer, row, x, 0, "  synthetic", theme.style(Role::Warning));
+        x += 2 + put(buffer, row, x + 2, 0, "synthetic", theme.style(Role::Warning));
     }
     let right = format!("{folder}/ · reload {} ", format::count(snapshot.generation));
     let width = text::width(&right) as u16;

@@ -21,6 +21,10 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         ("candles", "volume", false),
         ("candles", "open", true),
         ("candles", "timestamp", false),
+        // Many are equal.
+        ("candles", "timestamp", true),
+        ("transfers", "log_index", false),
+        ("transfers", "log_index", true),
         ("holders", "balance", true),
         ("posts", "impressions", true),
     ];
@@ -50,6 +54,20 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         let among = Places::Run(rows);
         let top = first(&large, (column, falls), &among, 30, |_, _| Ok::<_, std::io::Error>(())).unwrap();
         assert_eq!(top, part[..30].iter().map(|row| row + 77).collect::<Vec<_>>(), "{table}.{column} {falls} in the middle");
+    }
+}
+
+#[test]
+fn the_first_candles_by_interval_are_those_of_the_order_of_all() {
+    let bench = bench(1_500);
+    let large = bench.load().table("candles").unwrap().large.clone().unwrap();
+    for among in [Places::Run(0..large.height()), Places::Run(77..large.height() / 2)] {
+        for falls in [false, true] {
+            let ranked = rank(&large, ("interval", falls), &among, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+            let expected: Vec<u32> = ranked.iter().take(200).map(|place| place as u32).collect();
+            let top = first(&large, ("interval", falls), &among, 200, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+            assert_eq!(top, expected, "{falls}");
+        }
     }
 }
 

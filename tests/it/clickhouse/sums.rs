@@ -95,8 +95,11 @@ fn chart(candles: &DataFrame) -> DataFrame {
     frame.sort(["ms", "timestamp"], SortMultipleOptions::default()).unwrap()
 }
 
+/// A holder and its balance.
+type Holder = (String, Option<f64>);
+
 /// What some rows of holders are known by.
-fn mark(rows: &[(String, Option<f64>)]) -> u64 {
+fn mark(rows: &[Holder]) -> u64 {
     rows.iter().fold(rows.len() as u64, |mark, (holder, balance)| {
         let holder = holder.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         mark.wrapping_add(holder.wrapping_mul(balance.unwrap_or(-1.0).to_bits() | 1))
@@ -104,11 +107,11 @@ fn mark(rows: &[(String, Option<f64>)]) -> u64 {
 }
 
 /// The holders of each token, the largest first.
-fn by_token(rows: &DataFrame) -> BTreeMap<String, Vec<(String, Option<f64>)>> {
+fn by_token(rows: &DataFrame) -> BTreeMap<String, Vec<Holder>> {
     let text = |name: &str| cast(rows, name, name, &DataType::String);
     let (tokens, holders, balances) = (text("token_address"), text("holder_address"), cast(rows, "balance", "balance", &DataType::Float64));
     let (tokens, holders, balances) = (tokens.str().unwrap(), holders.str().unwrap(), balances.f64().unwrap());
-    let mut all: BTreeMap<String, Vec<(String, Option<f64>)>> = BTreeMap::new();
+    let mut all: BTreeMap<String, Vec<Holder>> = BTreeMap::new();
     for i in 0..rows.height() {
         let row = (holders.get(i).unwrap().to_owned(), balances.get(i));
         all.entry(tokens.get(i).unwrap().to_owned()).or_default().push(row);
@@ -121,9 +124,8 @@ fn by_token(rows: &DataFrame) -> BTreeMap<String, Vec<(String, Option<f64>)>> {
 
 fn listed(rows: &DataFrame) -> DataFrame {
     let all = by_token(rows);
-    let numbers = |name: &str, number: &dyn Fn(&[(String, Option<f64>)]) -> u64| {
-        Column::new(name.into(), all.values().map(|own| number(own)).collect::<Vec<_>>())
-    };
+    let numbers =
+        |name: &str, number: &dyn Fn(&[Holder]) -> u64| Column::new(name.into(), all.values().map(|own| number(own)).collect::<Vec<_>>());
     let columns = vec![
         Column::new("token_address".into(), all.keys().cloned().collect::<Vec<_>>()),
         numbers("listed", &|own| own.len() as u64),

@@ -111,9 +111,11 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see("WBTC is on the watchlist");
     // What the line under the filter offers is pressed too, and rows have their actions after it.
     terminal.keys("/wbtc");
+    terminal.see("/ wbtc");
     click(0, "Esc cancel");
     terminal.see_no("Esc cancel");
-    click(2, "WBTC ");
+    // The detail beside the list names the token too.
+    click(2, "WBTC  ");
     terminal.see("actions · Tokens");
 }
 
@@ -123,6 +125,19 @@ fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
     let shown = terminal.text();
     let found = shown.lines().enumerate().skip(1).find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
     found.expect("it was seen")
+}
+
+#[test]
+fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whole_sentences() {
+    let home = Home::new();
+    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[terminal]\nascii = true\n");
+    let terminal = home.open();
+    terminal.resize(60, 16);
+    let line = |screen: &vt100::Screen, nth: usize| screen.contents().lines().nth(nth).unwrap_or_default().to_owned();
+    terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("USDT   * api"));
+    terminal.until("help in the footer", |screen| line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help"));
+    terminal.keys("?/filter_like\x1b[B");
+    terminal.see("choose the cell.");
 }
 
 #[test]

@@ -30,8 +30,7 @@ pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
 /// Who holds for others counts for themselves; key opinion leaders, the creator and the owner are looked for by name.
 fn apart(facts: &Facts<'_>) -> Apart {
     let (dataset, about) = (facts.dataset, &facts.address);
-    let named: BTreeSet<Address> =
-        dataset.labels().map(|row| row.address).chain(facts.named()).filter(|address| facts.role(address) != Role::Trader).collect();
+    let named: BTreeSet<Address> = dataset.labelled().chain(facts.named()).filter(|address| facts.role(address) != Role::Trader).collect();
     let burned = named.iter().copied().filter(|address| facts.role(address) == Role::Burned).collect();
     let leaders = dataset.kols_of(about).iter().map(|row| row.kol_address);
     let watched: BTreeSet<Address> = leaders.chain(facts.creator).chain(facts.owner).collect();

@@ -148,7 +148,7 @@ impl Known {
     /// As the shelf has it.
     fn of_table(&self, schema: &TableSchema) -> Result<shelf::Known, Stop> {
         if schema.name != "holders" {
-            let known = market::counts(&self.sums).map(|counts| shelf::Known::Candles(HeldCandles::new(&self.sums), counts));
+            let known = market::counts(&self.sums).map(|counts| shelf::Known::Candles(Box::new(HeldCandles::new(&self.sums)), counts));
             return known.ok_or_else(unread);
         }
         holders::of_frame(&self.sums).map(shelf::Known::Holders).ok_or_else(unread)

@@ -17,7 +17,7 @@ use crate::{
         theme::Role,
         view::Context,
         views::parts::role_of_change,
-        widgets::{panel::Panel, put},
+        widgets::{panel::Panel, put, put_right},
         words,
     },
 };
@@ -167,7 +167,7 @@ impl Card<'_> {
         };
         let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
         let any = known.random_target.map_or_else(String::new, |any| format!("any {}{}", if roomy { "entry " } else { "" }, percent(any)));
-        let says = if roomy { format!("met their target; {any}") } else { any };
+        let says = if roomy { format!("met target; {any}") } else { any };
         plain(&format!("{} of {}", percent(target), known.count), says)
     }
 
@@ -211,8 +211,8 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
         let value = text::fit(&format::human(Some(*value)), 8, text::Align::Right);
         put(buffer, body, body.width.saturating_sub(20), y, &value, context.theme.dim());
         let role = context.theme.by_sign(*contribution);
-        let says = text::fit(&format!("{contribution:+.2}"), 9, text::Align::Right);
-        put(buffer, body, body.width.saturating_sub(11), y, &says, context.theme.style(role));
+        let slot = Rect { width: body.width.saturating_sub(2), ..body };
+        put_right(buffer, slot, y, &format!("{contribution:+.2}"), context.theme.style(role));
     }
     area.height.min(parts.len().max(1) as u16 + 1)
 }

@@ -91,6 +91,7 @@ pub(super) enum Look {
     Reasons,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub(super) struct Finds {
     pub(super) asked: Asked<PatternsQuestion>,
     /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
@@ -220,24 +221,18 @@ impl Finds {
         self.place = self.list.selected().unwrap_or_default();
     }
 
-    /// A click on the list: true where it chose a pattern.
+    /// Whether the mouse did something in the list: a click on a row chooses its pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        if !self.shown || !self.on_screen {
-            return false;
-        }
-        match self.list.mouse(mouse) {
-            Did::Moved | Did::Again => {}
-            Did::Sorted => {
-                self.arrange();
-                return true;
+        let did = if self.shown && self.on_screen { self.list.mouse(mouse) } else { Did::Nothing };
+        match (did, self.list.cursor.selected()) {
+            (Did::Moved | Did::Again, Some(row)) => {
+                self.choose(row);
+                self.look = self.look.max(Look::Zoomed);
             }
-            _ => return false,
+            (Did::Sorted, _) => self.arrange(),
+            _ => {}
         }
-        if let Some(row) = self.list.cursor.selected() {
-            self.choose(row);
-            self.look = self.look.max(Look::Zoomed);
-        }
-        true
+        did != Did::Nothing
     }
 
     /// The room of the chart and that of the list, which is a line where there is no room for more.

@@ -148,6 +148,16 @@ fn a_click_on_the_list_chooses_and_zooms() {
     stage.draw(&mut view, 140, 38);
     assert!(view.finds.zoomed() && view.finds.chosen() == view.finds.drawn().nth(1));
     assert_eq!(view.sought, None);
+    // A click on a header orders them; the chosen one stays so.
+    let chosen = view.finds.chosen().cloned();
+    let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
+    let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        view.mouse(MouseEvent { kind, column, row: row - 2, modifiers: KeyModifiers::NONE }, &stage.context());
+    }
+    let confidences: Vec<f64> = view.finds.drawn().map(|pattern| pattern.confidence).collect();
+    assert!(confidences.len() > 1 && confidences.is_sorted_by(|a, b| a >= b), "{confidences:?}");
+    assert_eq!(view.finds.chosen(), chosen.as_ref());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crossterm::event::MouseEvent;
 use serde_json::Value as Json;
 
+use self::away::Away;
 use super::{super::many, cells};
 use crate::{
     dataset::{
@@ -49,7 +50,7 @@ pub(super) struct TableRows;
 pub(super) struct TableRow<'a> {
     grid: &'a Grid,
     columns: &'a [Column],
-    /// In the frame; none while it is on its way.
+    /// In the grid; none while it is on its way.
     place: Option<usize>,
 }
 
@@ -61,8 +62,9 @@ impl Fields for TableRows {
     const SCROLLS: bool = true;
 
     fn cell(row: Row<'_, Self>, key: &str) -> Cell {
+        let Some(place) = row.place else { return Cell::new("…", Role::Dim) };
         let kind = row.columns.iter().find(|column| column.name == key).map_or(Kind::Text, |column| column.kind);
-        row.place.map_or_else(|| Cell::new("…", Role::Dim), |place| cells::cell(&cells::value(row.grid, key, place), kind))
+        cells::cell(&cells::value(row.grid, key, place), kind)
     }
 }
 
@@ -78,14 +80,8 @@ fn field(column: &Column) -> Field<TableRows> {
 }
 
 /// The rows of the list, by their places in the order.
-fn rows<'a>(
-    grid: &'a Grid,
-    away: Option<&away::Away>,
-    columns: &'a [Column],
-    places: &'a Places,
-) -> impl Fn(usize) -> Option<TableRow<'a>> + use<'a> {
-    let here = away::Away::here(away, grid);
-    move |nth| Some(TableRow { grid, columns, place: here(places.get(nth)?) })
+fn rows<'a>(grid: &'a Grid, away: Option<&'a Away>, columns: &'a [Column], places: &'a Places) -> impl Fn(usize) -> Option<TableRow<'a>> {
+    move |nth| Some(TableRow { grid, columns, place: Away::in_grid(away, grid, places.get(nth)?) })
 }
 
 pub(super) struct Rows {
@@ -106,7 +102,7 @@ pub(super) struct Rows {
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
     /// Of a table that stays at its source.
-    away: Option<away::Away>,
+    away: Option<Away>,
     inspector: Option<inspect::Inspector>,
     /// What is asked of the selected column.
     verb: Option<verb::Verb>,
@@ -116,8 +112,8 @@ impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = columns::of(table);
-        let away = away::Away::of(table);
-        let height = away.as_ref().map_or_else(|| grid.height(), away::Away::total);
+        let away = Away::of(table);
+        let height = away.as_ref().map_or(grid.height(), Away::total);
         let mut list = List::default();
         list.set_own(snapshot.generation, || columns.iter().map(field).collect());
         list.set_count(height);
@@ -232,7 +228,7 @@ impl Rows {
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.next.is_some() || self.away.as_ref().is_some_and(away::Away::is_under_way)
+        self.next.is_some() || self.away.as_ref().is_some_and(Away::is_under_way)
     }
 
     #[cfg(test)]

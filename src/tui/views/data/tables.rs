@@ -83,7 +83,7 @@ impl Fields for Tables {
             .smallest_first()
             .member(""),
         F::figure("load_ms", "load", 8, 60, |row| row.loaded().map(|table| table.load_ms).into())
-            .cell(|row, _| row.figure(|table| Cell::new(format::duration(table.load_ms * 1_000), Role::Dim))),
+            .cell(|row, _| row.figure(|table| Cell::new(took(table.load_ms), Role::Dim))),
     ];
 
     fn json(row: TableRow<'_>) -> Json {
@@ -158,6 +158,10 @@ fn errors(table: &DataTable) -> u64 {
 
 fn warnings(table: &DataTable) -> u64 {
     table.findings.count(Severity::Warning)
+}
+
+fn took(milliseconds: u64) -> String {
+    if milliseconds == 0 { "< 1 ms".to_owned() } else { format::duration(milliseconds * 1_000) }
 }
 
 /// When the youngest of its files was written, milliseconds.

@@ -118,8 +118,7 @@ impl Later {
             elsewhere::attended(want.progress, self.schema.name, &pulse, || self.ask(context, sum, want.state, &pulse, read))
         });
         outcome.map_err(|stop| match stop {
-            Stop::Cancelled => Unfetched::Cancelled,
-            Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
+            Stop::Cancelled | Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
             Stop::Elsewhere(name, fault) => Unfetched::Unavailable(format!("`{name}` {fault}")),
             Stop::Unusable(reason) => Unfetched::Unavailable(reason),
             Stop::Moved | Stop::Damaged | Stop::Ready(_) => {
@@ -207,7 +206,7 @@ impl Fetch for Later {
         let fetched = match want {
             Want::Rows { .. } => all(),
             Want::Chart(token) => match self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))? {
-                Ok(candles) => Ok(Fetched::Chart(candles)),
+                Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
                 Err(Again) => all(),
             },
             Want::Page { count: 0, .. } => {

@@ -181,7 +181,7 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         let Ok(recent) = frame(&sums, schema) else { panic!("no frame") };
         let counts = counts(&recent).expect("counts");
         assert_eq!(counts.values().sum::<u64>(), lines.len() as u64);
-        let known = Known::Candles(HeldCandles::new(&recent), counts);
+        let known = Known::Candles(Box::new(HeldCandles::new(&recent)), counts);
         let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
         let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };

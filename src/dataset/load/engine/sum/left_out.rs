@@ -33,7 +33,7 @@ impl Asking<'_> {
             return Err(changed());
         }
         // A price that cannot be read makes a candle none, a volume or a balance that cannot be read is nobody's to miss.
-        if seen == rows && !["volume", "balance"].iter().any(|name| is_text(&name)) {
+        if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
         }
         let all = self.all(picked, bound, conditions)?;

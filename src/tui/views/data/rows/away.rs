@@ -36,11 +36,10 @@ impl Away {
         self.total
     }
 
-    /// Where in the grid each row of the table is; none while it is on its way.
-    pub(super) fn here(away: Option<&Self>, grid: &Grid) -> impl Fn(usize) -> Option<usize> + use<> {
-        let away = away.map(|away| (away.start, grid.height()));
-        move |row| match away {
-            Some((start, height)) => row.checked_sub(start).filter(|row| *row < height),
+    /// Where in the grid a row of the table is; none while it is on its way.
+    pub(super) fn in_grid(away: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
+        match away {
+            Some(away) => row.checked_sub(away.start).filter(|row| *row < grid.height()),
             None => Some(row),
         }
     }
@@ -54,12 +53,12 @@ impl Away {
 impl Rows {
     /// Rows that there are, wherever.
     pub(super) fn height(&self) -> usize {
-        self.away.as_ref().map_or_else(|| self.grid.height(), |away| away.total)
+        self.away.as_ref().map_or_else(|| self.grid.height(), Away::total)
     }
 
     /// Where in the grid a row of the table is; none while it is on its way.
     pub(super) fn in_grid(&self, row: usize) -> Option<usize> {
-        Away::here(self.away.as_ref(), &self.grid)(row)
+        Away::in_grid(self.away.as_ref(), &self.grid, row)
     }
 
     /// Asks for the rows on screen that are not here.

@@ -37,7 +37,7 @@ impl Rows {
         if let Some(verb) = &self.verb {
             return verb.draw(buffer, right, context);
         }
-        let selected = self.selected().map(|(row, column)| (self.in_grid(row).unwrap_or(usize::MAX), column.name));
+        let selected = self.selected().and_then(|(row, column)| Some((self.in_grid(row)?, column.name)));
         if let (Some(inspector), Some((row, field))) = (&mut self.inspector, selected) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
             inspector.draw(buffer, right, &place, context);

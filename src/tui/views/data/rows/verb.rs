@@ -21,7 +21,7 @@ use crate::{
         format, text,
         theme::Role,
         view::{Context, Wake},
-        views::parts::low_bar,
+        views::{inset, parts::low_bar},
         widgets::{
             panel::{self, Panel},
             put, put_right,
@@ -95,7 +95,7 @@ impl Verb {
             (done, total) => Some(done as f64 / total as f64),
         });
         let note = if progress.is_some() { "Esc cancels" } else { "← → column  F D  Esc close" };
-        let body = Panel { note, progress, ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, context.theme);
+        let body = inset(Panel { note, progress, ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.problem {
             return panel::failure(body, buffer, context.theme, problem);
         }
@@ -136,6 +136,11 @@ fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
     texts.into_iter().map(|text| text::truncate(text.trim_end(), room).into_owned()).collect()
 }
 
+/// In tenths of a percent; what is less and not nothing says so.
+fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+}
+
 fn summary(rows: u64, missing: u64, distinct: u64) -> String {
     format!("{} rows · {} missing · {} distinct", format::count(rows), format::count(missing), format::count(distinct))
 }
@@ -153,7 +158,7 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
         put(buffer, area, 0, y, &text::truncate(&shown(&value.value).plain(), name), theme.text());
         let slot = Rect { width: (name + 12) as u16, ..area };
         put_right(buffer, slot, y, &format::count(value.count), theme.text());
-        put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &format!("{:.1} %", value.share * 100.0), theme.dim());
+        put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &percent(value.share), theme.dim());
         put(buffer, area, (name + 23) as u16, y, &low_bar(value.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
     }
     let more = counts.distinct.saturating_sub(counts.counts.len().min(rows) as u64);
