@@ -87,7 +87,7 @@ impl Holding<'_> {
     fn there(&self) -> Option<&Balances> {
         match self {
             Self::There(fetched) => match &**fetched {
-                Fetched::Balances { balances, .. } => Some(balances),
+                Fetched::Balances(balances) => Some(balances),
                 _ => None,
             },
             Self::Here(_) => None,
@@ -100,6 +100,11 @@ impl Holding<'_> {
             Self::Here(rows) => rows.len() as u64,
             Self::There(_) => self.there().map_or(0, |balances| balances.listed),
         }
+    }
+
+    /// Whether every row that there is is told.
+    pub fn is_whole(&self) -> bool {
+        self.rows().count() as u64 == self.listed()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -145,5 +150,18 @@ impl Dataset {
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
         self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balances_of_nothing_that_are_not_told_are_missed() {
+        for (listed, whole) in [(1, true), (2, false)] {
+            let balances = Balances { listed, rows: vec![(Address([1; 20]), Some(1.0))], ..Balances::default() };
+            assert_eq!(Holding::There(Arc::new(Fetched::Balances(balances))).is_whole(), whole, "{listed}");
+        }
     }
 }

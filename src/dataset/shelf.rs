@@ -65,6 +65,11 @@ impl Want {
         Self::Balances { token, about, apart: Arc::default() }
     }
 
+    /// Without those who are told apart, of whom there may be as many as there are labels.
+    fn as_key(&self) -> Self {
+        if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
+    }
+
     /// Somebody who pages through a table asks for the page once.
     fn is_passing(&self) -> bool {
         matches!(self, Self::Page { .. })
@@ -84,16 +89,16 @@ pub enum Unfetched {
 pub enum Fetched {
     Chart(Box<HeldCandles>),
     Rows(Box<Table>, CandleTable),
-    /// How many rows the token has and what they are known by, where that is told.
-    Page {
-        rows: DataFrame,
-        state: Option<(u64, u64)>,
-    },
-    /// With what the rows are known by.
-    Balances {
-        balances: Balances,
-        mark: u64,
-    },
+    Page(DataFrame),
+    Balances(Balances),
+}
+
+/// By what it is seen whether a token's rows are those of the generation: how many they are, and what they are known by; candles by their
+/// number alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) rows: u64,
+    pub(crate) mark: u64,
 }
 
 impl Fetched {
@@ -109,20 +114,20 @@ impl Fetched {
             // As columns, and candles as slices of them.
             Self::Rows(table, _) if table.large.is_some() => MAPPED,
             Self::Rows(table, _) => 2 * table.frame.estimated_size() as u64,
-            Self::Page { rows, .. } => rows.estimated_size() as u64,
-            Self::Balances { balances, .. } => balances.bytes(),
+            Self::Page(rows) => rows.estimated_size() as u64,
+            Self::Balances(balances) => balances.bytes(),
         }
     }
 
     /// Its rows of holders.
     pub fn holders(&self) -> Vec<HolderRow> {
         match self {
-            Self::Page { rows, .. } => HolderRow::rows(rows),
+            Self::Page(rows) => HolderRow::rows(rows),
             Self::Rows(table, _) => match &table.large {
                 Some(large) => HolderRow::rows(&large.stretch(0..large.height(), Some(HolderRow::COLUMNS))),
                 None => HolderRow::rows(&table.frame),
             },
-            Self::Chart(_) | Self::Balances { .. } => Vec::new(),
+            Self::Chart(_) | Self::Balances(_) => Vec::new(),
         }
     }
 
@@ -130,7 +135,7 @@ impl Fetched {
         match self {
             Self::Chart(candles) => candles.series(),
             Self::Rows(_, candles) => candles.one(),
-            Self::Page { .. } | Self::Balances { .. } => Vec::new(),
+            Self::Page(_) | Self::Balances(_) => Vec::new(),
         }
     }
 
@@ -139,9 +144,9 @@ impl Fetched {
     }
 }
 
-/// Fetches what is wanted.
+/// Fetches what is wanted, of the token's rows as they were: those of another state it refuses.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
-    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
+    fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
 }
 
 /// What is here from the start.
@@ -295,23 +300,11 @@ impl Shelf {
         if let Some(fetched) = self.get(want) {
             return Ok(Some(fetched));
         }
-        let fetched = Arc::new(self.fetch.fetch(want, progress)?);
-        if !self.is_of_this_state(want, &fetched) {
-            return Err(Unfetched::Unavailable("it has changed since the data were loaded: load again".to_owned()));
-        }
-        self.keep(want.clone(), &fetched);
+        let token = want.token();
+        let mark = self.listed(&token).map_or(0, |listed| listed.mark);
+        let fetched = Arc::new(self.fetch.fetch(want, State { rows: self.count(&token), mark }, progress)?);
+        self.keep(want.as_key(), &fetched);
         Ok(Some(fetched))
-    }
-
-    /// Whether as many rows tell of it as there were, with the same content, where that is known.
-    fn is_of_this_state(&self, want: &Want, fetched: &Fetched) -> bool {
-        let Some(listed) = self.listed(&want.token()) else { return true };
-        match fetched {
-            Fetched::Rows(table, _) => table.height() as u64 + table.rows_bad == listed.rows,
-            Fetched::Page { state, .. } => state.is_none_or(|state| state == (listed.rows, listed.mark)),
-            Fetched::Balances { balances, mark } => (balances.listed, *mark) == (listed.rows, listed.mark),
-            Fetched::Chart(_) => true,
-        }
     }
 
     fn keep(&self, key: Want, fetched: &Arc<Fetched>) {
@@ -382,15 +375,15 @@ mod tests {
     struct Kilobytes(Arc<AtomicUsize>);
 
     impl Fetch for Kilobytes {
-        fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+        fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
             self.0.fetch_add(1, Ordering::AcqRel);
             let balances = vec![(want.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
             if let Want::Balances { .. } = want {
-                return Ok(Fetched::Balances { balances: Balances { rows: balances, ..Balances::default() }, mark: 0 });
+                return Ok(Fetched::Balances(Balances { rows: balances, ..Balances::default() }));
             }
             let column = Series::new("balance".into(), vec![1.0; 128]);
             let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
-            Ok(Fetched::Page { rows, state: None })
+            Ok(Fetched::Page(rows))
         }
     }
 
@@ -425,6 +418,17 @@ mod tests {
         shelf.fetch(&want(50), &Silent).expect("fetched");
         shelf.fetch(&want(50), &Silent).expect("here");
         assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
+    }
+
+    #[test]
+    fn who_is_told_apart_is_not_kept() {
+        let (shelf, _) = shelf(4 << 10);
+        let apart = Arc::new(Apart { named: vec![address(9); 1_000], ..Apart::default() });
+        let wide = Want::Balances { token: address(1), about: address(1), apart: Arc::clone(&apart) };
+        shelf.fetch(&wide, &Silent).expect("fetched");
+        drop(wide);
+        assert!(shelf.get(&want(1)).is_some());
+        assert_eq!(Arc::strong_count(&apart), 1, "it takes memory that nobody counts");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Find for TableStretch {
         for (done, want) in wants.iter().enumerate() {
             progress.step(done as u64, wants.len() as u64)?;
             for fetched in fetch(snapshot, std::slice::from_ref(want), progress)? {
-                let Fetched::Page { rows: page, .. } = &*fetched else { continue };
+                let Fetched::Page(page) = &*fetched else { continue };
                 match &mut rows {
                     Some(rows) => _ = rows.vstack_mut(page).map_err(|error| failed(error.to_string()))?,
                     None => rows = Some(page.clone()),

@@ -3,6 +3,7 @@
 
 pub(crate) mod in_place;
 mod real;
+mod real_faults;
 mod real_sums;
 mod server;
 mod stands;

@@ -27,7 +27,7 @@ pub(super) fn run(dataset: &mut Dataset) {
     for token in dataset.tokens() {
         broken.extend(together::figures(&token.row).map(|found| (None, found)));
         let Some(supply) = token.row.total_supply else {
-            if !dataset.holders_of(&token.row.token_address).is_empty() {
+            if dataset.holders_listed(&token.row.token_address) > 0 {
                 without_supply.push(token.row.token_address);
             }
             continue;

@@ -182,13 +182,20 @@ impl Asking<'_> {
         Ok(answer)
     }
 
+    /// Whether what is said there of `where` keeps no other rows than it does.
+    fn is_exact(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> bool {
+        self.manifest.keep.iter().all(|(name, keep)| match of_condition(name, picked, bound) {
+            (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
+            (None, _) => false,
+        })
+    }
+
     /// What of `where` can be said there.
     fn conditions(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> Vec<String> {
         let condition = |(name, keep): &(String, _)| {
-            let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
-            let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
+            let (column, ours) = of_condition(name, picked, bound);
             // What is read otherwise than it stands there is judged row by row, here.
-            let column = picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)).filter(|_| ours.is_none_or(is_plain))?;
+            let column = column.filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
         let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
@@ -196,6 +203,13 @@ impl Asking<'_> {
         let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
         if self.context.looked.is_some() || takes() { said } else { Vec::new() }
     }
+}
+
+/// The column of theirs that a member of `where` names, and ours that is read from it.
+fn of_condition<'p, 'b, 'm>(name: &str, picked: &'p [Theirs], bound: &'b [Bound<'m>]) -> (Option<&'p Theirs>, Option<&'b Bound<'m>>) {
+    let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
+    let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
+    (picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
 }
 
 /// Whether the column is read as it stands there.
@@ -230,7 +244,7 @@ fn filter(conditions: &[String]) -> String {
 /// About how many bytes a value has on its way.
 fn width(column: &Theirs, bound: &[Bound<'_>]) -> u64 {
     match (column.form, ours(column, bound).map(|bound| bound.column.kind)) {
-        (Form::Whole | Form::Float | Form::Time | Form::Day, _) => 8,
+        (Form::Whole | Form::Float | Form::Single | Form::Time | Form::Day, _) => 8,
         (_, Some(Kind::Address)) => 46,
         (_, Some(Kind::Hex)) => 70,
         _ => 24,

@@ -63,8 +63,8 @@ impl<'a> Whose<'a> {
     pub(super) fn rows(&self, whole: &Table, want: &Want) -> Option<Table> {
         match &*self.shelf.get(want)? {
             Fetched::Rows(table, _) => Some((**table).clone()),
-            Fetched::Page { rows, .. } => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(whole.schema) }),
-            Fetched::Chart(_) | Fetched::Balances { .. } => None,
+            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(whole.schema) }),
+            Fetched::Chart(_) | Fetched::Balances(_) => None,
         }
     }
 

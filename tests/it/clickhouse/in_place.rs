@@ -234,6 +234,17 @@ fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
     }
 }
 
+/// All pieces of a stream.
+fn streamed(api: &Arc<Api>, path: &str) -> String {
+    let mut reply = api::answer_offline(api, "GET", path, b"");
+    let rows = reply.rows.as_mut().unwrap_or_else(|| panic!("{path}: {}", String::from_utf8_lossy(&reply.body)));
+    let mut whole = Vec::new();
+    while let Some(piece) = rows.next_piece().unwrap() {
+        whole.extend_from_slice(&piece);
+    }
+    String::from_utf8(whole).unwrap()
+}
+
 /// The `next` of a page.
 fn next(body: &str) -> Option<String> {
     let text = body.split("\"next\":\"").nth(1)?;
@@ -294,6 +305,15 @@ fn rows_that_stay_there_come_page_by_page_token_by_token() {
         let plain = |(status, body): (u16, String)| (status, body.split("\"next\"").next().unwrap().to_owned(), rows(&body).to_owned());
         assert_eq!(plain(ask(&there, &question)), plain(ask(&here, &question)), "{question}");
     }
+    // As a stream come all of its rows, from a page's end on the others.
+    for question in [format!("/tables/candles?{one}"), format!("/tables/candles?{one}%20interval=1d")] {
+        let after = |api| next(&ask(api, &format!("{question}&limit=3")).1).map(|next| format!("&cursor={next}")).unwrap();
+        let whole = streamed(&here, &format!("{question}&format=csv"));
+        assert_eq!(streamed(&there, &format!("{question}&format=csv")), whole, "{question}");
+        assert!(whole.lines().count() > 100, "{question}");
+        let rest = [&there, &here].map(|api| streamed(api, &format!("{question}&format=csv{}", after(api))));
+        assert_eq!((&rest[0], rest[0].lines().count() + 3), (&rest[1], whole.lines().count()), "{question}");
+    }
     // Of all at once nothing can, and it says what to do; no row is asked for.
     let fetched = stays.fetched();
     for question in ["/tables/candles?sort=-close", "/tables/candles/counts?column=interval"] {
@@ -301,4 +321,28 @@ fn rows_that_stay_there_come_page_by_page_token_by_token() {
         assert_eq!((status, body.contains("stay at `warehouse`"), body.contains("where=token_address=")), (503, true, true), "{body}");
     }
     assert_eq!(stays.fetched(), fetched);
+}
+
+#[test]
+fn rows_of_another_state_are_refused_and_not_kept() {
+    let bench = Bench::new(5_500);
+    place(&bench);
+    let start = || standing(bench.folder.path(), bench.load(&bench.wire(), 200_000).unwrap());
+    let api = start();
+    let whole = candles(5_500);
+    // An old row is gone: nothing tells by the newest.
+    bench.server.put("candles", Rows { frame: whole.frame.slice(1, 5_500), ..whole.clone() });
+    let history = format!("/tokens/{UNI}/candles?timeframe=1h");
+    let rows = format!("/tables/candles?where=token_address={UNI}&limit=10");
+    let sorted = format!("{rows}&sort=-close");
+    for question in [&history, &rows, &sorted] {
+        let (status, body) = ask(&api, question);
+        assert_eq!((status, body.contains("has changed since the data were loaded")), (503, true), "{question}: {body}");
+    }
+    bench.server.put("candles", whole);
+    for api in [&api, &start()] {
+        for question in [&history, &rows, &sorted] {
+            assert_eq!(ask(api, question).0, 200, "{question}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use polars::prelude::{BooleanChunked, DataFrame, IpcStreamWriter, SerWriter as _};
+use polars::prelude::{BooleanChunked, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
 
 use super::sums;
 
@@ -151,8 +151,14 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     }
 }
 
-/// The rows of the token that is asked for, where one is.
+/// The rows of the token that is asked for, where one is, up to the time that is asked for.
 fn asked(rows: &Rows, sql: &str) -> Rows {
+    let end = sql.split(" < fromUnixTimestamp64Milli(toInt64(").nth(1).and_then(|rest| rest.split(')').next()?.parse::<i64>().ok());
+    if let (Some(end), Ok(times)) = (end, rows.frame.column("ts")) {
+        let times = times.cast(&DataType::Int64).unwrap();
+        let mask: BooleanChunked = times.i64().unwrap().iter().map(|time| time.is_some_and(|time| time < end)).collect();
+        return asked(&Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }, &sql.replace(" < from", " from"));
+    }
     let token = sql.split(" IN ('").nth(1).and_then(|rest| rest.split('\'').next()).filter(|token| token.starts_with("0x"));
     let (Some(token), Ok(tokens)) = (token, rows.frame.column("token_address")) else { return rows.clone() };
     let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own == Some(token)).collect();
@@ -203,6 +209,8 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
             vec![one; sql.matches("countIf(notEmpty").count()].join("\t") + "\n"
         } else if sql.starts_with("SELECT count(), toString(") {
             format!("{rows}\t{}\n", table.newest)
+        } else if sql.starts_with("SELECT count(), countIf(unread)") {
+            format!("{rows}\t0\t0\t0\t0\n")
         } else if sql.starts_with("SELECT count(), ") {
             let sum = rows * 31;
             format!("{rows}\t{sum}\n")

@@ -7,7 +7,7 @@ use tokendeck::dataset::candles::Interval;
 
 /// Of the market, which a generation is made of; the others are asked for when somebody looks.
 pub(super) fn is_of_all(sql: &str) -> bool {
-    sql.contains("arrayResize") || sql.contains("uniqExact(holder)")
+    sql.contains("arrayResize") || sql.contains("uniqExact(holder)") || sql.contains("(SELECT count() AS listed")
 }
 
 /// The answer to a sum over these rows; none where it is no sum.
@@ -21,6 +21,8 @@ pub(super) fn of(rows: &DataFrame, sql: &str) -> Option<DataFrame> {
         chart(rows)
     } else if sql.contains("uniqExact(holder)") {
         listed(rows)
+    } else if sql.contains("(SELECT count() AS listed") {
+        state(rows)
     } else if sql.contains("rest_ranked") {
         balances(rows)
     } else {
@@ -59,8 +61,21 @@ fn market(candles: &DataFrame) -> DataFrame {
         lists("volume", "volume", &DataType::Float64),
         Column::new("written".into(), vec![Series::new_empty("".into(), &DataType::String); count]),
         Column::new("count".into(), vec![1_u64; count]),
+        Column::new("again".into(), vec![0_u64; count]),
+        Column::new("candles".into(), vec![count as u64; count]),
     ];
     DataFrame::new(count, columns).unwrap()
+}
+
+/// Of candles, what a token's are known by: their number.
+fn told(count: usize) -> [Column; 2] {
+    [Column::new("listed".into(), vec![count as u64; count]), Column::new("mark".into(), vec![0_u64; count])]
+}
+
+fn state(rows: &DataFrame) -> DataFrame {
+    let mark = if rows.column("balance").is_ok() { by_token(rows).values().map(|own| mark(own)).next().unwrap_or_default() } else { 0 };
+    let columns = vec![Column::new("listed".into(), vec![rows.height() as u64]), Column::new("mark".into(), vec![mark])];
+    DataFrame::new(1, columns).unwrap()
 }
 
 fn lengths(candles: &DataFrame) -> Column {
@@ -75,6 +90,7 @@ fn chart(candles: &DataFrame) -> DataFrame {
     let mut columns = vec![lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64)];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(candles, name, name, &DataType::Float64)));
     columns.push(Column::new("again".into(), vec![0_u64; count]));
+    columns.extend(told(count));
     let frame = DataFrame::new(count, columns).unwrap();
     frame.sort(["ms", "timestamp"], SortMultipleOptions::default()).unwrap()
 }
@@ -143,7 +159,10 @@ fn balances(rows: &DataFrame) -> DataFrame {
 fn page(rows: &DataFrame, sql: &str) -> DataFrame {
     let number =
         |word: &str| sql.split(word).nth(1).and_then(|rest| rest.split([' ', ')']).next()).and_then(|text| text.parse().ok()).unwrap();
-    let (count, from): (usize, usize) = (number(" LIMIT "), number(" OFFSET "));
+    let (count, before): (usize, usize) = (number(" LIMIT "), number(" OFFSET "));
+    // Those nearer to the end are found from there.
+    let is_reversed = sql.contains("holder_address DESC") || sql.contains("timestamp DESC");
+    let from = if is_reversed { rows.height() - before - count } else { before };
     if rows.column("balance").is_ok() {
         let own = by_token(rows).into_iter().next().map(|(token, own)| (token, mark(&own), own)).unwrap_or_default();
         let (token, mark, own) = own;
@@ -165,6 +184,8 @@ fn page(rows: &DataFrame, sql: &str) -> DataFrame {
     let mut columns =
         vec![cast(rows, "token_address", "token_address", &DataType::String), times.clone(), rows.column("interval").unwrap().clone()];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(rows, name, name, &DataType::Float64)));
+    columns.extend(told(rows.height()));
+    columns.push(Column::new("again".into(), vec![0_u64; rows.height()]));
     let frame = DataFrame::new(rows.height(), columns).unwrap();
     frame.take(&IdxCa::new("rows".into(), order)).unwrap().slice(from as i64, count)
 }

@@ -38,7 +38,8 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         seen.lacking.note(NeededInput::Holders, &[code]);
         return None;
     }
-    if holders.rest().count > 0 {
+    // Those with nothing are missed too: the transfers may leave them something.
+    if !holders.is_whole() {
         seen.lacking.note(NeededInput::AllHolders, &[code]);
         return None;
     }

@@ -16,22 +16,19 @@ use super::{
     sql::{Spelt, Theirs},
     sum::{Sum, holders, market},
 };
-use crate::{
-    dataset::{
-        Table, TableFile, TableState,
-        candles::HeldCandles,
-        findings::{Finding, Severity},
-        load::{
-            bind::{Bound, bind},
-            elsewhere::{self, Elsewhere, Pulse},
-            table::{self, Stop},
-        },
-        manifest::{Asked, TableManifest},
-        schema::TableSchema,
-        shelf::{self, Shelf},
-        source::locate::Answer,
+use crate::dataset::{
+    Table, TableFile, TableState,
+    candles::HeldCandles,
+    findings::{Finding, Severity},
+    load::{
+        bind::{Bound, bind},
+        elsewhere::{self, Elsewhere, Pulse},
+        table::{self, Stop},
     },
-    wire::Fault,
+    manifest::{Asked, TableManifest},
+    schema::TableSchema,
+    shelf::{self, Shelf},
+    source::locate::Answer,
 };
 
 /// What is known of a table whose rows stay where they are, for as long as a generation stands.
@@ -118,7 +115,7 @@ impl Known {
         let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
         let bound = bind(schema, manifest, &names)?;
         let conditions = asking.conditions(&picked, &bound);
-        if conditions.len() < manifest.keep.len() {
+        if conditions.len() < manifest.keep.len() || !asking.is_exact(&picked, &bound) {
             let name = &asking.name;
             return Err(Stop::Unusable(format!(
                 "`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\""
@@ -126,8 +123,8 @@ impl Known {
         }
         let counted = asking.count(&picked, &bound, &conditions)?;
         let base = asking.base(&picked, &bound, &counted.conditions)?;
-        let (sums, odd) =
-            if schema.name == "holders" { asking.listed(&base, counted.rows, pulse)? } else { asking.market(&base, pulse)? };
+        let (sums, seen, odd) = if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
+        let left_out = asking.left_out((&picked, &bound, &counted.conditions), counted.rows, seen)?;
         let mut mark = Sha256::new();
         for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
             mark.update((part.len() as u64).to_le_bytes());
@@ -142,7 +139,7 @@ impl Known {
         Ok(Self {
             looked: Looked { described: spelt(described, &bound, odd), until: counted.conditions, as_of: counted.as_of },
             rows: counted.rows,
-            notes: counted.notes.into_iter().chain([stays]).collect(),
+            notes: counted.notes.into_iter().chain(left_out).chain([stays]).collect(),
             mark: mark.finalize().into(),
             sums,
         })
@@ -163,8 +160,8 @@ fn unread() -> Stop {
 }
 
 impl Asking<'_> {
-    /// The candles that the market's figures need, and whether tokens are written oddly.
-    fn market(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, bool), Stop> {
+    /// The candles that the market's figures need, how many there are of tokens, and whether these are written oddly.
+    fn market(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, u64, bool), Stop> {
         let ask = |sum: &Sum| {
             let frames = self.sum(sum, base, pulse)?;
             if let Some(coin) = frames.iter().find_map(market::coin) {
@@ -180,11 +177,21 @@ impl Asking<'_> {
             rows.retain(|row| !short.contains(&row.token));
             rows.extend(all);
         }
-        Ok((market::frame(&rows, self.schema)?, rows.iter().any(|row| row.odd)))
+        let again: u64 = rows.iter().map(|row| row.again).sum();
+        if again > 0 {
+            return Err(Stop::Unusable(format!(
+                "`{}` cannot stay in place: {} of its newest candles come twice: say final = true, or a `query` with one row for each candle; \
+                 or say read = \"bring\"",
+                self.name,
+                super::grouped(again)
+            )));
+        }
+        let seen = rows.iter().map(|row| row.count).sum();
+        Ok((market::frame(&rows, self.schema)?, seen, rows.iter().any(|row| row.odd)))
     }
 
-    /// How many holders each token has, and whether tokens are written oddly.
-    fn listed(&self, base: &str, rows: u64, pulse: &Pulse) -> Result<(DataFrame, bool), Stop> {
+    /// How many holders each token has, how many rows there are, and whether tokens are written oddly.
+    fn listed(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, u64, bool), Stop> {
         let frames = self.sum(&Sum::Listed, base, pulse)?;
         if let Some(coin) = frames.iter().find_map(market::coin) {
             return Err(self.coins(&coin));
@@ -204,11 +211,7 @@ impl Asking<'_> {
         if let Some(why) = why {
             return Err(Stop::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)));
         }
-        let came: u64 = listed.values().map(|listed| listed.rows).sum();
-        if came > rows {
-            return Err(elsewhere::said(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned())));
-        }
-        Ok((holders::frame(&listed).ok_or_else(|| self.unread())?, faults.spelt))
+        Ok((holders::frame(&listed).ok_or_else(|| self.unread())?, faults.rows, faults.spelt))
     }
 
     /// A token's rows are asked for by its address, and a coin is written in ways that nobody here knows.

@@ -20,6 +20,8 @@ pub(super) enum Form {
     /// A number that comes exactly as text alone: of more bits, or decimal.
     Wide,
     Float,
+    /// A number of 32 bits, which is what its shortest text says.
+    Single,
     Text,
     /// A text of so many bytes.
     Fixed(usize),
@@ -92,7 +94,8 @@ fn form_of(kind: &str) -> (Form, bool) {
     let form = match name {
         "UInt8" | "UInt16" | "UInt32" | "UInt64" | "Int8" | "Int16" | "Int32" | "Int64" => Form::Whole,
         "UInt128" | "UInt256" | "Int128" | "Int256" | "Decimal" | "Decimal32" | "Decimal64" | "Decimal128" | "Decimal256" => Form::Wide,
-        "Float32" | "Float64" => Form::Float,
+        "Float32" => Form::Single,
+        "Float64" => Form::Float,
         "String" => Form::Text,
         "DateTime" | "DateTime32" | "DateTime64" => Form::Time,
         "Date" | "Date32" => Form::Day,
@@ -141,7 +144,7 @@ pub(super) fn checksum(columns: &[Theirs]) -> String {
         match theirs.form {
             _ if theirs.nullable => format!("ifNull({text}, '\\\\N')"),
             // As they are, which costs a tenth of writing them out.
-            Form::Whole | Form::Float | Form::Text | Form::Fixed(_) | Form::Time | Form::Day => name,
+            Form::Whole | Form::Float | Form::Single | Form::Text | Form::Fixed(_) | Form::Time | Form::Day => name,
             _ => text,
         }
     };
@@ -222,6 +225,14 @@ pub(super) fn condition(keep: &Keep, theirs: &Theirs, kind: Option<Kind>, tokens
     }
 }
 
+/// Whether `condition` keeps no other rows than `keep` does: a bound may lie between two values that the column has.
+pub(super) fn is_exact(keep: &Keep, theirs: &Theirs, kind: Option<Kind>) -> bool {
+    let Keep::Between { min, max } = keep else { return true };
+    let step = if theirs.form == Form::Day { 86_400_000.0 } else { 1.0 };
+    let lies_on = |bound: &String| measure(&Cell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text)).is_some_and(|v| v % step == 0.0);
+    theirs.form == Form::Float || [min, max].into_iter().flatten().all(lies_on)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Least,
@@ -296,6 +307,8 @@ mod tests {
             (one(&["7"]), "Float64", None, None),
             (between(Some("10.5"), Some("20.5")), "UInt32", None, Some("`x` >= 10 AND `x` <= 21")),
             (between(Some("1"), None), "UInt256", None, None),
+            // 0.1 as it is stored is more than 0.1.
+            (between(None, Some("0.1")), "Float32", Some(Kind::Float), None),
             (between(None, Some("2024-01-02T12:00:00Z")), "Date", Some(Kind::Time), Some("`x` <= toDate('2024-01-03')")),
             (
                 between(Some("2024-01-02"), None),
@@ -309,5 +322,16 @@ mod tests {
         ] {
             assert_eq!(said(&keep, kind, ours).as_deref(), expected, "{keep:?} {kind}");
         }
+    }
+
+    #[test]
+    fn a_bound_between_two_values_is_seen() {
+        let exact = |max: &str, form: &str, ours: Kind| {
+            let keep = Keep::Between { min: None, max: Some(max.to_owned()) };
+            is_exact(&keep, &Theirs::new("x", form), Some(ours))
+        };
+        assert!(exact("20", "UInt32", Kind::Float) && exact("20.5", "Float64", Kind::Float) && exact("2024-01-02", "Date", Kind::Time));
+        assert!(exact("2024-01-02T12:00:00Z", "DateTime", Kind::Time));
+        assert!(!exact("20.5", "UInt32", Kind::Float) && !exact("2024-01-02T12:00:00Z", "Date", Kind::Time));
     }
 }

@@ -3,6 +3,7 @@
 
 pub(super) mod chart;
 pub(super) mod holders;
+mod left_out;
 pub(super) mod market;
 pub(super) mod page;
 
@@ -24,7 +25,9 @@ use crate::{
             elsewhere::{Pulse, said},
             table::Stop,
         },
+        shelf::State,
         source::{arrow_stream, forward::Forward},
+        time::DAY_MS,
     },
     wire::Fault,
 };
@@ -43,6 +46,8 @@ pub(super) enum Sum {
     Listed,
     /// What all balances of one token come to.
     Balances(Arc<Apart>),
+    /// What the rows of one token are known by.
+    State(&'static str),
     /// Some rows of one token in the order of the table, from a place among them on.
     Page { table: &'static str, from: u64, count: u64, behind: u64 },
 }
@@ -59,6 +64,8 @@ impl Sum {
             Self::Chart => chart::sql(base),
             Self::Listed => holders::listed_sql(base),
             Self::Balances(apart) => holders::balances_sql(base, apart),
+            Self::State("holders") => format!("SELECT count() AS listed, {} AS mark FROM {base}", holders::MARK),
+            Self::State(_) => format!("SELECT count() AS listed, toUInt64(0) AS mark FROM {base} WHERE ms > 0"),
             Self::Page { table, from, count, behind } => page::sql(base, table, [*from, *count, *behind]),
         };
         format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
@@ -70,6 +77,7 @@ impl Sum {
             Self::Market | Self::WholeMarket(_) | Self::Listed => market::ROWS_MAX,
             Self::Chart | Self::Balances(_) => 10_000_000,
             Self::Page { count, .. } => *count,
+            Self::State(_) => 1,
         }
     }
 }
@@ -101,13 +109,16 @@ impl Asking<'_> {
             }
             came += frame.height() as u64;
             counted = total(&frame).ok_or_else(|| odd("has other columns".to_owned()))?;
-            if counted > sum.rows_max() {
-                let [counted, most] = [counted, sum.rows_max()].map(super::grouped);
-                return Err(Stop::Unusable(format!(
-                    "`{}` cannot stay in place: {counted} rows tell of it, and {most} are held; name fewer tokens with `where` in \
-                     dataset.toml, or say read = \"bring\"",
-                    self.name
-                )));
+            let candles = first(&frame, market::CANDLES).unwrap_or_default();
+            for (counted, most, what) in [(counted, sum.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
+                if counted > most {
+                    let [counted, most] = [counted, most].map(super::grouped);
+                    return Err(Stop::Unusable(format!(
+                        "`{}` cannot stay in place: {counted} {what} tell of it, and {most} are held; name fewer tokens with `where` in \
+                         dataset.toml, or say read = \"bring\"",
+                        self.name
+                    )));
+                }
             }
             frames.push(frame);
         }
@@ -123,18 +134,18 @@ impl Asking<'_> {
         said(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
     }
 
-    /// The table as sums take it: each column of it as an expression, in the order of the names; rows that `conditions` keep.
+    /// The columns as sums take them, each as an expression over `renamed` rows, in the order of the names.
     fn taken(&self, names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> Result<Vec<String>, Stop> {
         let column = |name: &&str| {
             let own = bound.iter().find(|bound| bound.column.name == *name);
-            let theirs = picked.iter().find(|column| ours(column, bound).is_some_and(|bound| bound.column.name == *name));
+            let theirs = theirs_of(name, picked, bound);
             // A volume in another unit needs each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
             match (own.and_then(|own| own.constant), theirs) {
                 (Some(constant), _) => Ok(sql::text(constant)),
                 _ if unknown => Ok("nan".to_owned()),
-                (None, Some(theirs)) if ours(theirs, bound).is_some_and(super::is_plain) => {
-                    value(name, theirs).ok_or_else(|| self.lacks(name))
+                (None, Some(theirs)) if own.is_some_and(|own| is_as_it_stands(own, &theirs)) => {
+                    value(name, &theirs).ok_or_else(|| self.lacks(name))
                 }
                 _ => Err(self.lacks(name)),
             }
@@ -142,25 +153,40 @@ impl Asking<'_> {
         names.iter().map(column).collect()
     }
 
-    /// Rows of the table as sums take them.
-    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<String, Stop> {
-        let (from, filter) = (self.from(), filter(conditions));
+    /// Rows that `conditions` keep, their columns under names of ours: an alias would stand for a column of theirs that is called so.
+    fn renamed(&self, picked: &[Theirs], conditions: &[String]) -> String {
+        let columns: Vec<String> = picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
+        format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
+    }
+
+    /// All rows of the table as sums take them, those among them that are none: see `base`.
+    fn all(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<String, Stop> {
+        let from = self.renamed(picked, conditions);
         if self.schema.name == "holders" {
             let columns = self.taken(&["token_address", "holder_address", "balance"], picked, bound)?;
             let [token, holder, balance] = &columns[..] else { return Err(self.lacks("balance")) };
+            let unread = unread(&["balance"], picked, bound);
             return Ok(format!(
-                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b FROM \
-                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount FROM {from}{filter}))"
+                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread FROM \
+                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))"
             ));
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
         let columns = self.taken(&names, picked, bound)?;
         let [token, interval, time, open, high, low, close, volume] = &columns[..] else { return Err(self.lacks("close")) };
-        // Those without a price are none.
+        let timeless = theirs_of("timestamp", picked, bound).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let unread = unread(&names[3..], picked, bound);
         Ok(format!(
-            "(SELECT *, lower(raw) AS token, {LENGTH} AS ms FROM (SELECT {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, \
-             {low} AS l, {close} AS c, {volume} AS v FROM {from}{filter}) WHERE isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c))"
+            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms FROM (SELECT {token} AS raw, \
+             {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, {timeless} AS timeless, \
+             {unread} AS unread FROM {from}))"
         ))
+    }
+
+    /// Rows of the table as sums take them: candles without a time or a price are none.
+    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<String, Stop> {
+        let all = self.all(picked, bound, conditions)?;
+        Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
     fn lacks(&self, name: &str) -> Stop {
@@ -172,21 +198,52 @@ impl Asking<'_> {
     }
 }
 
-/// The length of an interval, as `Interval::parse` reads it; 0 where it reads none.
-const LENGTH: &str = "toInt64OrZero(extract(frame, '^[0-9]+')) * transform(extract(frame, '[a-zA-Z]*$'), \
-                      ['s', 'S', '', 'm', 'min', 'h', 'H', 'd', 'D', 'w', 'W'], \
-                      [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0)";
+/// What a candle needs.
+const PRICED: &str = "isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c)";
+
+/// The length of an interval, as `Interval::parse` reads it; 0 where it reads none. The longest is checked by itself.
+const LENGTH: &str = "if(match(frame, '^[0-9]{1,10}[a-zA-Z]*$'), toInt64OrZero(extract(frame, '^[0-9]+')) * \
+                      transform(extract(frame, '[a-zA-Z]*$'), ['s', 'S', '', 'm', 'min', 'h', 'H', 'd', 'D', 'w', 'W'], \
+                      [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0), 0)";
+const LENGTH_MAX: i64 = 366 * DAY_MS;
+
+/// The name of a column of theirs among rows that are renamed.
+fn under(nth: usize) -> String {
+    format!("deck_{nth}")
+}
+
+/// The column of theirs that ours is read from, as it is called among rows that are renamed.
+fn theirs_of(name: &str, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<Theirs> {
+    let nth = picked.iter().position(|column| ours(column, bound).is_some_and(|bound| bound.column.name == name))?;
+    Some(Theirs { name: under(nth), ..picked[nth].clone() })
+}
+
+/// Whether a column is read here as it stands there. Of texts a decimal sign is read here alone.
+fn is_as_it_stands(own: &Bound<'_>, theirs: &Theirs) -> bool {
+    super::is_plain(own) && (theirs.form != Form::Text || own.rule.decimal.is_none())
+}
+
+/// Whether one of these numbers is a text that the engine reads no number from.
+fn unread(names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> String {
+    let texts = names.iter().filter_map(|name| theirs_of(name, picked, bound)).filter(|theirs| theirs.form == Form::Text);
+    let said: Vec<String> =
+        texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
+    if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
+}
 
 /// The value of a column as sums take it.
 fn value(name: &str, theirs: &Theirs) -> Option<String> {
     let column = theirs.sql();
+    // What stands behind a NULL is anything: it is said what it is here, or its row is none.
     match (name, theirs.form) {
         ("token_address" | "holder_address", Form::Text | Form::Fixed(_) | Form::Word) => {
-            Some(format!("assumeNotNull({})", sql::cast(theirs, false)))
+            Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
         }
-        ("interval", Form::Text | Form::Fixed(_) | Form::Word) => Some(format!("trimBoth(assumeNotNull({}))", sql::cast(theirs, false))),
+        ("interval", Form::Text | Form::Fixed(_) | Form::Word) => Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false))),
         ("timestamp", Form::Time | Form::Day) => Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false))),
         ("token_address" | "holder_address" | "interval" | "timestamp", _) => None,
+        // As what its shortest text says.
+        (_, Form::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
         (_, Form::Float | Form::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),
         (_, Form::Wide | Form::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
         _ => None,
@@ -195,5 +252,16 @@ fn value(name: &str, theirs: &Theirs) -> Option<String> {
 
 /// How many rows there are in all, as each of them says.
 fn total(frame: &DataFrame) -> Option<u64> {
-    frame.column(ROWS).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
+    first(frame, ROWS)
+}
+
+/// A number that each row says.
+fn first(frame: &DataFrame, name: &str) -> Option<u64> {
+    frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
+}
+
+/// What the token's rows are known by that an answer is of.
+pub(super) fn state(frames: &[DataFrame]) -> Option<State> {
+    let frame = frames.first()?;
+    Some(State { rows: first(frame, "listed")?, mark: first(frame, "mark")? })
 }

@@ -18,7 +18,7 @@ use crate::{
         holding::ListedBalances,
         progress::LoadProgress,
         schema,
-        shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
+        shelf::{Fetch, Fetched, Known, Shelf, State, Unfetched, Want},
     },
     question::progress::Progress,
     tui::views::fixture::Stage,
@@ -38,7 +38,7 @@ struct Pages {
 }
 
 impl Fetch for Pages {
-    fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         self.asked.fetch_add(1, Ordering::AcqRel);
         let Want::Page { token, from, count: most, behind, .. } = want else { return Err(Unfetched::Cancelled) };
         if self.fails {
@@ -54,7 +54,7 @@ impl Fetch for Pages {
             Series::new("balance".into(), balances).into_column(),
         ];
         let rows = DataFrame::new(*most as usize, columns).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
-        Ok(Fetched::Page { rows, state: None })
+        Ok(Fetched::Page(rows))
     }
 }
 

@@ -14,7 +14,11 @@ use super::{
     super::{
         Asking,
         rows::{keep, place_of, whole},
-        sum::{Sum, chart, holders, page},
+        sum::{
+            Sum,
+            chart::{self, Again},
+            holders, page, state,
+        },
     },
     Context, Looked,
 };
@@ -33,7 +37,7 @@ use crate::{
         manifest::{Keep, Manifest},
         progress::{Cancelled, LoadProgress},
         schema::TableSchema,
-        shelf::{Fetch, Fetched, Unfetched, Want},
+        shelf::{Fetch, Fetched, State, Unfetched, Want},
         source::kept,
     },
     wire::{Fault, Wire},
@@ -107,21 +111,30 @@ impl Later {
         }
     }
 
-    /// What a sum over the token's rows gives; what was asked before is kept on disk, if it is worth that.
-    fn sum(&self, sum: &Sum, token: &Address, progress: &dyn LoadProgress) -> Result<Vec<DataFrame>, Unfetched> {
+    /// What a sum over the token's rows gives as `read` has it; what was asked before is kept on disk, if it is worth that.
+    fn sum<T>(&self, sum: &Sum, want: &Sought<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, Unfetched> {
         let pulse = Pulse::default();
-        let outcome = self.as_asked(token, progress, |context| {
-            elsewhere::attended(progress, self.schema.name, &pulse, || self.ask(context, sum, &pulse))
+        let outcome = self.as_asked(want.token, want.progress, |context| {
+            elsewhere::attended(want.progress, self.schema.name, &pulse, || self.ask(context, sum, want.state, &pulse, read))
         });
         outcome.map_err(|stop| match stop {
             Stop::Cancelled | Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
             Stop::Elsewhere(name, fault) => Unfetched::Unavailable(format!("`{name}` {fault}")),
             Stop::Unusable(reason) => Unfetched::Unavailable(reason),
-            Stop::Moved | Stop::Damaged | Stop::Ready(_) => Unfetched::Unavailable("it changed meanwhile: load again".to_owned()),
+            Stop::Moved | Stop::Damaged | Stop::Ready(_) => {
+                Unfetched::Unavailable("it has changed since the data were loaded: load again".to_owned())
+            }
         })
     }
 
-    fn ask(&self, context: &Context<'_>, sum: &Sum, pulse: &Pulse) -> Result<Vec<DataFrame>, Stop> {
+    fn ask<T>(
+        &self,
+        context: &Context<'_>,
+        sum: &Sum,
+        expected: State,
+        pulse: &Pulse,
+        read: impl Fn(&[DataFrame]) -> Option<T>,
+    ) -> Result<T, Stop> {
         let manifest = &context.manifest.tables[self.schema.name];
         let Some(asked) = &manifest.engine else { return Err(Stop::Moved) };
         let asking = Asking::new(context, self.schema, manifest, asked)?;
@@ -134,18 +147,32 @@ impl Later {
         }
         conditions.extend(self.looked.until.iter().cloned());
         let base = asking.base(&picked, &bound, &conditions)?;
-        let worth = !matches!(sum, Sum::Page { .. });
-        let place = place_of(context, &[&self.mark, &sum.sql(&base)]).filter(|_| worth);
+        let sql = sum.sql(&base);
+        let worth = !matches!(sum, Sum::Page { .. } | Sum::State(_));
+        let place = place_of(context, &[&self.mark, &sql]).filter(|_| worth);
         let here = place.as_deref().and_then(whole).and_then(|mut file| {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
-            IpcStreamReader::new(Cursor::new(bytes)).finish().ok()
+            let frames = [IpcStreamReader::new(Cursor::new(bytes)).finish().ok()?];
+            read(&frames).filter(|_| state(&frames) == Some(expected))
         });
-        if let Some(frame) = here {
-            return Ok(vec![frame]);
+        if let Some(here) = here {
+            return Ok(here);
+        }
+        if asking.engine.known(&|| asking.stopped()).is_ok_and(|known| !known.takes(&sql)) {
+            return Err(Stop::Unusable(format!(
+                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
+                 raise its max_query_size, or say read = \"bring\"",
+                asking.name
+            )));
         }
         let frames = asking.sum(sum, &base, pulse)?;
-        let mut all = frames.iter().cloned();
+        // What is not of this state, or cannot be read, is not kept: it would be found again each time.
+        if state(&frames) != Some(expected) {
+            return Err(Stop::Moved);
+        }
+        let answer = read(&frames).ok_or_else(|| asking.unread())?;
+        let mut all = frames.into_iter();
         let joined = all.next().and_then(|first| all.try_fold(first, |all, next| all.vstack(&next)).ok());
         if let (Some(place), Some(mut joined)) = (place, joined) {
             let mut bytes = Vec::new();
@@ -157,35 +184,45 @@ impl Later {
                 kept::evict(cache, context.cache.size_max / 4);
             }
         }
-        Ok(frames)
-    }
-
-    /// What came is no answer to what was asked.
-    fn unread(&self) -> Unfetched {
-        Unfetched::Unavailable(format!("it is answered with sums over `{}` that cannot be read", self.schema.name))
+        Ok(answer)
     }
 }
 
+/// What is asked for: something of a token's rows as they were.
+struct Sought<'a> {
+    token: &'a Address,
+    state: State,
+    progress: &'a dyn LoadProgress,
+}
+
 impl Fetch for Later {
-    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+        let sought = Sought { token: &want.token(), state, progress };
+        let all = || {
+            let rows = self.rows(sought.token, progress)?;
+            self.sum(&Sum::State(self.schema.name), &sought, |_| Some(()))?;
+            Ok(Fetched::rows(rows))
+        };
         let fetched = match want {
-            Want::Rows { token, .. } => self.rows(token, progress).map(Fetched::rows),
-            Want::Chart(token) => {
-                let frames = self.sum(&Sum::Chart, token, progress)?;
-                match chart::read(&frames, token).filter(|_| !frames.is_empty()).ok_or_else(|| self.unread())? {
-                    Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
-                    Err(chart::Again) => self.rows(token, progress).map(Fetched::rows),
+            Want::Rows { .. } => all(),
+            Want::Chart(token) => match self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))? {
+                Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
+                Err(Again) => all(),
+            },
+            Want::Page { count: 0, .. } => {
+                table::empty(self.schema).map(Fetched::Page).map_err(|_| Unfetched::Unavailable("no table of it can be made".to_owned()))
+            }
+            Want::Page { from, count, behind, table, .. } => {
+                let page = Sum::Page { table, from: *from, count: *count, behind: *behind };
+                match self.sum(&page, &sought, |frames| page::read(frames, self.schema))? {
+                    Ok(rows) => Ok(Fetched::Page(rows)),
+                    Err(Again) => Err(Unfetched::Unavailable(
+                        "some of its candles come twice there: say final = true, or read = \"bring\", in dataset.toml".to_owned(),
+                    )),
                 }
             }
-            Want::Page { token, from, count, behind, table } => {
-                let frames = self.sum(&Sum::Page { table, from: *from, count: *count, behind: *behind }, token, progress)?;
-                let (rows, state) = page::read(frames, self.schema).ok_or_else(|| self.unread())?;
-                Ok(Fetched::Page { rows, state })
-            }
-            Want::Balances { token, apart, .. } => {
-                let frames = self.sum(&Sum::Balances(Arc::clone(apart)), token, progress)?;
-                let (balances, mark) = holders::read_balances(&frames).ok_or_else(|| self.unread())?;
-                Ok(Fetched::Balances { balances, mark })
+            Want::Balances { apart, .. } => {
+                self.sum(&Sum::Balances(Arc::clone(apart)), &sought, holders::read_balances).map(Fetched::Balances)
             }
         };
         self.wire.settle();

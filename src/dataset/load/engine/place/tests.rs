@@ -22,7 +22,7 @@ use crate::{
         progress::LoadProgress,
         sample,
         schema::{self, TableSchema},
-        shelf::{Fetch, Fetched, Unfetched, Want},
+        shelf::{Fetch, Fetched, State, Unfetched, Want},
         time::{DAY_MS, HOUR_MS},
     },
 };
@@ -57,6 +57,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
             cut: oldest <= newest - span,
             candles: sounds,
             count: candles.len() as u64,
+            again: 0,
             odd: false,
         });
     }
@@ -90,7 +91,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
 struct Nobody;
 
 impl Fetch for Nobody {
-    fn fetch(&self, _: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, _: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         Err(Unfetched::Unavailable("nobody is there".to_owned()))
     }
 }

@@ -16,18 +16,19 @@ const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 /// unknown volumes count for nothing.
 pub(super) fn sql(base: &str) -> String {
     let once = format!(
-        "SELECT ms, ts, any(o) AS po, any(h) AS ph, any(l) AS pl, any(c) AS pc, any(v) AS pv, count() AS seen FROM {base} WHERE ms > 0 \
+        "SELECT ms, ts, any(o) AS po, any(h) AS ph, any(l) AS pl, any(c) AS pc, any(v) AS pv, count() AS times FROM {base} WHERE ms > 0 \
          GROUP BY ms, ts"
     );
     let marked = format!(
         "SELECT *, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
          NOT fine OR (pl > 0 AND pl <= po AND pl <= pc AND po <= ph AND pc <= ph) AS ok FROM ({once})"
     );
-    format!(
+    let made = format!(
         "SELECT ms, at AS timestamp, argMinIf(po, ts, ok) AS open, maxIf(ph, ok) AS high, minIf(pl, ok) AS low, argMaxIf(pc, ts, ok) AS close, \
-         if(countIf(ok AND isFinite(pv)) = 0, nan, sumKahanIf(pv, ok AND isFinite(pv))) AS volume, sum(seen) - count() AS again \
-         FROM ({marked}) GROUP BY ms, at ORDER BY ms, at"
-    )
+         if(countIf(ok AND isFinite(pv)) = 0, nan, sumKahanIf(pv, ok AND isFinite(pv))) AS volume, sum(times) - count() AS again, \
+         sum(times) AS seen FROM ({marked}) GROUP BY ms, at"
+    );
+    format!("SELECT *, sum(seen) OVER () AS listed, toUInt64(0) AS mark FROM ({made}) ORDER BY ms, timestamp")
 }
 
 /// The candles of an answer; none where some come twice, of which it cannot be said here which is right.

@@ -32,6 +32,8 @@ pub(in super::super) struct Faults {
     /// Rows of holders that come twice, and rows whose holder is no address.
     pub(in super::super) again: u64,
     pub(in super::super) odd: u64,
+    /// All rows, those without a token among them.
+    pub(in super::super) rows: u64,
     /// Tokens are written in a way by which their rows are not found.
     pub(in super::super) spelt: bool,
 }
@@ -51,7 +53,8 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
                 listed.insert(token, one);
             }
         }
-        let sum = |column: Option<Column>| column.and_then(|column| column.u64().ok()?.iter().flatten().reduce(u64::saturating_add));
+        let sum = |column: Option<Column>| Some(column?.u64().ok()?.iter().flatten().fold(0, u64::saturating_add));
+        faults.rows += sum(numbers("listed"))?;
         faults.again += sum(numbers("again"))?;
         faults.odd += sum(numbers("odd"))?;
         let written = frame.column("written").ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
@@ -125,15 +128,14 @@ pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
     format!("SELECT * FROM ({all}) WHERE told OR (seen AND behind)")
 }
 
-/// The balances of an answer, and what their rows are known by.
-pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<(Balances, u64)> {
-    let (mut balances, mut mark) = (Balances::default(), 0);
+/// The balances of an answer.
+pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> {
+    let mut balances = Balances::default();
     for frame in frames {
         let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
         let float = |name: &str| frame.column(name).ok()?.cast(&DataType::Float64).ok();
         let first = |name: &str| whole(name)?.u64().ok()?.get(0);
         let sum = |name: &str| float(name)?.f64().ok()?.get(0);
-        mark = first("mark")?;
         balances.listed = first("listed")?;
         let (within, frees) = (first("within")?, first("frees")?);
         balances.rest = Rest {
@@ -159,5 +161,5 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<(Balances,
     let key = |balance: Option<f64>| balance.unwrap_or(f64::NEG_INFINITY);
     balances.rows.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
     balances.behind.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    Some((balances, mark))
+    Some(balances)
 }

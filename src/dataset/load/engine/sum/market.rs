@@ -18,8 +18,13 @@ use crate::dataset::{
 
 /// The names of what comes of each token and interval: when the first and the last of its candles start that were looked at, whether there
 /// are older ones, the candles as three lists, how the token is written where not in small letters, and
-/// how many candles there are.
-const GIVES: [&str; 10] = ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count"];
+/// how many candles there are, and how many of those that were looked at are there before.
+const GIVES: [&str; 11] =
+    ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "again"];
+
+/// The column that says how many candles come in all, and the most that are held.
+pub(super) const CANDLES: &str = "candles";
+pub(super) const CANDLES_MAX: u64 = 5_000_000;
 
 /// The most tokens and intervals.
 pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
@@ -34,21 +39,21 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
         None => (String::new(), format!(" WHERE ts > hi - {span}")),
         Some(tokens) => {
             let tokens: Vec<String> = tokens.iter().map(|token| sql::text(&token.to_string())).collect();
-            (format!(" WHERE token IN ({})", tokens.join(", ")), String::new())
+            (format!(" AND token IN ({})", tokens.join(", ")), String::new())
         }
     };
-    let base = format!("(SELECT * FROM {base}{some})");
+    let base = format!("(SELECT * FROM {base} WHERE ms > 0{some})");
     let series = format!(
-        "SELECT token, frame, any(ms) AS ms, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, min(ts) AS first, \
+        "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, min(ts) AS first, count() - uniqExact(ts) AS again, \
          groupUniqArrayIf(3)(raw, raw != token) AS written, \
          arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
-         INNER JOIN (SELECT token, frame, max(ts) AS hi, min(ts) AS lo, count() AS n FROM {base} GROUP BY token, frame) AS g \
-         USING (token, frame){recent} GROUP BY token, frame"
+         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n FROM {base} GROUP BY token, ms) AS g \
+         USING (token, ms){recent} GROUP BY token, ms"
     );
     // The price is the last close of the series that ends last, of two the finer.
     let ends = format!(
         "SELECT *, argMax(tuple(if(empty(k), -{NEVER}, tupleElement(k[-1], 1)) + ms), tuple(newest, -ms)) OVER (PARTITION BY token) AS own \
-         FROM ({series}) WHERE ms > 0"
+         FROM ({series})"
     );
     let marks = CHANGES.map(|span| {
         let (at, mark) = (|time: &str| format!("{time} + ms"), format!("own.1 - {span}"));
@@ -62,8 +67,9 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
         marks.join(" OR ")
     );
     format!(
-        "SELECT token AS token_address, frame AS interval, first, newest, toUInt8(oldest <= newest - {span}) AS cut, \
-         arrayMap(x -> x.1, kept) AS timestamp, arrayMap(x -> x.2, kept) AS close, arrayMap(x -> x.3, kept) AS volume, written, count FROM (SELECT *, {kept} AS kept FROM ({ends}))"
+        "SELECT token AS token_address, word AS interval, first, newest, toUInt8(oldest <= newest - {span}) AS cut, \
+         arrayMap(x -> x.1, kept) AS timestamp, arrayMap(x -> x.2, kept) AS close, arrayMap(x -> x.3, kept) AS volume, written, \
+         count, again, sum(length(kept)) OVER () AS {CANDLES} FROM (SELECT *, {kept} AS kept FROM ({ends}))"
     )
 }
 
@@ -81,6 +87,8 @@ pub(in super::super) struct Row {
     pub(in super::super) candles: Vec<(i64, f64, f64)>,
     /// How many candles there are.
     pub(in super::super) count: u64,
+    /// How many of those that were looked at start when another one does.
+    pub(in super::super) again: u64,
     /// The token is written in a way by which its rows are not found.
     pub(in super::super) odd: bool,
 }
@@ -96,11 +104,11 @@ pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
     let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
-    let [token, interval, first, newest, cut, timestamp, close, volume, written, count] = GIVES;
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, again] = GIVES;
     let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
     let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let counts = column(count, DataType::UInt64)?;
-    let counts = counts.u64().ok()?;
+    let (counts, again) = (column(count, DataType::UInt64)?, column(again, DataType::UInt64)?);
+    let (counts, again) = (counts.u64().ok()?, again.u64().ok()?);
     let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
     let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
     let (tokens, intervals, first, newest, cut) =
@@ -130,6 +138,7 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
             cut: cut.get(i)? == 1,
             candles,
             count: counts.get(i)?,
+            again: again.get(i)?,
             odd,
         }))
     };

@@ -2,8 +2,8 @@
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
-use super::holders::MARK;
-use crate::dataset::{load::table, schema::TableSchema};
+use super::{chart::Again, first, holders::MARK};
+use crate::dataset::schema::TableSchema;
 
 /// An interval as `Interval` shows it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
@@ -20,8 +20,8 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
         (all, "isNull(balance), balance DESC, holder_address", "isNull(balance) DESC, balance, holder_address DESC")
     } else {
         let all = format!(
-            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume \
-             FROM {base} WHERE ms > 0"
+            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, \
+             count() OVER () AS listed, toUInt64(0) AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
         );
         (all, "interval, timestamp", "interval DESC, timestamp DESC")
     };
@@ -31,21 +31,16 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
     format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
 }
 
-/// The rows of an answer as canonical columns, and how many rows the token has and what they are known by, where the answer says so.
-pub(in super::super) fn read(frames: Vec<DataFrame>, schema: &'static TableSchema) -> Option<(DataFrame, Option<(u64, u64)>)> {
-    if frames.is_empty() {
-        return table::empty(schema).ok().map(|rows| (rows, None));
-    }
-    let mut all: Option<DataFrame> = None;
+/// The rows of an answer as canonical columns; none where some of the token come twice, of which it cannot be said here which is right.
+pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Again>> {
+    let mut frames = frames.iter();
+    let mut all = frames.next()?.clone();
     for frame in frames {
-        match &mut all {
-            Some(all) => _ = all.vstack_mut(&frame).ok()?,
-            None => all = Some(frame),
-        }
+        all.vstack_mut(frame).ok()?;
     }
-    let all = all?;
-    let number = |name: &str| all.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0);
-    let state = number("listed").zip(number("mark"));
+    if all.column("again").is_ok() && first(&all, "again")? > 0 {
+        return Some(Err(Again));
+    }
     let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).ok()?);
     let columns = schema.columns.iter().filter_map(|column| {
         let theirs = all.column(column.name).ok()?;
@@ -63,5 +58,5 @@ pub(in super::super) fn read(frames: Vec<DataFrame>, schema: &'static TableSchem
     let columns: Vec<_> = columns.collect();
     let mut frame = DataFrame::new(all.height(), columns).ok()?;
     frame.rechunk_mut();
-    Some((frame, state))
+    Some(Ok(frame))
 }

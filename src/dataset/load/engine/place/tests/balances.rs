@@ -17,7 +17,7 @@ use crate::{
         holding::{Apart, Balances, ListedBalances, Rest},
         progress::{LoadProgress, Silent},
         sample, schema,
-        shelf::{Fetch, Fetched, Known, Shelf, Unfetched, Want},
+        shelf::{Fetch, Fetched, Known, Shelf, State, Unfetched, Want},
     },
     question::{
         Question as _,
@@ -69,9 +69,9 @@ fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
 struct Locally(HashMap<Address, Rows>, usize);
 
 impl Fetch for Locally {
-    fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         let Want::Balances { token, apart, .. } = want else { return Err(Unfetched::Unavailable("not asked for here".to_owned())) };
-        Ok(Fetched::Balances { balances: local(&self.0[token], apart, self.1), mark: 0 })
+        Ok(Fetched::Balances(local(&self.0[token], apart, self.1)))
     }
 }
 

@@ -1,0 +1,194 @@
+//! Tables of a real engine that sums would read otherwise than rows that are brought: each gives the same answers, or says why it cannot
+//! stay in place. Run as `real` is.
+
+use std::{fs, path::Path, sync::Arc};
+
+use tempfile::TempDir;
+use tokendeck::{
+    api::Api,
+    dataset::{Dataset, TableState, cache::CacheOptions, load::load_as, progress::Silent},
+};
+
+use super::{
+    TOKENS, UNI,
+    in_place::{ask, standing},
+    real::{engine, make, tell, turn, wire},
+};
+
+struct Bench {
+    folder: TempDir,
+    cache: TempDir,
+    url: String,
+}
+
+impl Bench {
+    fn new(url: &str) -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap(), url: url.to_owned() };
+        fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
+        bench
+    }
+
+    fn load(&self, table: &str, read: &str, more: &str) -> Dataset {
+        let name = if table.contains("holders") { "holders" } else { "candles" };
+        let manifest = format!("[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{table}'\nread = '{read}'\n{more}\n");
+        fs::write(self.folder.path().join("dataset.toml"), manifest).unwrap();
+        let options = CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min: 200_000, ..CacheOptions::default() };
+        load_as(self.folder.path(), &options, Some(&wire(&self.url)), &Silent, None, false).unwrap()
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn questions(table: &str) -> Vec<String> {
+    match table {
+        "holders" => vec![
+            format!("/tokens/{UNI}/holders?limit=20"),
+            format!("/tokens/{UNI}/holders?limit=20&sort=balance"),
+            format!("/{UNI}/security/inference?explain=true"),
+        ],
+        _ => ["1h", "4h", "1d"]
+            .map(|frame| format!("/tokens/{UNI}/candles?timeframe={frame}&limit=500"))
+            .into_iter()
+            .chain(["/tokens".to_owned(), format!("/tables/candles?where=token_address={UNI}&limit=10000")])
+            .collect(),
+    }
+}
+
+fn told(dataset: &Dataset, name: &str) -> String {
+    let table = dataset.table(name).unwrap();
+    match &table.state {
+        TableState::Unusable(reason) => reason.clone(),
+        _ => table.findings.kept().iter().map(|finding| finding.reason.clone()).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// Ninety days of hourly candles of one token; each name is that of a column and its type, and what stands in it.
+fn fill(url: &str, table: &str, engine: &str, change: &[(&str, &str, &str)]) {
+    let mut columns = vec![
+        ("token_address", "String", format!("'{UNI}'")),
+        ("timestamp", "DateTime", "toDateTime(1700006400 + number * 3600)".to_owned()),
+        ("open", "Float64", "1 + number % 7 / 10".to_owned()),
+        ("high", "Float64", "9".to_owned()),
+        ("low", "Float64", "1".to_owned()),
+        ("close", "Float64", "1 + number % 11 / 10".to_owned()),
+        ("volume", "Float64", "number".to_owned()),
+        ("interval", "String", "'1h'".to_owned()),
+    ];
+    for (name, kind, value) in change {
+        match columns.iter_mut().find(|column| column.0 == *name) {
+            Some(column) => *column = (*name, *kind, (*value).to_owned()),
+            None => columns.push((*name, *kind, (*value).to_owned())),
+        }
+    }
+    let kinds: Vec<String> = columns.iter().map(|(name, kind, _)| format!("{name} {kind}")).collect();
+    let values: Vec<String> = columns.iter().map(|(_, _, value)| value.clone()).collect();
+    make(url, table, &kinds.join(", "), engine);
+    tell(url, &format!("INSERT INTO deck_test.{table} SELECT {} FROM numbers(2160)", values.join(", ")));
+}
+
+const PLAIN: &str = "MergeTree ORDER BY tuple()";
+
+#[test]
+#[ignore = "needs a real engine"]
+fn odd_candles_give_the_answers_of_those_that_are_brought() {
+    let (_turn, url) = (turn(), engine());
+    for (nth, (change, notes)) in [
+        (vec![], ""),
+        // Names that sums give too.
+        (vec![("ts", "DateTime", "toDateTime(7)"), ("raw", "String", "'x'"), ("ms", "Float64", "3"), ("o", "String", "'y'")], ""),
+        (
+            vec![("timestamp", "Nullable(DateTime)", "if(number % 9 = 0, NULL, toDateTime(1700006400 + number * 3600))")],
+            "240 of its rows are without a time",
+        ),
+        (vec![("close", "Nullable(Float64)", "if(number % 9 = 0, NULL, 2)")], "240 of its rows are without all of open"),
+        (vec![("close", "Float32", "toFloat32(1 + number % 11 / 10)"), ("volume", "Float32", "toFloat32(0.1)")], ""),
+        (vec![("close", "String", "toString(1 + number % 11 / 10)"), ("volume", "String", "toString(number)")], ""),
+        (vec![("interval", "String", "if(number < 1000, '60m', '1h')")], ""),
+        (
+            vec![("token_address", "Nullable(String)", "if(number % 9 = 0, NULL, '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984')")],
+            "240 of its rows are without the address",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fill(&url, "fault_candles", PLAIN, &change);
+        let (brought, there) = (Bench::new(&url), Bench::new(&url));
+        let dataset = there.load("fault_candles", "in place", "");
+        assert!(dataset.table("candles").unwrap().loaded(), "{nth}: {}", told(&dataset, "candles"));
+        assert!(told(&dataset, "candles").contains(notes), "{nth}: {}", told(&dataset, "candles"));
+        let there_api = standing(there.path(), dataset);
+        let brought_api = standing(brought.path(), brought.load("fault_candles", "bring", ""));
+        for question in questions("candles") {
+            let (expected, found) = (ask(&brought_api, &question), ask(&there_api, &question));
+            assert_eq!((expected.0, expected), (200, found), "{nth}: {question}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a real engine"]
+fn candles_that_would_be_read_otherwise_do_not_stay() {
+    let (_turn, url) = (turn(), engine());
+    for (change, more, says) in [
+        (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an interval that is none"),
+        (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an interval that is none"),
+        (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers written in a way"),
+        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` is not there as it is needed"),
+        (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "come twice"),
+        (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
+        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "not all of `where` can be said there"),
+        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "not all of `where` can be said there"),
+    ] {
+        fill(&url, "fault_candles", PLAIN, &change);
+        let dataset = Bench::new(&url).load("fault_candles", "in place", more);
+        assert!(told(&dataset, "candles").contains(says), "{change:?} {more}: {}", told(&dataset, "candles"));
+        assert!(!dataset.table("candles").unwrap().loaded(), "{change:?} {more}");
+    }
+}
+
+/// What a row that is written anew makes of answers, of which some were asked before.
+fn after(api: &Arc<Api>, table: &str, change: impl Fn()) {
+    let before = ask(api, &questions(table)[0]);
+    assert_eq!(before.0, 200, "{}", before.1);
+    change();
+    assert_eq!(ask(api, &questions(table)[0]), before, "what is here stays");
+    let mut refused = 0;
+    for question in &questions(table)[1..] {
+        let (status, body) = ask(api, question);
+        assert!(status == 200 || body.contains("has changed since the data were loaded"), "{question}: {body}");
+        refused += usize::from(status != 200);
+    }
+    assert!(refused > 0, "nobody saw it");
+}
+
+#[test]
+#[ignore = "needs a real engine"]
+fn another_state_is_seen_in_whatever_is_asked() {
+    let (_turn, url) = (turn(), engine());
+    fill(&url, "fault_candles", PLAIN, &[]);
+    let bench = Bench::new(&url);
+    let api = standing(bench.path(), bench.load("fault_candles", "in place", ""));
+    after(&api, "candles", || {
+        tell(&url, &format!("INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"));
+    });
+    make(&url, "fault_holders", "token_address String, holder_address String, balance String", PLAIN);
+    let holders =
+        "SELECT '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', concat('0x', leftPad(lower(hex(number + 7)), 40, '0')), toString(number)";
+    tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(300)"));
+    let bench = Bench::new(&url);
+    let api = standing(bench.path(), bench.load("fault_holders", "in place", ""));
+    after(&api, "holders", || {
+        // As many rows, another content.
+        tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
+        tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(1, 300)"));
+    });
+    tell(&url, &format!("INSERT INTO deck_test.fault_holders VALUES ('{UNI}', '0x000000000000000000000000000000000000ffff', '1,5')"));
+    let dataset = Bench::new(&url).load("fault_holders", "in place", "");
+    assert!(told(&dataset, "holders").contains("1 of its rows have numbers written in a way"), "{}", told(&dataset, "holders"));
+    tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
+    let dataset = Bench::new(&url).load("fault_holders", "in place", "");
+    assert!(dataset.table("holders").unwrap().loaded(), "{}", told(&dataset, "holders"));
+}
