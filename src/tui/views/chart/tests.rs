@@ -97,7 +97,7 @@ fn keys_step_through_the_patterns_and_back_again() {
     assert_eq!((&seen[..all.len()], seen[all.len()]), (&all[..], all[0]));
     stage.act(&mut view, Action::PreviousPattern);
     assert_eq!(chosen(&view), all[all.len() - 1]);
-    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=true"));
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=levels"));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!((view.offset, view.finds.zoomed()), (0, false));
     assert!(view.request(&stage.context()).expect("a request").target.contains("/trendline?"));
