@@ -203,7 +203,9 @@ fn compare(client: &Client, tool: &str, given: JsonObject, (status, sent): &(u16
     let what = format!("{tool} {given:?}");
     let result = client.call(tool, given).unwrap();
     assert_eq!((result.is_error, text(&result).as_bytes()), (Some(*status >= 400), sent.as_slice()), "{what}");
-    assert_eq!(result.structured_content, Some(serde_json::from_slice(sent).unwrap()), "{what}");
+    // What is long stands in the text alone.
+    let structured = (sent.len() <= 256 << 10).then(|| serde_json::from_slice(sent).unwrap());
+    assert_eq!(result.structured_content, structured, "{what}");
 }
 
 #[test]
