@@ -26,11 +26,21 @@ impl Drop for Errand {
     }
 }
 
-/// A time as a mark, where there is no ETag. Azure writes one in its listings without the quotation marks that it has everywhere else.
+/// The ETag, or the time where there is none. Azure writes its tags in listings without the quotation marks that they have elsewhere.
 fn mark(meta: &ObjectMeta) -> Option<String> {
-    let dated = meta.last_modified.timestamp() > 0;
     let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
-    meta.e_tag.as_ref().map(quoted).or_else(|| dated.then(|| format!("changed {}", meta.last_modified.timestamp_millis())))
+    meta.e_tag.as_ref().map(quoted).or_else(|| dated(meta))
+}
+
+/// When it changed last, to the second, as the headers of an answer have no finer time.
+fn dated(meta: &ObjectMeta) -> Option<String> {
+    let seconds = meta.last_modified.timestamp();
+    (seconds > 0).then(|| format!("changed {seconds}"))
+}
+
+/// Whether what is answered is what was listed. Some servers list no ETags and answer with one: there the time tells.
+fn is_same(meta: &ObjectMeta, object: &Object) -> bool {
+    meta.size == object.bytes && (object.pinned || mark(meta) == object.mark || (object.mark.is_some() && dated(meta) == object.mark))
 }
 
 /// A mark that a server compares byte by byte; those that are weak it may not compare so.
@@ -138,7 +148,7 @@ impl Wire {
             object_store::Error::NotFound { .. } => Fault::Changed,
             error => held.asked.fault(&error),
         })?;
-        if result.meta.size != object.bytes || (!object.pinned && mark(&result.meta) != object.mark) {
+        if !is_same(&result.meta, object) {
             return Err(Fault::Changed);
         }
         let mut stream = result.into_stream();
@@ -161,16 +171,30 @@ mod tests {
 
     #[test]
     fn an_object_is_the_same_however_its_tag_is_written() {
-        let meta = |tag: Option<&str>| ObjectMeta {
+        let at = |milliseconds: i64, tag: Option<&str>| ObjectMeta {
             location: "a".into(),
-            last_modified: chrono::DateTime::UNIX_EPOCH,
+            last_modified: chrono::DateTime::from_timestamp_millis(milliseconds).expect("a time"),
             size: 1,
             e_tag: tag.map(str::to_owned),
             version: None,
         };
+        let meta = |tag| at(0, tag);
         let listed = mark(&meta(Some("0x8D1")));
         assert_eq!(listed, mark(&meta(Some("\"0x8D1\""))));
         assert_eq!(mark(&meta(Some("W/\"0x8D1\""))).as_deref(), Some("W/\"0x8D1\""));
         assert_eq!(mark(&meta(None)), None);
+        let object = |meta: &ObjectMeta| Object {
+            url: String::new(),
+            source: String::new(),
+            bytes: 1,
+            mark: mark(meta),
+            modified: None,
+            pinned: false,
+        };
+        // A listing without tags, in milliseconds, and answers with them, in seconds.
+        let listed = object(&at(5_169, None));
+        assert!(is_same(&at(5_000, Some("\"a\"")), &listed) && !is_same(&at(6_000, Some("\"a\"")), &listed));
+        assert!(!is_same(&at(5_000, Some("\"b\"")), &object(&at(5_000, Some("\"a\"")))));
+        assert!(!is_same(&at(0, Some("\"a\"")), &object(&at(0, None))) && is_same(&at(0, None), &object(&at(0, None))));
     }
 }
