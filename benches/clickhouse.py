@@ -6,10 +6,10 @@
 The table is made in the engine's database `deck_bench` and stays there. CPU and memory are tokendeck's.
 """
 
-import argparse, http.client, os, shutil, statistics, subprocess, time, urllib.request
+import argparse, http.client, multiprocessing, os, shutil, socket, statistics, subprocess, threading, time, urllib.parse, urllib.request
 
 from figures import Table
-from measure import Watch, cpu, run
+from measure import Terminal, Watch, cpu, run
 
 TOKENS, START = 200, 1_600_000_200
 KEY = "k" * 32
@@ -67,11 +67,19 @@ def get(connection, path, most=600):
 
 def stays(given, data, config, env, name, table):
     """Candles of a token that stay at the engine: first, and again."""
-    engine = []
-    for token in range(8):
-        begun = time.monotonic()
-        tell(given.url, f"SELECT * FROM {name} WHERE token_address = '{address(token)}' FORMAT Null")
-        engine.append((time.monotonic() - begun) * 1e3)
+
+    def engine(columns, more):
+        """What the engine takes by itself, asked as plainly as can be."""
+        took = []
+        for token in range(8, 16):
+            begun = time.monotonic()
+            tell(given.url, f"SELECT {columns} FROM {name} WHERE token_address = '{address(token)}' {more}")
+            took.append((time.monotonic() - begun) * 1e3)
+        return statistics.median(took)
+
+    rows = engine("*", "FORMAT Null")
+    candle = "argMin(open, timestamp), max(high), min(low), argMax(close, timestamp), sum(volume), count()"
+    hours = engine(f"toStartOfHour(timestamp) AS hour, {candle}", "GROUP BY hour ORDER BY hour FORMAT TabSeparated")
     process, port = serve(given.program, data, config, env)
     watch, connection = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port)
     begun = time.monotonic()
@@ -80,13 +88,64 @@ def stays(given, data, config, env, name, table):
     first = [get(connection, path(0))[0]]
     table.row("in place: from the start to the first token's candles", cpu(process.pid), time.monotonic() - begun, watch.mib())
     first = sorted(get(connection, path(token))[0] for token in range(1, 8))
-    table.row(f"in place: candles of a token, first: median {statistics.median(first):.0f} ms, longest {first[-1]:.0f}; the engine {statistics.median(engine):.0f}")
+    table.row(f"in place: candles of a token, first: median {statistics.median(first):.0f} ms, longest {first[-1]:.0f}; the engine {rows:.0f} to read its rows, {hours:.0f} to make hours of them")
     before, count = cpu(process.pid), 3_000
     again = sorted(get(connection, path(nth % 8))[0] for nth in range(count))
     used = (cpu(process.pid) - before) / count
     table.row(f"in place: candles of a token, again: median {statistics.median(again):.2f} ms, {used * 1e6:.0f} µs of CPU a request")
     process.kill()
     process.wait()
+
+
+def relay(port, to, silent):
+    """Hands on to the engine what is asked, and its answers back; silent, it takes what is asked and never answers."""
+
+    def hand_on(source, target, asks):
+        while True:
+            try:
+                data = source.recv(1 << 16)
+                while asks and silent.value:
+                    time.sleep(0.05)
+                target.sendall(data)
+            except OSError:
+                return
+            if not data:
+                target.shutdown(socket.SHUT_WR)
+                return
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port.value = listener.getsockname()[1]
+    while True:
+        client = listener.accept()[0]
+        server = socket.create_connection(to)
+        for source, target, asks in ((client, server, True), (server, client, False)):
+            threading.Thread(target=hand_on, args=(source, target, asks), daemon=True).start()
+
+
+def frames(given, data, env, table):
+    """How long a key press takes to be drawn, while the engine that has the candles says nothing; beside the same while it answers."""
+    engine = urllib.parse.urlsplit(given.url)
+    port, silent = multiprocessing.Value("i", 0), multiprocessing.Value("b", 0)
+    server = multiprocessing.Process(target=relay, args=(port, (engine.hostname, engine.port), silent), daemon=True)
+    server.start()
+    while not port.value:
+        time.sleep(0.05)
+    config = write_config(given, f"http://127.0.0.1:{port.value}")
+    # The silent one first: of the other, charts are kept.
+    for waits in (True, False):
+        silent.value = False
+        with Terminal([given.program, "--data", data, "--config", config, "--no-api"], env) as terminal:
+            # It comes back to the view and the token where it was left.
+            terminal.rest_for(3)
+            terminal.keys("1g")
+            terminal.see("Token 1", 600)
+            terminal.settle()
+            silent.value = waits
+            taken = terminal.drawn("jj2j3j4j5j1", 330)
+        what = "while the engine is silent" if waits else "while it answers"
+        late = sum(time > 16 for time in taken)
+        table.row(f"in place: key → first bytes drawn, {what}: median {statistics.median(taken):.1f}, p99 {taken[len(taken) * 99 // 100]:.1f}, longest {taken[-1]:.1f} ms, {late} of {len(taken)} over 16")
+    server.terminate()
 
 
 def market(given, env, config, table):
@@ -131,6 +190,14 @@ def write(data, tokens, name, read):
         file.write(f"[tables.candles]\nsource = 'bench'\ntable = '{name}'\nread = '{read}'\n")
 
 
+def write_config(given, url):
+    """A configuration that names the source; its path."""
+    config = os.path.join(given.folder, "config.toml")
+    with open(config, "w") as file:
+        file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{url}'\ntimeout_seconds = 600\n")
+    return config
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -144,12 +211,10 @@ def main():
     shutil.rmtree(given.folder, ignore_errors=True)
     env = {**os.environ, **{f"XDG_{kind}_HOME": os.path.join(given.folder, kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}}
     table = Table(f"{given.rows:,} candles of a ClickHouse, {TOKENS} tokens", "clickhouse")
-    config = os.path.join(given.folder, "config.toml")
     for read in ("bring", "in place"):
         data = os.path.join(given.folder, read.replace(" ", "-"))
         write(data, TOKENS, name, read)
-        with open(config, "w") as file:
-            file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{given.url}'\ntimeout_seconds = 600\n")
+        config = write_config(given, given.url)
         for again in ("", ", again"):
             used, wall, mib, said = run([given.program, "check", data, "--config", config], env)
             assert "0 errors" in said, said[-500:]
@@ -157,6 +222,7 @@ def main():
             table.row(f"`check`, {'brought' if read == 'bring' else 'in place'}{again}", used, wall, mib, **most)
     stays(given, os.path.join(given.folder, "in-place"), config, env, name, table)
     market(given, env, config, table)
+    frames(given, os.path.join(given.folder, "in-place"), env, table)
     table.done(given.figures)
     shutil.rmtree(given.folder)
 

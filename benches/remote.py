@@ -173,14 +173,7 @@ def frames(bench, table, silent, config):
             terminal.rest_for(3)
             terminal.keys("8")
             terminal.rest_for(2)
-            taken = []
-            for nth in range(300):
-                terminal.keys("jk12345678"[nth % 10])
-                pressed = time.monotonic()
-                drawn = terminal.read(1)
-                taken.append((drawn[0] - pressed if drawn else 1) * 1e3)
-                terminal.rest_for(0.03)
-        taken.sort()
+            taken = terminal.drawn("jk12345678", 300)
         what = "while a source is silent" if waits else "without files elsewhere"
         late = sum(time > 16 for time in taken)
         table.row(f"key → first bytes drawn, {what}: median {statistics.median(taken):.1f}, p99 {taken[296]:.1f}, longest {taken[-1]:.1f} ms, {late} of 300 over 16")

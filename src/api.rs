@@ -86,7 +86,7 @@ pub struct Api {
     pub metrics: Metrics,
     rate: Option<Rate>,
     ids: RequestIds,
-    /// What those who listen are told.
+    /// The events that GET /events streams.
     events: Arc<EventLog>,
     /// A permit for every stream of events.
     streams: Arc<Semaphore>,

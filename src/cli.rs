@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
-pub use self::outcome::finish;
+pub use self::{dashboard::OpenMemory, outcome::finish};
 use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
@@ -44,7 +44,7 @@ use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 #[command(name = "tokendeck", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
 pub struct CommandLine {
     #[command(flatten)]
-    dashboard: dashboard::Dashboard,
+    dashboard: dashboard::DashboardArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -57,37 +57,46 @@ No data yet? `tokendeck demo datasets` writes some.";
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Answer the API alone, logging to stderr, until SIGTERM or Ctrl-C
-    Serve(serve::Serve),
+    Serve(serve::ServeArgs),
     /// Print what the API would answer, straight from the dataset, without a server
-    Get(get::Get),
+    Get(get::GetArgs),
     /// Speak the Model Context Protocol on stdin and stdout: every question is a tool
-    Mcp(mcp::Mcp),
+    Mcp(mcp::McpArgs),
     /// Write a report on a token: one HTML or Markdown file
-    Report(report::Report),
+    Report(report::ReportArgs),
     /// Check a dataset: every finding with file, row, column, value and what was expected
-    Check(check::Check),
+    Check(check::CheckArgs),
     /// Import third-party files into a dataset's own columns
-    Import(import::Import),
+    Import(import::ImportArgs),
     /// Write a synthetic dataset, the same for the same seed
-    Demo(demo::Demo),
+    Demo(demo::DemoArgs),
     /// Describe the tables and columns of a dataset
-    Schema(schema::Schema),
+    Schema(schema::SchemaArgs),
     /// List or clear the large tables that are cached on disk
-    Cache(cache::Cache),
+    Cache(cache::CacheArgs),
     /// List or remove the deep analyses that are kept
-    Jobs(jobs::Jobs),
+    Jobs(jobs::JobsArgs),
     /// List, put up or remove alerts: conditions on tokens that are looked at whenever the data change
-    Alert(alert::Alert),
+    Alert(alert::AlertArgs),
     /// Print every setting in force and where it comes from
-    Config(config::Settings),
+    Config(config::ConfigArgs),
     /// Show, make and revoke API keys
-    Key(key::Key),
+    Key(key::KeyArgs),
     /// Draw a view into a file, without a terminal
-    Shot(shot::Shot),
+    Shot(shot::ShotArgs),
     /// Print a script that completes arguments in a shell
-    Completions(completions::Completions),
+    Completions(completions::CompletionsArgs),
     /// Print the manual page
     Man,
+}
+
+impl CommandLine {
+    /// With another memory than the user's for the dashboard.
+    #[must_use]
+    pub fn with_memory(mut self, memory: OpenMemory) -> Self {
+        self.dashboard.memory = memory;
+        self
+    }
 }
 
 /// Where the configuration and the data lie.

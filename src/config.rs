@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use toml::de::DeValue;
+
 pub(crate) use self::field::is_listen_address;
 pub use self::{
     document::{config_toml, readme_table},
@@ -43,6 +45,8 @@ pub struct SettingRow {
     pub default: &'static str,
     pub expect: Expect,
     pub meaning: &'static str,
+    /// Whether the value is what is expected.
+    accepts: fn(&DeValue<'_>, Expect) -> bool,
 }
 
 /// A section, as a person is told of it.
@@ -84,6 +88,7 @@ macro_rules! settings {
         /// The settings in their order.
         pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {
             section: $name, key: stringify!($key), default: $default, expect: $expect, meaning: $meaning,
+            accepts: |value, expect| <$kind as field::SettingValue>::field(value, expect, Path::new("")).is_some(),
         },)*)*];
 
         impl Config {

@@ -13,6 +13,7 @@ pub mod findings;
 pub mod grid;
 pub mod holding;
 pub mod import;
+pub mod interval;
 pub mod invariants;
 pub mod load;
 pub mod manifest;

@@ -22,7 +22,7 @@ use std::{
 use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::broadcast;
 
-pub use self::fetch::{TableStretch, fetch};
+pub use self::fetch::{TableSlice, fetch};
 use self::{
     flight::Flights,
     known::{BodyBytes, Known},

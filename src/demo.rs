@@ -23,10 +23,10 @@ mod yields;
 use std::{fs, path::Path};
 
 use self::{
-    market::Market,
-    output::{Table, failed, write_text},
+    market::DemoMarket,
+    output::{DemoTable, failed, write_text},
 };
-use crate::dataset::{candles::Interval, export::form::Form};
+use crate::dataset::{candles::Interval, export::form::ExportFormat};
 
 /// The title that, with `synthetic = true`, tells a demo dataset, which may be written over, from any other.
 pub const TITLE: &str = "Demo market";
@@ -82,7 +82,7 @@ impl Format {
 
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct DemoFile {
     pub file: String,
     /// 0 for a file that is no table.
     pub rows: u64,
@@ -92,17 +92,17 @@ pub struct Written {
 /// One table of the demo: its usual format, whether `Format` overrides that, its columns and what writes it.
 struct Recipe {
     name: &'static str,
-    form: Form,
+    form: ExportFormat,
     large: bool,
     columns: &'static [&'static str],
-    /// Rows expected, where they are many.
-    rows: fn(&Market, &DemoOptions) -> u64,
-    write: fn(&Market, &DemoOptions, &mut Table) -> Result<(), String>,
+    /// The number of rows expected, of a large table.
+    rows: fn(&DemoMarket, &DemoOptions) -> u64,
+    write: fn(&DemoMarket, &DemoOptions, &mut DemoTable) -> Result<(), String>,
 }
 
 macro_rules! recipes {
     ($($name:literal $form:ident $large:literal $columns:path, $rows:expr, $write:expr;)*) => {
-        &[$(Recipe { name: $name, form: Form::$form, large: $large, columns: $columns, rows: $rows, write: $write }),*]
+        &[$(Recipe { name: $name, form: ExportFormat::$form, large: $large, columns: $columns, rows: $rows, write: $write }),*]
     };
 }
 
@@ -129,10 +129,10 @@ const TABLES: &[Recipe] = recipes! {
 };
 
 impl Recipe {
-    fn form(&self, format: Format) -> Form {
+    fn form(&self, format: Format) -> ExportFormat {
         match format {
-            Format::Csv if self.large => Form::Csv,
-            Format::Parquet if self.large => Form::Parquet,
+            Format::Csv if self.large => ExportFormat::Csv,
+            Format::Parquet if self.large => ExportFormat::Parquet,
             _ => self.form,
         }
     }
@@ -140,21 +140,21 @@ impl Recipe {
 
 /// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file appears whole or not at
 /// all; one that `progress` stops leaves those before it, and may be written again.
-pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<Written>, String> {
+pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<DemoFile>, String> {
     check(options)?;
     let earlier = claim(folder)?;
-    let market = Market::new(options);
+    let market = DemoMarket::new(options);
     let description = describe(options);
     // First of all, so that a folder left in the middle is known for a demo. Its bytes stay when they are the same.
     if earlier.as_deref() != Some(&description) {
         write_text(folder, DESCRIPTION, &description)?;
     }
-    let mut written = vec![Written { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
+    let mut written = vec![DemoFile { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
     for recipe in TABLES {
         let form = recipe.form(options.format);
         let total = (recipe.rows)(&market, options);
         let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
-        let mut table = Table::create(folder, recipe.name, recipe.columns, form, total, &mut report)?;
+        let mut table = DemoTable::create(folder, recipe.name, recipe.columns, form, total, &mut report)?;
         (recipe.write)(&market, options, &mut table)?;
         written.push(table.finish()?);
         remove_others(folder, recipe.name, form)?;
@@ -204,8 +204,8 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
 }
 
 /// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
-fn remove_others(folder: &Path, table: &str, kept: Form) -> Result<(), String> {
-    for other in Form::FILES.into_iter().filter(|form| *form != kept) {
+fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), String> {
+    for other in ExportFormat::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {

@@ -19,17 +19,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
-    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FiredAlert, Heard},
+    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert, Heard},
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},
     report::{Report, TokenReport},
     request::JobBody,
-    sources::{SourceFile, SourceTable, Sources},
+    sources::{JobSourceFile, SourceTable, Sources},
     store::Purge,
 };
 use self::{
-    store::{Limits, NewToken, Store},
+    store::{HistoryLimits, JobStore, NewToken},
     worker::Workers,
 };
 use crate::{
@@ -65,19 +65,19 @@ const FINDINGS_BYTES: u64 = 512 << 20;
 const STORE: &str = "jobs.sqlite";
 
 impl JobOptions {
-    fn limits(&self) -> Limits {
-        Limits { jobs: self.keep_count, bytes: FINDINGS_BYTES, days: self.keep_days }
+    fn limits(&self) -> HistoryLimits {
+        HistoryLimits { jobs: self.keep_count, bytes: FINDINGS_BYTES, days: self.keep_days }
     }
 }
 
 /// The jobs that are kept, for who only lists and removes them: none is run.
 #[derive(Debug)]
-pub struct KeptJobs(Store);
+pub struct KeptJobs(JobStore);
 
 impl KeptJobs {
     pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
         crate::state::create_dir(state_dir)?;
-        Ok(Self(Store::open(&state_dir.join(STORE), false, options.limits())?.0))
+        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
     }
 
     /// A page of the jobs, newest first, and how many there are; `page` from 1.
@@ -187,7 +187,7 @@ impl Jobs {
     pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         crate::state::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir)?;
-        let (store, notice) = Store::open(&state_dir.join(STORE), owner.is_owner(), options.limits())?;
+        let (store, notice) = JobStore::open(&state_dir.join(STORE), owner.is_owner(), options.limits())?;
         crate::state::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
@@ -297,7 +297,7 @@ impl Jobs {
     }
 }
 
-/// The problem that there is no such job.
+/// The problem `job_not_found`.
 fn no_job(id: &str) -> Problem {
     Problem::new(Code::JobNotFound, format!("No job `{}`: GET /deep-analysis/jobs lists the jobs there are.", clip(id)))
 }

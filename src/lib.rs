@@ -20,6 +20,8 @@
 //! | [`tui`] | the terminal face: the key table, the app, views and widgets |
 //! | [`config`], [`cli`] | every setting with its default; one file a command, where the faces are wired together |
 //! | [`error`] | the one kind of refusal, in domain words, with the table of codes |
+//! | [`untrusted`] | catches panics of code that works on untrusted bytes |
+//! | `toml_reader`, `spelling` | TOML that a person writes, each entry with its line; which known name a misspelt one is nearest to |
 //!
 //! # Invariants
 //!
@@ -46,6 +48,9 @@ pub mod document;
 pub mod error;
 pub mod jobs;
 pub mod question;
+mod spelling;
 pub mod state;
+mod toml_reader;
 pub mod tui;
+pub mod untrusted;
 pub mod wire;

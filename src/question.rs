@@ -3,6 +3,7 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod memory;
 pub mod paging;
 pub mod parallel;
 pub mod parameter;
@@ -19,12 +20,14 @@ pub mod growth;
 pub mod holders;
 pub mod indicators;
 pub mod list;
+pub mod order;
 pub mod patterns;
 pub mod posts;
 pub mod search;
 pub mod security;
 pub mod tables;
 pub mod tabular;
+pub mod timeframes;
 pub mod token;
 pub mod track_record;
 pub mod trendline;
@@ -44,7 +47,7 @@ pub trait Question: Request {
     type Answer: Serialize + JsonSchema + Send + Sync + 'static;
     /// The OpenAPI operation id, and what it is called in logs and figures.
     const NAME: &'static str;
-    /// One sentence for the person who wonders what it does.
+    /// What it answers, in one sentence for people.
     const SUMMARY: &'static str;
     /// The tables that may be large and that the answer looks at.
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];

@@ -76,10 +76,10 @@ impl Default for WireOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     pub url: String,
-    /// What the source is called that has it.
+    /// The name of its source.
     pub source: String,
     pub bytes: u64,
-    /// What the source says by which its content is known: an ETag, else the time it was changed. None says nothing.
+    /// Its ETag, else the time of its last change; none where the source tells neither.
     pub mark: Option<String>,
     /// Milliseconds since 1970.
     pub modified: Option<i64>,
@@ -290,7 +290,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Bytes as people read them: `3.2 GB`.
+/// An amount of bytes for people: `3.2 GB`.
 pub fn amount(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;

@@ -1,5 +1,6 @@
-//! What prices did after trend words and ranks of growth, and how often the patterns told on their day, found in the 500 candles up to it, differ from those found in all candles up to it: the
-//! track record counts the first, and the whole history is the other way to tell it. On the real data.
+//! What prices did after trend words and ranks of growth, and how often the patterns told on their day, found in the 500 candles up to it,
+//! differ from those found in all candles up to it: the track record counts the first, and the whole history is the other way to tell it.
+//! On the real data.
 
 use std::path::Path;
 
@@ -66,9 +67,15 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
 fn words(dataset: &Dataset) {
     let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
     let trends: Vec<_> = daily.iter().flat_map(|(_, candles)| after_trends(&candles.as_candles())).collect();
-    let counted = daily.iter().map(|(token, days)| RankedToken { counts: dataset.holder_counts_of(token), days: days.as_candles() });
+    // As the answer has it: counts of a token without candles too say which week is the last.
+    let none = CandleVec::default();
+    let counted = dataset.tokens().iter().map(|token| {
+        let address = token.row.token_address;
+        let days = daily.iter().find(|(token, _)| *token == address).map_or(&none, |(_, days)| days);
+        RankedToken { counts: dataset.holder_counts_of(&address), days: days.as_candles() }
+    });
     let held: Vec<RankedToken> = counted.filter(|held| !held.counts.is_empty()).collect();
-    println!("record: {} tokens with daily candles, {} of them with counts of holders", daily.len(), held.len());
+    println!("record: {} tokens with daily candles, {} with counts of holders", daily.len(), held.len());
     println!(
         "| word | times | mean % | median % | rose | any entry: mean % | rose | points | std errors |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     );

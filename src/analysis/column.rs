@@ -6,7 +6,7 @@ pub const BINS: usize = 20;
 
 /// What the keys are made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
+pub enum NumberKind {
     /// Of i64.
     Integers,
     /// Of finite f64.
@@ -46,7 +46,7 @@ impl Number {
 /// The keys of all values, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sorted {
-    made: Made,
+    made: NumberKind,
     keys: Vec<u64>,
 }
 
@@ -67,15 +67,15 @@ pub struct Statistics {
 
 impl Sorted {
     /// Of keys in order.
-    pub fn new(made: Made, keys: Vec<u64>) -> Self {
+    pub fn new(made: NumberKind, keys: Vec<u64>) -> Self {
         debug_assert!(keys.is_sorted());
         Self { made, keys }
     }
 
     fn number(&self, key: u64) -> Number {
         match self.made {
-            Made::Integers => Number::Integer((key ^ SIGN).cast_signed()),
-            Made::Floats => Number::Float(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
+            NumberKind::Integers => Number::Integer((key ^ SIGN).cast_signed()),
+            NumberKind::Floats => Number::Float(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
         }
     }
 
@@ -117,7 +117,7 @@ impl Sorted {
         let edges = match self.made {
             _ if first == last => vec![self.number(first)],
             // Keys of whole numbers are as far apart as the numbers.
-            Made::Integers => {
+            NumberKind::Integers => {
                 let width = ((last - first) / BINS as u64).saturating_add(1);
                 (0..BINS as u64)
                     .map_while(|bin| first.checked_add(bin.checked_mul(width)?))
@@ -125,7 +125,7 @@ impl Sorted {
                     .map(|edge| self.number(edge))
                     .collect()
             }
-            Made::Floats => {
+            NumberKind::Floats => {
                 let (low, high) = (self.number(first).float(), self.number(last).float());
                 let edge = |bin: usize| {
                     let share = bin as f64 / BINS as f64;
@@ -152,7 +152,7 @@ mod tests {
     fn floats(values: &[f64]) -> Sorted {
         let mut keys: Vec<u64> = values.iter().map(|value| key_of_float(*value)).collect();
         keys.sort_unstable();
-        Sorted::new(Made::Floats, keys)
+        Sorted::new(NumberKind::Floats, keys)
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(floats(&[]).statistics(), None);
         let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX]).statistics().expect("three values");
         assert!(huge.mean.is_finite() && huge.quartiles.iter().all(|value| value.is_finite()));
-        let whole = Sorted::new(Made::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);
+        let whole = Sorted::new(NumberKind::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);
         let statistics = whole.statistics().expect("three values");
         assert_eq!((statistics.min, statistics.max), (Number::Integer(i64::MIN), Number::Integer(i64::MAX)));
         assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 3);
@@ -184,7 +184,7 @@ mod tests {
                 &[1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
             ),
         ] {
-            let sorted = Sorted::new(Made::Integers, values.iter().map(|&value| key_of_integer(value)).collect());
+            let sorted = Sorted::new(NumberKind::Integers, values.iter().map(|&value| key_of_integer(value)).collect());
             let histogram = sorted.statistics().expect("values").histogram;
             let expected: Vec<_> = edges.iter().map(|&edge| Number::Integer(edge)).zip(counts.iter().copied()).collect();
             assert_eq!(histogram, expected);

@@ -34,6 +34,9 @@ pub struct DexSummary {
     pub volume24h: Option<f64>,
     /// The token's pools there.
     pub pool_count: i64,
+    /// With `explain`: USD in the token's pools there, together; left out when none is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liquidity: Option<f64>,
     pub best_pool: BestPool,
 }
 
@@ -102,6 +105,7 @@ pub fn list(dataset: &Dataset, token: &Address) -> DexList {
                 chain_id: venue.chain.id().map(|id| id.to_string()),
                 volume24h: volume(venue),
                 pool_count: venue.pools.len() as i64,
+                liquidity: liquidity(venue),
                 best_pool: BestPool { address: best.address, pair: pair(dataset, best), liquidity: best.liquidity },
             })
         })
@@ -116,7 +120,6 @@ pub fn detail(dataset: &Dataset, token: &Address, id: &str) -> Option<DexDetail>
     let venues = venues(dataset, token);
     let id = id.to_lowercase();
     let exact = venues.iter().find(|venue| dex_id(&venues, venue) == id);
-    let liquidity = |venue: &Venue<'_>| known_sum(venue.pools.iter().map(|pool| pool.liquidity));
     let venue = exact.or_else(|| {
         let mut named: Vec<&Venue<'_>> = venues.iter().filter(|venue| venue.slug.to_lowercase() == id || full_id(venue) == id).collect();
         named.sort_by(|a, b| descending(liquidity(a), liquidity(b)).then(a.chain.cmp(b.chain)));
@@ -181,6 +184,10 @@ fn venue_name(dataset: &Dataset, venue: &Venue<'_>) -> String {
 
 fn volume(venue: &Venue<'_>) -> Option<f64> {
     known_sum(venue.pools.iter().map(|pool| pool.volume24h))
+}
+
+fn liquidity(venue: &Venue<'_>) -> Option<f64> {
+    known_sum(venue.pools.iter().map(|pool| pool.liquidity))
 }
 
 pub(super) fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
@@ -251,19 +258,20 @@ mod tests {
         let found: Vec<_> = list(&dataset(), &sample::address("0x1"))
             .dexes
             .into_iter()
-            .map(|dex| (dex.dex_id, dex.name, dex.chain_id.unwrap_or_default(), dex.volume24h, dex.pool_count, dex.best_pool.address))
+            .map(|dex| {
+                let (figures, best) = ((dex.volume24h, dex.pool_count, dex.liquidity), dex.best_pool.address);
+                (dex.dex_id, dex.name, dex.chain_id.unwrap_or_default(), figures, best)
+            })
             .collect();
         let expected = [
-            ("odd-dex", "odd-dex", "", Some(12.0), 2, "0xe1"),
+            ("odd-dex", "odd-dex", "", (Some(12.0), 2, Some(20.0)), "0xe1"),
             // Unknown volumes are left out of the sum, unknown liquidity counts as least.
-            ("uniswap-v3-eth", "Uniswap V3", "1", Some(7.0), 3, "0xb2"),
-            ("uniswap-v3-base", "Uniswap V3", "8453", Some(5.0), 1, "0xc1"),
+            ("uniswap-v3-eth", "Uniswap V3", "1", (Some(7.0), 3, Some(400.0)), "0xb2"),
+            ("uniswap-v3-base", "Uniswap V3", "8453", (Some(5.0), 1, Some(900.0)), "0xc1"),
             // Nothing known: no volume, and the pool with the first address is the best.
-            ("curve", "Curve", "1", None, 2, "0xd1"),
+            ("curve", "Curve", "1", (None, 2, None), "0xd1"),
         ]
-        .map(|(id, name, chain, volume, count, best)| {
-            (id.to_owned(), name.to_owned(), chain.to_owned(), volume, count, sample::address(best))
-        });
+        .map(|(id, name, chain, figures, best)| (id.to_owned(), name.to_owned(), chain.to_owned(), figures, sample::address(best)));
         assert_eq!(found, expected);
         assert_eq!(list(&dataset(), &sample::address("0x4")).dexes, []);
     }

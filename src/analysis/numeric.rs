@@ -245,6 +245,8 @@ mod tests {
         let line = Line::least_squares(level.into_iter());
         assert_eq!((line.slope, line.intercept, line.r2(level.into_iter())), (0.0, 0.3, 1.0));
         assert_eq!(Line { slope: 0.0, intercept: 0.4 }.r2(level.into_iter()), 0.0);
+        let rising = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
+        assert_eq!(Line { slope: -1.0, intercept: 3.0 }.r2(rising.into_iter()), 0.0, "never below zero");
     }
 
     proptest! {

@@ -17,9 +17,9 @@ use serde::Serialize;
 
 pub use self::name::{Family, PatternName};
 use self::{
-    find::{Edge, Find},
+    find::{BoundaryLine, FoundPattern},
     market::Model,
-    series::Series,
+    series::CandleSeries,
 };
 use super::{
     numeric::{Line, finite},
@@ -39,7 +39,7 @@ pub struct PatternsAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
     /// What became of the token's earlier patterns of these names, as its track record tells it; a name without any is left out. Only with
-    /// `explain=true`.
+    /// `explain=record`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track_record: Option<Vec<PatternRecord>>,
 }
@@ -97,7 +97,7 @@ pub struct PatternDetail {
     pub distance_to_stop: f64,
     /// The way to the target over the way to the stop, both from the last close; null once the price is past one of them.
     pub reward_risk: Option<f64>,
-    /// What made its confidence, the largest part first.
+    /// What made its confidence, the largest part first; last the base, with which they add up to the logarithm of its odds.
     pub why: Vec<Reason>,
 }
 
@@ -107,10 +107,25 @@ pub struct PatternDetail {
 pub struct Reason {
     /// What was measured, with its unit.
     pub measure: &'static str,
-    /// What it measured.
+    /// What it measured: of a rival or of a pattern inside or around it the logarithm of its odds, of the base how many parts it takes in.
     pub value: f64,
-    /// What it adds to the logarithm of the odds, compared with a usual find of this kind.
+    /// What it adds to the logarithm of the odds, ln(confidence / (1 − confidence)), compared with a usual find of this kind.
     pub contribution: f64,
+}
+
+impl Reason {
+    /// What the other parts lack of the whole.
+    pub const BASE: &'static str = "base, and all smaller parts";
+
+    /// The largest `most` parts in order, and the rest as one, so that all add up to `logit`.
+    fn adding_up(mut parts: Vec<Self>, most: usize, logit: f64) -> Vec<Self> {
+        parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+        let left_out = parts.len().saturating_sub(most);
+        parts.truncate(most);
+        let told: f64 = parts.iter().map(|part| part.contribution).sum();
+        parts.push(Self { measure: Self::BASE, value: left_out as f64, contribution: finite(logit - told) });
+        parts
+    }
 }
 
 /// A turning point.
@@ -230,7 +245,7 @@ pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
 
 /// The same by another model than the one that is built in.
 pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
-    let Some(series) = Series::of(candles, CANDLES_LEAST) else {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
     };
     let finds = finds(&series, model, explain);
@@ -255,15 +270,15 @@ pub struct Breakout {
 
 /// The patterns that the last candle confirms: what is new in the answer of that day.
 pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
-    let Some(series) = Series::of(candles, CANDLES_LEAST) else {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return Vec::new();
     };
     let last = series.len() - 1;
     if series.slot[last] as usize + 1 < candles.len() {
         return Vec::new();
     }
-    let fresh = |find: &&Find| find.breakout == Some(last as u32);
-    let breakout = |find: &Find| Breakout {
+    let fresh = |find: &&FoundPattern| find.breakout == Some(last as u32);
+    let breakout = |find: &FoundPattern| Breakout {
         name: find.name,
         direction: if find.up { Direction::Up } else { Direction::Down },
         target_price: finite(series.price(find.target())),
@@ -273,7 +288,7 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
 }
 
 /// All that is answered, in its order.
-fn finds(series: &Series, model: &Model, explain: bool) -> Vec<Find> {
+fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
     let mut finds = overlap::choose(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
@@ -284,13 +299,13 @@ fn finds(series: &Series, model: &Model, explain: bool) -> Vec<Find> {
 
 /// What every pattern of one answer is written with.
 struct Answer<'a> {
-    series: &'a Series,
+    series: &'a CandleSeries,
     candles: &'a Candles<'a>,
     explain: bool,
 }
 
 impl Answer<'_> {
-    fn pattern(&self, find: &Find) -> Pattern {
+    fn pattern(&self, find: &FoundPattern) -> Pattern {
         let slot = |at: u32| self.series.slot[at as usize] as usize;
         let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
         Pattern {
@@ -304,7 +319,7 @@ impl Answer<'_> {
         }
     }
 
-    fn detail(&self, find: &Find, start: usize, end: usize) -> PatternDetail {
+    fn detail(&self, find: &FoundPattern, start: usize, end: usize) -> PatternDetail {
         let time = |slot: usize| Time(self.candles.timestamp[slot]);
         let anchors = find.turns.as_slice().iter().map(|turn| {
             let index = turn.slot as usize;
@@ -312,8 +327,8 @@ impl Answer<'_> {
         });
         let edges = [find.upper, find.lower];
         let boundary = edges.iter().filter_map(|edge| match edge {
-            Edge::Breaks(line) => Some(self.segment(find, *line, end)),
-            Edge::Voids(_) => None,
+            BoundaryLine::Breaks(line) => Some(self.segment(find, *line, end)),
+            BoundaryLine::Voids(_) => None,
         });
         let series = self.series;
         let last = series.way.close[series.len() - 1];
@@ -340,7 +355,7 @@ impl Answer<'_> {
     }
 
     /// The line from the first turn to the end.
-    fn segment(&self, find: &Find, line: Line, end: usize) -> Segment {
+    fn segment(&self, find: &FoundPattern, line: Line, end: usize) -> Segment {
         let from = find.turns.first().slot as usize;
         let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
         Segment { from: corner(from), to: corner(end) }

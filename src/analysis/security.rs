@@ -138,7 +138,7 @@ pub struct EvidenceRow {
     pub block_number: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_hash: Option<String>,
-    /// Whose row it is, or who sent.
+    /// The holder of the row, or the sender of the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
     /// Who received.

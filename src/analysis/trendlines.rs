@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use self::significance::Significance;
 use self::{
-    lines::{Side, TOUCHES_MODERATE, TOUCHES_STRONG, TouchedLine},
+    lines::{LineSide, TOUCHES_MODERATE, TOUCHES_STRONG, TouchedLine},
     trend::{Measures, TrendReasons},
     window::{Measure, Window},
 };
@@ -154,8 +154,8 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     let mut lines = vec![answer.regression(significance.p)];
     if window.len() >= 3 {
         let measure = window.measure();
-        lines.push(answer.edge(LineType::Support, &Side::support(&window), measure));
-        lines.push(answer.edge(LineType::Resistance, &Side::resistance(&window), measure));
+        lines.push(answer.edge(LineType::Support, &LineSide::support(&window), measure));
+        lines.push(answer.edge(LineType::Resistance, &LineSide::resistance(&window), measure));
     }
     TrendlineAnswer {
         trendlines: lines,
@@ -193,7 +193,7 @@ impl Answer<'_> {
         self.line(LineType::Regression, line, r2, strength, &[])
     }
 
-    fn edge(&self, kind: LineType, side: &Side, measure: Measure) -> Trendline {
+    fn edge(&self, kind: LineType, side: &LineSide, measure: Measure) -> Trendline {
         let found = lines::find(side, measure);
         let TouchedLine { line, touches } = &found;
         let points = touches.iter().map(|&(at, tip)| (self.window.x[at], tip));

@@ -15,8 +15,8 @@ use hyper::{
 use serde::Serialize;
 
 use super::{
-    call::{Answered, Call, Step},
-    format::Format,
+    call::{Answered, Call, HandlerStep},
+    format::AnswerFormat,
     handlers::{ask_with, list_with},
     reply::{self, Body},
     routes::SEARCH_PARAMETERS,
@@ -73,7 +73,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
 /// GET /security: the whole answer, or its lines.
 pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
-    let lines = Format::chosen(&arguments, call.headers)?.word == "ndjson";
+    let lines = AnswerFormat::chosen(&arguments, call.headers)?.word == "ndjson";
     if !lines {
         return ask_with::<SecurityBatchQuestion>(call, call.parameters);
     }
@@ -89,7 +89,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
     reply::vary(&mut reply);
-    Ok(Step::Now(reply))
+    Ok(HandlerStep::Now(reply))
 }
 
 /// Asks about each token once, some at a time, and sends its lines when it is answered: as many as it was asked for.

@@ -32,19 +32,19 @@ pub(super) struct Call<'a> {
 /// A reply that is awaited.
 pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-/// A reply that is there, or one that is on its way.
-pub(super) enum Step {
+/// A reply, or one that is awaited.
+pub(super) enum HandlerStep {
     Now(Reply),
     Later(Awaited),
 }
 
-impl Step {
+impl HandlerStep {
     pub(super) fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
         Self::Later(Box::pin(reply))
     }
 }
 
-pub(super) type Answered = Result<Step>;
+pub(super) type Answered = Result<HandlerStep>;
 
 /// Ready once the server stops.
 pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {

@@ -16,7 +16,7 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::{
     Api,
-    call::Step,
+    call::HandlerStep,
     format::weighed,
     reply::{self, Body, Reply},
 };
@@ -52,7 +52,7 @@ impl Coding {
         }
     }
 
-    /// The one that the client likes best, if it likes one as well as none.
+    /// The content coding the client prefers, unless it prefers none at all.
     pub(super) fn wanted(headers: Option<&HeaderMap>) -> Option<Self> {
         Liking::of(headers?)?.best
     }
@@ -152,33 +152,33 @@ impl Default for CodedMemo {
 }
 
 /// The reply in the coding that the request asks for, if it asks for one.
-pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: Step) -> Step {
+pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: HandlerStep) -> HandlerStep {
     let Some(liking) = Liking::of(headers) else { return step };
     let Some(coding) = liking.best else { return step };
     let min = if liking.coded_only { 0 } else { BYTES_MIN };
     match step {
-        Step::Now(reply) => coded(api, coding, min, reply),
-        Step::Later(reply) => {
+        HandlerStep::Now(reply) => coded(api, coding, min, reply),
+        HandlerStep::Later(reply) => {
             let api = Arc::clone(api);
-            Step::later(async move {
+            HandlerStep::later(async move {
                 match coded(&api, coding, min, reply.await?) {
-                    Step::Now(reply) => Ok(reply),
-                    Step::Later(reply) => reply.await,
+                    HandlerStep::Now(reply) => Ok(reply),
+                    HandlerStep::Later(reply) => reply.await,
                 }
             })
         }
     }
 }
 
-fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> Step {
-    let Body::Whole(bytes) = reply.body() else { return Step::Now(reply) };
+fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> HandlerStep {
+    let Body::Whole(bytes) = reply.body() else { return HandlerStep::Now(reply) };
     if bytes.len() <= min || !is_text(&reply) {
-        return Step::Now(reply);
+        return HandlerStep::Now(reply);
     }
     let bytes = bytes.clone();
     let tag = reply.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(|etag| Coding::tag(Some(coding), etag));
     if let Some(known) = tag.as_deref().and_then(|tag| api.coded.0.get(tag)) {
-        return Step::Now(with(reply, coding, tag.as_deref(), known));
+        return HandlerStep::Now(with(reply, coding, tag.as_deref(), known));
     }
     let (api, at_once) = (Arc::clone(api), bytes.len() <= BYTES_AT_ONCE);
     let work = move || {
@@ -190,9 +190,9 @@ fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> Step {
         with(reply, coding, tag.as_deref(), coded)
     };
     if at_once {
-        return Step::Now(work());
+        return HandlerStep::Now(work());
     }
-    Step::later(async move {
+    HandlerStep::later(async move {
         let worked = tokio::task::spawn_blocking(work).await;
         worked.map_err(|_| Problem::new(Code::Defect, "Coding the answer met a defect of the program."))
     })

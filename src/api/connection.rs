@@ -40,7 +40,7 @@ pub(super) enum Phase {
 
 /// The phase and since when, shared between the connection and its service.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct ConnectionPulse {
     opened: Instant,
     phase: AtomicU8,
     /// Milliseconds after `opened`.
@@ -50,7 +50,7 @@ pub(super) struct Pulse {
     dismissal: Notify,
 }
 
-impl Pulse {
+impl ConnectionPulse {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             opened: Instant::now(),
@@ -108,9 +108,9 @@ impl Pulse {
 }
 
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedStream {
     stream: TcpStream,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionPulse>,
     header_time: Duration,
     idle_time: Duration,
     /// Since when the client takes no more bytes.
@@ -119,8 +119,8 @@ pub(super) struct Watched {
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<Pulse>, header_time: Duration, idle_time: Duration) -> Self {
+impl WatchedStream {
+    pub(super) fn new(stream: TcpStream, pulse: Arc<ConnectionPulse>, header_time: Duration, idle_time: Duration) -> Self {
         Self { stream, pulse, header_time, idle_time, stalled: None, alarm: None }
     }
 
@@ -163,7 +163,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
@@ -184,7 +184,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.written(outcome, context)

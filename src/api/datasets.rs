@@ -33,7 +33,7 @@ pub(super) struct Stale {
     since: Time,
     /// Why the last one did.
     reason: String,
-    /// Where, if it is in one file.
+    /// The file, if the finding is in one.
     file: Option<String>,
     /// The row in that file, the first data row being 1; of `dataset.toml` the line.
     row: Option<u64>,

@@ -12,7 +12,7 @@ use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 
 use super::{
-    call::{Answered, Call, Step},
+    call::{Answered, Call, HandlerStep},
     openapi, reply,
 };
 use crate::{
@@ -100,7 +100,7 @@ fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answer
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    Ok(Step::Now(reply))
+    Ok(HandlerStep::Now(reply))
 }
 
 #[cfg(test)]

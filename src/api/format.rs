@@ -3,44 +3,44 @@
 use hyper::{HeaderMap, header::ACCEPT};
 
 use crate::{
-    dataset::export::form::Form,
+    dataset::export::form::ExportFormat,
     error::Result,
     question::parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
 
 /// A format as requests and answers name it.
 #[derive(Debug)]
-pub(super) struct Format {
+pub(super) struct AnswerFormat {
     pub(super) word: &'static str,
-    /// What it is answered as, and what `Accept` may call it besides.
+    /// Its media type, and other names that `Accept` may have for it.
     pub(super) media: &'static [&'static str],
     /// None of JSON, which is the answer in its own shape; the others are its rows alone.
-    pub(super) form: Option<Form>,
+    pub(super) form: Option<ExportFormat>,
     /// Text, which a coding makes smaller.
     pub(super) text: bool,
 }
 
 /// THE table of formats; of what a client likes equally the first is taken.
-pub(super) const FORMATS: &[Format] = &[
-    Format { word: "json", media: &["application/json"], form: None, text: true },
-    Format {
+pub(super) const FORMATS: &[AnswerFormat] = &[
+    AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
+    AnswerFormat {
         word: "ndjson",
         media: &["application/x-ndjson", "application/ndjson", "application/jsonl"],
-        form: Some(Form::Ndjson),
+        form: Some(ExportFormat::Ndjson),
         text: true,
     },
-    Format { word: "csv", media: &["text/csv"], form: Some(Form::Csv), text: true },
-    Format { word: "arrow", media: &["application/vnd.apache.arrow.stream"], form: Some(Form::Arrow), text: false },
-    Format { word: "parquet", media: &["application/vnd.apache.parquet"], form: Some(Form::Parquet), text: false },
+    AnswerFormat { word: "csv", media: &["text/csv"], form: Some(ExportFormat::Csv), text: true },
+    AnswerFormat { word: "arrow", media: &["application/vnd.apache.arrow.stream"], form: Some(ExportFormat::Arrow), text: false },
+    AnswerFormat { word: "parquet", media: &["application/vnd.apache.parquet"], form: Some(ExportFormat::Parquet), text: false },
 ];
 
 const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
 
 /// THE table of what a report is answered as: in its own shape, or as a document to read.
-pub(super) const PAGES: &[Format] = &[
-    Format { word: "json", media: &["application/json"], form: None, text: true },
-    Format { word: "md", media: &["text/markdown"], form: None, text: true },
-    Format { word: "html", media: &["text/html"], form: None, text: true },
+pub(super) const PAGES: &[AnswerFormat] = &[
+    AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
+    AnswerFormat { word: "md", media: &["text/markdown"], form: None, text: true },
+    AnswerFormat { word: "html", media: &["text/html"], form: None, text: true },
 ];
 
 pub(super) const PAGE_FORMAT: Parameter = parameter(
@@ -55,7 +55,7 @@ pub(super) const FORMAT: Parameter = parameter(
     "How the rows are written; else as `Accept` says, else json. Without `limit` and `page` the others than json are a stream of all rows.",
 );
 
-impl Format {
+impl AnswerFormat {
     pub(super) fn chosen(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
         Self::among(FORMATS, arguments, headers)
     }
@@ -70,10 +70,10 @@ impl Format {
 }
 
 /// The format that the client likes best, and names most exactly among those; none where it likes none.
-fn accepted(table: &'static [Format], headers: &HeaderMap) -> Option<&'static Format> {
+fn accepted(table: &'static [AnswerFormat], headers: &HeaderMap) -> Option<&'static AnswerFormat> {
     let ranges: Vec<(&str, u16)> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
-    let liking = |row: &Format| {
+    let liking = |row: &AnswerFormat| {
         let matching = ranges.iter().filter_map(|(range, weight)| Some((exactness(range, row.media)?, *weight)));
         matching.max_by_key(|(exactness, _)| *exactness).map(|(exactness, weight)| (weight, exactness))
     };
@@ -144,9 +144,9 @@ mod tests {
                 headers.insert(ACCEPT, accept.parse().expect("a header value"));
             }
             let arguments = Arguments::new(table, &[], query).expect("a query");
-            assert_eq!(Format::chosen(&arguments, Some(&headers)).map(|row| row.word), Ok(format), "{query} {accept}");
+            assert_eq!(AnswerFormat::chosen(&arguments, Some(&headers)).map(|row| row.word), Ok(format), "{query} {accept}");
         }
         let arguments = Arguments::new(table, &[], "format=xml").expect("a query");
-        assert!(Format::chosen(&arguments, None).is_err());
+        assert!(AnswerFormat::chosen(&arguments, None).is_err());
     }
 }

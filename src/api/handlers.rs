@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    call::{Answered, Call, Step},
+    call::{Answered, Call, HandlerStep},
     datasets,
-    format::{Format, PAGES},
+    format::{AnswerFormat, PAGES},
     reply::{self, IfNoneMatch, Reply},
     routes::DEEP_ANALYSIS,
     rows,
@@ -40,7 +40,7 @@ pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Param
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
         && let Some(known) = call.api.deck.known_by_target::<Q>(&snapshot, call.target)
     {
-        return Ok(Step::Now(known_reply(&known, call.if_none_match)));
+        return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
     answer(call, Q::parse(&Arguments::new(parameters, call.path, call.query)?)?)
 }
@@ -53,7 +53,7 @@ pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
 /// As `list`, of an endpoint that has other parameters than its question and `format`.
 pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
     let arguments = Arguments::new(parameters, call.path, call.query)?;
-    let format = Format::chosen(&arguments, call.headers)?;
+    let format = AnswerFormat::chosen(&arguments, call.headers)?;
     let question = Q::parse(&arguments)?;
     let whole = !arguments.given("limit") && !arguments.given("page");
     match format.form {
@@ -70,18 +70,18 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
         known_token(&snapshot, &token)?;
     }
     if let Some(known) = deck.known_in(&snapshot, &question) {
-        return Ok(Step::Now(known_reply(&known, call.if_none_match)));
+        return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {
         // A tag of this generation was given out with an answer, so there is one and it is the same still.
         let etag = snapshot.etag(&question.target());
         if call.if_none_match.names(&etag) {
-            return Ok(Step::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
+            return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
         }
     }
     let any = call.if_none_match.holds("");
     let pending = deck.ask(question, || {});
-    Ok(Step::later(async move {
+    Ok(HandlerStep::later(async move {
         let known = pending.await?;
         let reply = known_reply(&known, IfNoneMatch::default());
         Ok(if any { reply::into_not_modified(&reply) } else { reply })
@@ -101,10 +101,10 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
     if let Some(known) = call.api.deck.known(&question) {
-        return Ok(Step::Now(reply::json(200, known.json.clone())));
+        return Ok(HandlerStep::Now(reply::json(200, known.json.clone())));
     }
     let pending = call.api.deck.ask(question, || {});
-    Ok(Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
+    Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -157,7 +157,7 @@ pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
 pub(super) fn report(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
     let id = arguments.identifier("job_id").to_owned();
-    let word = Format::among(PAGES, &arguments, call.headers)?.word;
+    let word = AnswerFormat::among(PAGES, &arguments, call.headers)?.word;
     let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
     let Some(form) = form else {
         return with_jobs(call, move |jobs| {
@@ -171,7 +171,7 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
         .api
         .deck
         .work(move |deck, progress| document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form)));
-    Ok(Step::later(async move {
+    Ok(HandlerStep::later(async move {
         let mut reply = reply::page(*form, drawing.await?);
         reply::vary(&mut reply);
         Ok(reply)
@@ -179,8 +179,9 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn alerts(call: &Call<'_>) -> Answered {
-    let limit = Arguments::new(call.parameters, call.path, call.query)?.integer("limit")?;
-    with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit)?))
+    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let (limit, before) = (arguments.integer("limit")?, arguments.integer("before")?);
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit, before)?))
 }
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -189,7 +190,7 @@ pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     let jobs = jobs(call)?;
     // Its condition is looked at in the whole market.
     let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&wish, progress).map_err(AlertBody::refused));
-    Ok(Step::later(async move { reply::rendered(201, &adding.await?) }))
+    Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
 }
 
 pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
@@ -209,7 +210,7 @@ fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
 /// Jobs are kept in a file, so what they are asked is asked off the threads that answer requests.
 fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
     let jobs = jobs(call)?;
-    Ok(Step::later(async move {
+    Ok(HandlerStep::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
         asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
     }))
@@ -218,7 +219,7 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.snapshot()?;
-    Ok(Step::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
+    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
 }
 
 /// Whether the server lives and has data.
@@ -240,10 +241,13 @@ fn is_false(stale: &bool) -> bool {
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
     let status = if call.api.deck.whole_snapshot().is_ok() { "ok" } else { "loading" };
-    Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() })?))
+    Ok(HandlerStep::Now(reply::rendered(
+        200,
+        &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() },
+    )?))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn metrics(call: &Call<'_>) -> Answered {
-    Ok(Step::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
+    Ok(HandlerStep::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
 }

@@ -34,7 +34,7 @@ pub struct LoggedRequest {
 }
 
 /// As `LoggedRequest`, before it is kept.
-pub(super) struct Entry<'a> {
+pub(super) struct LogEntry<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub status: u16,
@@ -42,7 +42,7 @@ pub(super) struct Entry<'a> {
     pub bytes: u64,
 }
 
-impl Entry<'_> {
+impl LogEntry<'_> {
     fn micros(&self) -> u64 {
         self.took.as_micros() as u64
     }
@@ -70,7 +70,7 @@ struct Ring {
 }
 
 impl RequestLog {
-    pub(super) fn add(&self, entry: &Entry<'_>) {
+    pub(super) fn add(&self, entry: &LogEntry<'_>) {
         let Time(time) = wall_clock::now();
         if let Some(sink) = self.sink.get() {
             let mut line = LINE.take();
@@ -131,7 +131,7 @@ struct Line {
 
 impl Line {
     /// By hand, since a line for every request must cost next to nothing.
-    fn write(&mut self, time: i64, entry: &Entry<'_>) {
+    fn write(&mut self, time: i64, entry: &LogEntry<'_>) {
         let second = time.div_euclid(SECOND_MS);
         if self.second != second || self.second_text.is_empty() {
             let text = Time(second * SECOND_MS).to_string();
@@ -179,7 +179,7 @@ mod tests {
             (0, "/tokens", "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n"),
             (1_999, "/a\n\u{1b}[m", "1970-01-01T00:00:01.999Z  INFO request method=GET path=/a\\n\\u{1b}[m status=200 micros=7 bytes=1\n"),
         ] {
-            line.write(time, &Entry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
+            line.write(time, &LogEntry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
             assert_eq!(line.text, expected);
         }
     }
@@ -188,7 +188,7 @@ mod tests {
     fn the_ring_keeps_the_latest_and_counts_all() {
         let log = RequestLog::default();
         for status in 0..KEPT as u16 + 10 {
-            log.add(&Entry { method: "GET", path: &"ä".repeat(300), status, took: Duration::from_micros(7), bytes: 1 });
+            log.add(&LogEntry { method: "GET", path: &"ä".repeat(300), status, took: Duration::from_micros(7), bytes: 1 });
         }
         let all = log.recent(usize::MAX);
         assert_eq!((all.len(), log.total()), (KEPT, KEPT as u64 + 10));

@@ -34,14 +34,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use self::tools::{TOOLS, Tool};
 use super::{
     Api,
-    call::{Answered, Call, Step},
+    call::{Answered, Call, HandlerStep},
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply},
     service::answer_inside,
 };
 use crate::{
     error::{Code, Problem, Result},
-    question::{filter::nearest, parameter::clip},
+    question::parameter::clip,
+    spelling::nearest,
 };
 
 const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
@@ -57,10 +58,10 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
-    Ok(Step::later(async move { exchange(api, headers, body).await }))
+    Ok(HandlerStep::later(async move { exchange(api, headers, body).await }))
 }
 
-/// One message and what rmcp answers it with.
+/// Answers one message of the Model Context Protocol.
 async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
     let defect = || Problem::new(Code::Defect, "The message met a defect of the program.");
     let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
@@ -123,7 +124,7 @@ pub async fn serve_between(
     let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
     let serving = match serve_server(Tools { api, patient: true }, transport).await {
         Ok(serving) => serving,
-        // It left before it said anything.
+        // The client closed the connection before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
     };
@@ -205,7 +206,9 @@ const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 /// The reply's own bytes as text, and what they say; a refusal is the tool's error. Where the answer is a part, a second text says so.
 fn result(reply: Reply) -> CallToolResult {
     let refused = !reply.status().is_success();
-    let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).map(more);
+    // A list that is whole has a first and a last page too.
+    let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
+    let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(more);
     let body = match reply.into_body() {
         Body::Whole(body) => body,
         // No tool knows `format`, so that none streams.

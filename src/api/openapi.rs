@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{
-    call::{Answered, Call, Step},
+    call::{Answered, Call, HandlerStep},
     events::EVENTS,
     format::{FORMATS, PAGES},
     reply,
@@ -41,7 +41,7 @@ static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::fro
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
     let (text, etag) = &*DOCUMENT;
-    Ok(Step::Now(reply::tagged(text, etag, call.if_none_match)))
+    Ok(HandlerStep::Now(reply::tagged(text, etag, call.if_none_match)))
 }
 
 fn document() -> Value {

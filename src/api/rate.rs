@@ -60,6 +60,7 @@ mod tests {
         assert!(rate.take(b"b", now).is_ok());
         assert!(rate.take(b"a", now + Duration::from_millis(340)).is_ok());
         assert!(rate.take(b"a", now + Duration::from_millis(340)).is_err());
+        assert!(rate.take(b"a", now + Duration::from_millis(540)).is_err(), "a part of a request is none");
         assert_eq!([(); 4].map(|()| rate.take(b"a", now + Duration::from_mins(1)).is_ok()), [true, true, true, false]);
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
 
-/// Where the answers beside it are.
+/// Adds the `Link` header to the pages beside it.
 pub(super) fn link(reply: &mut Reply, links: &str) {
     if let Ok(links) = HeaderValue::from_str(links) {
         reply.headers_mut().insert(LINK, links);
@@ -221,7 +221,7 @@ impl<'a> IfNoneMatch<'a> {
         self.named(etag).is_some()
     }
 
-    /// The tag that the client holds, as it says it; `etag` for `*`.
+    /// The entity tag in `If-None-Match`; `etag` for `*`.
     fn held<'e>(self, etag: &'e str) -> Option<&'e [u8]>
     where
         'a: 'e,
@@ -256,7 +256,7 @@ fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// The headers that every response carries, whatever it says.
+/// Adds the headers that every response carries.
 pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(REQUEST_ID, request_id);

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertList, Job, JobBody, JobList, Report},
+    jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
     question::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
@@ -67,7 +67,7 @@ pub struct Endpoint {
     pub codes: &'static [Code],
     /// The status of success.
     pub status: u16,
-    /// What a 204 means, where it may come instead.
+    /// The meaning of a 204, where the endpoint may answer with one.
     pub no_content: Option<&'static str>,
     pub content: Content,
     /// Answered without a key.
@@ -216,7 +216,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
-        parameters: &[parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Of those that fired, the latest.")],
+        parameters: &[
+            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Of those that fired, the latest."),
+            parameter("before", FIRED_ID, "A `firedId`: only what fired before that one, for the next page."),
+        ],
         ..alert(Verb::Get, "/alerts", "alerts", "The alerts of the dataset, and what fired, newest first.", handlers::alerts)
     },
     Endpoint {
@@ -331,6 +334,9 @@ impl<Q: Question> WithFormat<Q> {
     /// The question's own, and `format` after them.
     const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
+
+/// Up to the one that none reaches, which stands for the latest.
+const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
 

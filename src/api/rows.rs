@@ -24,13 +24,13 @@ use tokio::{
 
 use super::{
     Api,
-    call::{Answered, Call, Step},
+    call::{Answered, Call, HandlerStep},
     coding::Coding,
-    format::{FORMAT, Format},
+    format::{AnswerFormat, FORMAT},
     reply::{self, Body},
 };
 use crate::{
-    dataset::export::{self, ExportRows, Unwritten, form::Form},
+    dataset::export::{self, ExportRows, Unwritten, form::ExportFormat},
     deck::fetch,
     error::{Code, Problem, Result},
     question::{
@@ -153,7 +153,7 @@ impl<Q: Tabular> Find for RowsOf<Q> {
 }
 
 /// The list in a format that is streamed: its page, or with `whole` all of it.
-pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static Format, form: Form) -> Answered {
+pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
     let (api, head) = (call.api, call.head);
     let snapshot = api.deck.ready::<Q>()?;
     if let Some(token) = question.token() {
@@ -163,13 +163,13 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
     let target = question.target();
     let etag = Coding::tag(coding, &snapshot.etag(&format!("{target}\n{}{}", row.word, if whole { " whole" } else { "" })));
     if call.if_none_match.names(&etag) {
-        return Ok(Step::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
+        return Ok(HandlerStep::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
     }
     let any = call.if_none_match.holds("");
     let (permit, time) = (place(api)?, patience(call));
     let deck = Arc::clone(&api.deck);
     let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
-    Ok(Step::later(async move {
+    Ok(HandlerStep::later(async move {
         let tabled = coming.await?;
         let next = tabled.next.clone();
         let body = if head || any {

@@ -22,7 +22,7 @@ use tokio::{
 use super::{
     Api,
     call::stopped,
-    connection::{Pulse, Watched},
+    connection::{ConnectionPulse, WatchedStream},
     events,
     service::Face,
 };
@@ -83,17 +83,17 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
 /// The pulses of the connections that stand.
 #[derive(Debug)]
 struct Pulses {
-    standing: Vec<Weak<Pulse>>,
+    standing: Vec<Weak<ConnectionPulse>>,
     head_grace: Duration,
 }
 
 impl Pulses {
-    fn begin(&mut self) -> Arc<Pulse> {
+    fn begin(&mut self) -> Arc<ConnectionPulse> {
         // Now and then, those that ended are forgotten.
         if self.standing.len() == self.standing.capacity() {
             self.standing.retain(|pulse| pulse.strong_count() > 0);
         }
-        let pulse = Pulse::new();
+        let pulse = ConnectionPulse::new();
         self.standing.push(Arc::downgrade(&pulse));
         pulse
     }
@@ -114,7 +114,7 @@ impl Pulses {
     /// Makes places free, unless one is becoming so: those that owe a request for too long leave, some at once, as those who keep a
     /// server busy this way come in crowds; without any, the one that is idle longest does.
     fn dismiss(&self) {
-        let standing: Vec<Arc<Pulse>> = self.standing.iter().filter_map(Weak::upgrade).collect();
+        let standing: Vec<Arc<ConnectionPulse>> = self.standing.iter().filter_map(Weak::upgrade).collect();
         if standing.iter().any(|pulse| pulse.is_dismissed()) {
             return;
         }
@@ -150,13 +150,13 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves one client until it leaves or the server stops.
-async fn attend(stream: TcpStream, pulse: Arc<Pulse>, api: Arc<Api>, place: OwnedSemaphorePermit) {
+async fn attend(stream: TcpStream, pulse: Arc<ConnectionPulse>, api: Arc<Api>, place: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
-    let watched = Watched::new(stream, Arc::clone(&pulse), api.options.header_time, api.options.idle_time);
+    let watched = WatchedStream::new(stream, Arc::clone(&pulse), api.options.header_time, api.options.idle_time);
     let mut stopping = api.stopping.subscribe();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // `Watched` tells a slow head from an idle connection, which hyper's own timeout does not.
+        // `WatchedStream` tells a slow head from an idle connection, which hyper's own timeout does not.
         .header_read_timeout(None)
         // At most 100 headers, which is hyper's own bound: with another it would allocate room for them at every request.
         .max_buf_size(HEAD_BYTES)

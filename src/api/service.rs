@@ -23,11 +23,11 @@ use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
-    call::{Awaited, Call, Step},
+    call::{Awaited, Call, HandlerStep},
     coding,
-    connection::{Phase, Pulse},
+    connection::{ConnectionPulse, Phase},
     guard,
-    log::Entry,
+    log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
     routes::{self, ENDPOINTS, Handler},
 };
@@ -45,11 +45,11 @@ const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
 #[derive(Debug)]
 pub(super) struct Face {
     api: Arc<Api>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionPulse>,
 }
 
 impl Face {
-    pub(super) fn new(api: Arc<Api>, pulse: Arc<Pulse>) -> Self {
+    pub(super) fn new(api: Arc<Api>, pulse: Arc<ConnectionPulse>) -> Self {
         Self { api, pulse }
     }
 }
@@ -65,12 +65,12 @@ impl hyper::service::Service<Request<Incoming>> for Face {
         self.pulse.enter(Phase::Busy, started);
         let mut position = None;
         let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
-        let step = step.unwrap_or_else(|_| Step::Now(defect(parts.uri.path())));
+        let step = step.unwrap_or_else(|_| HandlerStep::Now(defect(parts.uri.path())));
         let step = coding::apply(&self.api, &parts.headers, step);
         let exchange = Exchange { api: Arc::clone(&self.api), pulse: Arc::clone(&self.pulse), parts, position, started };
         match step {
-            Step::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
-            Step::Later(reply) => {
+            HandlerStep::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
+            HandlerStep::Later(reply) => {
                 self.api.metrics.begin();
                 Answering { now: None, later: Some((exchange, reply)) }
             }
@@ -79,25 +79,28 @@ impl hyper::service::Service<Request<Incoming>> for Face {
 }
 
 /// Guards and routes the request, and starts to answer it. `position` is where its endpoint stands, for the figures.
-fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> Step {
+fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> HandlerStep {
     let path = parts.uri.path();
     if let Err(refusal) = guard::admit(api, parts) {
-        return Step::Now(reply::problem(&refusal, path));
+        return HandlerStep::Now(reply::problem(&refusal, path));
     }
     if let Some(reply) = guard::preflight_reply(api, parts) {
-        return Step::Now(reply);
+        return HandlerStep::Now(reply);
     }
     let route = match routes::find(&parts.method, path) {
         Ok(route) => route,
         Err(refusal) => {
             linger(parts, body);
-            return Step::Now(no_route(api, &refusal, path));
+            return HandlerStep::Now(no_route(api, &refusal, path));
         }
     };
     *position = Some(route.position);
     let endpoint = &ENDPOINTS[route.position];
     if *api.stopping.borrow() {
-        return Step::Now(reply::problem(&Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."), path));
+        return HandlerStep::Now(reply::problem(
+            &Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."),
+            path,
+        ));
     }
     let answered = match endpoint.handler {
         Handler::Plain(handler) => {
@@ -118,7 +121,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
         Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
             Ok(()) => {
                 let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
-                Ok(Step::Later(Box::pin(async move {
+                Ok(HandlerStep::Later(Box::pin(async move {
                     let body = read(body, api.options.body_time).await?;
                     let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, endpoint.parameters) };
                     settle(handler(&call, &body)?).await
@@ -130,13 +133,13 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
             }
         },
     };
-    answered.unwrap_or_else(|refusal| Step::Now(reply::problem(&refusal, path)))
+    answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
 }
 
-async fn settle(step: Step) -> Result<Reply> {
+async fn settle(step: HandlerStep) -> Result<Reply> {
     match step {
-        Step::Now(reply) => Ok(reply),
-        Step::Later(reply) => reply.await,
+        HandlerStep::Now(reply) => Ok(reply),
+        HandlerStep::Later(reply) => reply.await,
     }
 }
 
@@ -204,7 +207,7 @@ fn linger(parts: &Parts, mut body: Incoming) {
 #[derive(Debug, Clone)]
 struct Exchange {
     api: Arc<Api>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionPulse>,
     parts: Parts,
     position: Option<usize>,
     started: Instant,
@@ -244,7 +247,7 @@ impl Exchange {
         let took = now.saturating_duration_since(self.started);
         let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
         self.api.metrics.count(self.position, status, took);
-        self.api.log.add(&Entry { method, path, status, took, bytes });
+        self.api.log.add(&LogEntry { method, path, status, took, bytes });
     }
 }
 
@@ -310,7 +313,7 @@ pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, bo
     settled.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
 }
 
-fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Step> {
+fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<HandlerStep> {
     let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
@@ -334,7 +337,7 @@ mod tests {
         let deck = Deck::new(std::path::Path::new("nowhere"), crate::deck::DeckOptions::default()).expect("a deck");
         let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
         let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
-        let exchange = Exchange { api: Arc::clone(&api), pulse: Pulse::new(), parts, position: None, started: Instant::now() };
+        let exchange = Exchange { api: Arc::clone(&api), pulse: ConnectionPulse::new(), parts, position: None, started: Instant::now() };
         api.metrics.begin();
         let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
         let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));

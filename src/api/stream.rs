@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    call::{Answered, Call, Step, stopped},
+    call::{Answered, Call, HandlerStep, stopped},
     reply::Body,
 };
 use crate::{
@@ -43,7 +43,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if call.head {
-        return Ok(Step::Now(reply));
+        return Ok(HandlerStep::Now(reply));
     }
     let (log, newest, mut stopping) = (Arc::clone(&api.events), api.events.watch(), api.stopping.subscribe());
     let last = last.unwrap_or_else(|| *newest.borrow());
@@ -56,7 +56,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
         }
         drop(permit);
     });
-    Ok(Step::Now(reply))
+    Ok(HandlerStep::Now(reply))
 }
 
 /// The event after which a client wants to hear on; none where it comes for the first time.

@@ -14,14 +14,14 @@ use crate::{
     dataset::{address::Address, time::Time},
     document::format::many,
     error::Problem,
-    jobs::{Alert as Up, AlertBody, AlertList, FiredAlert},
+    jobs::{Alert, AlertBody, AlertList, FiredAlert},
 };
 
 /// Of those that fired, the latest that are printed.
 const FIRED: u64 = 20;
 
 #[derive(Debug, Args)]
-pub(super) struct Alert {
+pub(super) struct AlertArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -52,7 +52,7 @@ enum Command {
     },
 }
 
-pub(super) fn run(args: &Alert) -> Outcome {
+pub(super) fn run(args: &AlertArgs) -> Outcome {
     let failed = |problem: Problem| Failure::Bad(problem.detail);
     match &args.command {
         Command::List { place } => {
@@ -83,9 +83,9 @@ pub(super) fn run(args: &Alert) -> Outcome {
 }
 
 fn listed(list: &AlertList) -> String {
-    let row = |alert: &Up| {
+    let row = |alert: &Alert| {
         let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
-        let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "waits".to_owned() });
+        let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
         vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, stands]
     };
     let rows: Vec<_> = list.alerts.iter().map(row).collect();

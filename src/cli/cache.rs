@@ -19,7 +19,7 @@ use crate::dataset::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Cache {
+pub(super) struct CacheArgs {
     #[command(subcommand)]
     command: Option<Command>,
     /// The configuration file
@@ -35,7 +35,7 @@ enum Command {
     Clear,
 }
 
-pub(super) fn run(args: &Cache) -> Outcome {
+pub(super) fn run(args: &CacheArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     let folder = cache(&config).folder.ok_or_else(|| Failure::Bad("there is no cache folder: set HOME, or [cache] dir".to_owned()))?;
     match args.command {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Check {
+pub(super) struct CheckArgs {
     /// The folder of the dataset, instead of the configured one
     dir: Option<PathBuf>,
     /// The findings as JSON
@@ -35,7 +35,7 @@ pub(super) struct Check {
     remote: bool,
 }
 
-pub(super) fn run(args: &Check) -> Outcome {
+pub(super) fn run(args: &CheckArgs) -> Outcome {
     let mut config = configuration(args.config.as_deref())?;
     if args.remote {
         config.remote.enabled = Consent::Always;

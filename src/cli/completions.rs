@@ -9,12 +9,12 @@ use super::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub(super) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
-pub(super) fn run(args: &Completions) -> Outcome {
+pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), "tokendeck", &mut script);
     print(&script)

@@ -10,13 +10,13 @@ use super::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Settings {
+pub(super) struct ConfigArgs {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Settings) -> Outcome {
+pub(super) fn run(args: &ConfigArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     print(config.in_force(|name| std::env::var(name).ok()).as_bytes())
 }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{
     Place, appearance, defect,
-    desk::Desk,
+    desk::ApiControl,
     live::Live,
     memory::Kept,
     outcome::{Failure, Outcome},
@@ -32,7 +32,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Args)]
-pub(super) struct Dashboard {
+pub(super) struct DashboardArgs {
     #[command(flatten)]
     place: Place,
     /// Do not answer the API beside the dashboard
@@ -44,13 +44,25 @@ pub(super) struct Dashboard {
     /// Leave the mouse to the terminal
     #[arg(long)]
     no_mouse: bool,
+    #[arg(skip = kept as OpenMemory)]
+    pub(super) memory: OpenMemory,
+}
+
+/// Opens what the dashboard remembers from one run to the next, below the user's folders where there are any.
+pub type OpenMemory = fn(Option<&Dirs>) -> Box<dyn Memory>;
+
+fn kept(dirs: Option<&Dirs>) -> Box<dyn Memory> {
+    match dirs {
+        Some(dirs) => Box::new(Kept::open(dirs.state.clone())),
+        None => Box::new(Forgetful),
+    }
 }
 
 pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
     ThemeChoice::parse(text, Path::new("")).ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
 }
 
-impl Dashboard {
+impl DashboardArgs {
     /// What was said on the command line goes before the file, for as long as the program runs; the settings it says.
     fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
         let mut said = self.place.overrule(config);
@@ -70,7 +82,7 @@ impl Dashboard {
     }
 }
 
-pub(super) fn run(args: &Dashboard) -> Outcome {
+pub(super) fn run(args: &DashboardArgs) -> Outcome {
     let mut program = Program::open(&args.place)?;
     if !stdout().is_terminal() || !stdin().is_terminal() {
         return Err(Failure::Usage(
@@ -85,17 +97,14 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
 
 /// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
 /// had, saying so in its header.
-fn show(program: &Program, look: Appearance, args: &Dashboard) -> Outcome {
+fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
     warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
     warnings.extend(program.watch().err());
     let dirs = Dirs::find().ok();
     let api = desk(program, jobs.clone(), &mut warnings);
-    let mut memory: Box<dyn Memory> = match &dirs {
-        Some(dirs) => Box::new(Kept::open(dirs.state.clone())),
-        None => Box::new(Forgetful),
-    };
+    let mut memory = (args.memory)(dirs.as_ref());
     let setup = Setup {
         deck: program.deck.clone(),
         jobs: jobs.clone(),
@@ -133,7 +142,7 @@ fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) 
     match keys.and_then(|keys| keys.refused_on(address).map_or(Ok(keys), Err)) {
         Ok(keys) => {
             warnings.extend(keys.warnings());
-            Desk::new(program.api(keys, jobs, address), listen)
+            ApiControl::new(program.api(keys, jobs, address), listen)
         }
         Err(reason) => {
             warnings.push(reason);

@@ -10,28 +10,28 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::{dataset::source::decoding, state::Dirs};
+use crate::{state::Dirs, untrusted::decoding};
 
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
 
-const REHEARSAL: &str = "TOKENDECK_REHEARSE_DEFECT";
-
 static RESTORE: OnceLock<fn()> = OnceLock::new();
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
-/// From here on a panic leaves a report. One on the main thread ends the process with 101; on another it costs an answer.
+/// From here on a panic leaves a report. One on this thread, the main one, ends the process with 101; on another it costs an answer.
 pub fn install() {
     let (reporter, _) = HookBuilder::blank().theme(Theme::new()).display_env_section(false).into_hooks();
+    let main = thread::current().id();
     set_hook(Box::new(move |panic| {
         if !expected() {
-            tell(panic, &reporter.panic_report(panic).to_string());
+            tell(panic, &reporter.panic_report(panic).to_string(), thread::current().id() == main);
         }
     }));
 }
@@ -41,20 +41,13 @@ pub fn restore_with(restore: fn()) {
     RESTORE.set(restore).ok();
 }
 
-/// A defect on purpose, where the variable is set: so the tests see that the terminal is given back. The dashboard comes by here when
-/// a token is starred.
-pub(super) fn rehearse() {
-    assert!(std::env::var_os(REHEARSAL).is_none(), "`{REHEARSAL}` is set");
-}
-
 /// Whether the panic is one that is caught: damaged files make decoders panic, and hostile bytecode may make the interpreter; both
 /// become a finding.
 fn expected() -> bool {
     decoding()
 }
 
-fn tell(panic: &PanicHookInfo<'_>, report: &str) {
-    let fatal = std::thread::current().name() == Some("main");
+fn tell(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
     if fatal && let Some(restore) = RESTORE.get() {
         restore();
     }
@@ -79,7 +72,7 @@ fn write(folders: &[PathBuf], report: &str, number: u32) -> Option<PathBuf> {
     let text = format!(
         "tokendeck {}\nthread {}, {arguments} arguments\n\n{report}\n\n{}\n",
         env!("CARGO_PKG_VERSION"),
-        std::thread::current().name().unwrap_or("without a name"),
+        thread::current().name().unwrap_or("without a name"),
         Backtrace::force_capture()
     );
     folders.iter().find_map(|folder| {

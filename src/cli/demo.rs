@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Demo {
+pub(super) struct DemoArgs {
     /// The folder to write to: a new or empty one, or one with demo data
     dir: PathBuf,
     /// How many tokens there are
@@ -52,7 +52,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     Interval::parse(text).ok_or_else(|| "expected a length of time, as in 1m, 1h or 1d".to_owned())
 }
 
-pub(super) fn run(args: &Demo) -> Outcome {
+pub(super) fn run(args: &DemoArgs) -> Outcome {
     let options = DemoOptions {
         tokens: args.tokens,
         days: args.days,

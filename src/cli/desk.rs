@@ -18,7 +18,7 @@ use crate::{
 /// How often the view is told of new requests; with none it is not.
 const LOOK: Duration = Duration::from_millis(200);
 
-pub(super) struct Desk {
+pub(super) struct ApiControl {
     api: Arc<Api>,
     listen: String,
     inner: Mutex<Inner>,
@@ -37,7 +37,7 @@ struct Running {
     runtime: Runtime,
 }
 
-impl Desk {
+impl ApiControl {
     pub(super) fn new(api: Arc<Api>, listen: &str) -> Arc<Self> {
         Arc::new(Self { api, listen: listen.to_owned(), inner: Mutex::default() })
     }
@@ -82,7 +82,7 @@ impl Desk {
     }
 }
 
-impl ApiDesk for Desk {
+impl ApiDesk for ApiControl {
     fn state(&self) -> ApiState {
         self.lock().state.clone()
     }

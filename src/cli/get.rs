@@ -28,7 +28,7 @@ use crate::{
 const BODY_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
-pub(super) struct Get {
+pub(super) struct GetArgs {
     /// The path with its query, as in '/tokens?query=usd'
     path: String,
     /// How the answer is written; csv and table show the answer's list
@@ -68,7 +68,7 @@ impl Method {
     }
 }
 
-pub(super) fn run(args: &Get) -> Outcome {
+pub(super) fn run(args: &GetArgs) -> Outcome {
     if !args.path.starts_with('/') {
         return Err(Failure::Usage(format!("the path `{}` does not begin with `/`: expected one as in /tokens?limit=5", args.path)));
     }

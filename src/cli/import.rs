@@ -35,7 +35,7 @@ const PRINTED_PER_REASON: usize = 5;
 #[derive(Debug, Args)]
 #[command(after_help = "Formats are told by what a file holds, packed as .gz, .zst or .zip too; --formats lists them.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct Import {
+pub(super) struct ImportArgs {
     /// The files to take; `-` is what is piped in
     #[arg(required_unless_present = "formats", value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -111,7 +111,7 @@ impl LoadProgress for Watch {
     }
 }
 
-pub(super) fn run(args: &Import) -> Outcome {
+pub(super) fn run(args: &ImportArgs) -> Outcome {
     let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats().as_bytes()) };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -179,7 +179,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
 }
 
 /// Imports, or says why not.
-fn take(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
+fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
     let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
     let outcome = import(&args.files, into, options, &watch);
     drop(watch);
@@ -194,7 +194,7 @@ fn take(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBo
 }
 
 /// Shows what would be written, and asks. True where there is nothing to ask about.
-fn agreed(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
+fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
     if args.files.iter().any(|file| file == Path::new("-")) {
         // What is piped in cannot be read twice.
         return Ok(true);

@@ -21,7 +21,7 @@ const DAY_MS: i64 = 86_400_000;
 const LISTED: u64 = 50;
 
 #[derive(Debug, Args)]
-pub(super) struct Jobs {
+pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<Command>,
     /// The configuration file
@@ -48,7 +48,7 @@ enum Command {
     },
 }
 
-pub(super) fn run(args: &Jobs) -> Outcome {
+pub(super) fn run(args: &JobsArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     let jobs = kept_jobs(&config).map_err(Failure::Bad)?;
     let failed = |problem: Problem| Failure::Bad(problem.detail);

@@ -10,7 +10,7 @@ use super::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Key {
+pub(super) struct KeyArgs {
     #[command(subcommand)]
     command: Option<Command>,
     /// The configuration file
@@ -31,7 +31,7 @@ enum Command {
     },
 }
 
-pub(super) fn run(args: &Key) -> Outcome {
+pub(super) fn run(args: &KeyArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     let keys = open_keys(&config).map_err(Failure::Bad)?;
     keys.warnings().iter().for_each(|warning| warn(warning));

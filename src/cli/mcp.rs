@@ -19,12 +19,12 @@ use super::{
 use crate::{api, config::plain_reason, state::keys::Keys};
 
 #[derive(Debug, Args)]
-pub(super) struct Mcp {
+pub(super) struct McpArgs {
     #[command(flatten)]
     place: Place,
 }
 
-pub(super) fn run(args: &Mcp) -> Outcome {
+pub(super) fn run(args: &McpArgs) -> Outcome {
     let _log = Log::to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;

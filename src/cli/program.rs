@@ -112,7 +112,7 @@ pub(super) fn require_consent(folder: &Path, wire: &Wire) -> Result<(), Failure>
     }
     let origins = asks.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
     Err(Failure::Bad(format!(
-        "the dataset `{}` asks for files at {origins}: agree with --remote, or once for good in the dashboard, or with remote.enabled = true \
+        "the dataset `{}` asks for data at {origins}: agree with --remote, or once for good in the dashboard, or with remote.enabled = true \
          in config.toml",
         folder.display()
     )))

@@ -19,7 +19,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Report {
+pub(super) struct ReportArgs {
     /// The token's address, or a coin as in coin:BTC
     #[arg(value_name = "ADDRESS", value_parser = token)]
     token: Address,
@@ -43,7 +43,7 @@ fn out_file(text: &str) -> Result<Out, String> {
     Ok(Out { file: PathBuf::from(text), form: *form })
 }
 
-pub(super) fn run(args: &Report) -> Outcome {
+pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
     program.require_consent()?;

@@ -9,14 +9,17 @@ use super::{
     outcome::{Failure, Outcome, print},
     table::aligned,
 };
-use crate::dataset::{
-    chain::{CHAINS, ChainRow},
-    manifest::keys::{KeyPlace, MAPPING_KEYS},
-    schema::{Column, Need, TABLES, TableSchema, table},
+use crate::{
+    dataset::{
+        chain::{CHAINS, ChainRow},
+        manifest::keys::{KeyPlace, MAPPING_KEYS},
+        schema::{Column, Need, TABLES, TableSchema, table},
+    },
+    spelling::meant,
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Schema {
+pub(super) struct SchemaArgs {
     /// One table with its columns; all tables without it
     table: Option<String>,
     /// As JSON
@@ -30,7 +33,7 @@ pub(super) struct Schema {
     chains: bool,
 }
 
-pub(super) fn run(args: &Schema) -> Outcome {
+pub(super) fn run(args: &SchemaArgs) -> Outcome {
     if args.chains {
         return print(chains(args.json).as_bytes());
     }
@@ -53,10 +56,7 @@ pub(super) fn run(args: &Schema) -> Outcome {
 
 fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
-    let nearest = nearest
-        .filter(|nearest| strsim::jaro_winkler(name, nearest) > 0.7)
-        .map_or_else(String::new, |nearest| format!(" did you mean `{nearest}`?"));
+    let nearest = meant(name, names.iter().copied()).map_or_else(String::new, |nearest| format!(" did you mean `{nearest}`?"));
     Failure::Usage(format!("no table `{name}`:{nearest} there are {}", names.join(", ")))
 }
 

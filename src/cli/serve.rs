@@ -22,7 +22,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Serve {
+pub(super) struct ServeArgs {
     /// Where to listen, instead of the configured address; port 0 takes a free one
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<String>,
@@ -34,7 +34,7 @@ fn listen_address(text: &str) -> Result<String, String> {
     if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and a port, as in 127.0.0.1:8787".to_owned()) }
 }
 
-pub(super) fn run(args: &Serve) -> Outcome {
+pub(super) fn run(args: &ServeArgs) -> Outcome {
     let log = Log::to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
     let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
     runtime.block_on(async {
         // Heard from here on, so that a signal right after the first line ends the server cleanly.
-        let signals = Signals::new()?;
+        let (signals, reload) = (Signals::new()?, hear(SignalKind::user_defined1())?);
         let (listener, address) = bind(listen).await?;
         if let Some(reason) = keys.refused_on(address.ip()) {
             return Err(Failure::Bad(reason));
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
         let (sender, mut ending) = oneshot::channel();
         let deck = Arc::clone(&program.deck);
         api::serve(listener, api, async move {
-            sender.send(wait(signals, events, &deck).await).ok();
+            sender.send(wait(signals, reload, events, &deck).await).ok();
         })
         .await;
         match ending.try_recv() {
@@ -101,8 +101,15 @@ enum Ending {
     NoData(String),
 }
 
-/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once.
-async fn wait(mut signals: Signals, events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> Ending {
+/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once. SIGUSR1 is no such
+/// reason: the data are loaded again, and what lies elsewhere is asked whether it changed.
+async fn wait(mut signals: Signals, mut reload: Signal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
+    let reloading = async {
+        while reload.recv().await.is_some() {
+            deck.load_in_background();
+        }
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
         code = signals.next() => {
             tracing::info!("stopping: requests under way are answered first");
@@ -110,6 +117,7 @@ async fn wait(mut signals: Signals, events: broadcast::Receiver<DeckEvent>, deck
             Ending::Signal(code)
         }
         reason = first_load_failed(events, deck) => Ending::NoData(reason),
+        () = reloading => Ending::Signal(0),
     }
 }
 
@@ -127,6 +135,10 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
     }
 }
 
+fn hear(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be heard: {}", plain_reason(&error))))
+}
+
 /// The signals that end the server, each with its exit code.
 struct Signals {
     terminate: Signal,
@@ -136,7 +148,6 @@ struct Signals {
 
 impl Signals {
     fn new() -> Result<Self, Failure> {
-        let hear = |kind| signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be heard: {}", plain_reason(&error))));
         Ok(Self {
             terminate: hear(SignalKind::terminate())?,
             interrupt: hear(SignalKind::interrupt())?,

@@ -33,7 +33,7 @@ const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;
 const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
 
 #[derive(Debug, Args)]
-pub(super) struct Shot {
+pub(super) struct ShotArgs {
     /// The view
     #[arg(value_parser = view())]
     view: ViewId,
@@ -107,7 +107,7 @@ pub(super) fn token(text: &str) -> Result<Address, String> {
     Address::asked(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
 }
 
-pub(super) fn run(args: &Shot) -> Outcome {
+pub(super) fn run(args: &ShotArgs) -> Outcome {
     let mut program = Program::open(&args.place)?;
     program.require_dataset()?;
     if let Some(theme) = &args.theme {
@@ -121,7 +121,7 @@ pub(super) fn run(args: &Shot) -> Outcome {
 }
 
 /// The one place where the terminal is asked for a picture.
-fn draw(args: &Shot, program: &Program, look: Appearance) -> Result<String, Failure> {
+fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, Failure> {
     if let Some(token) = args.token {
         let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
         known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::wire::Consent;
+use crate::{
+    toml_reader::{integer, number},
+    wire::Consent,
+};
 
 /// What a setting accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,52 +71,46 @@ impl ThemeChoice {
 }
 
 /// The type of a setting.
-pub(super) trait Field: Sized {
+pub(super) trait SettingValue: Sized {
     /// The value, or nothing when it is not what is expected. `folder` is what paths are relative to.
     fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self>;
 }
 
-impl Field for bool {
+impl SettingValue for bool {
     fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         value.as_bool()
     }
 }
 
-impl Field for u32 {
+impl SettingValue for u32 {
     fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
-        let integer = value.as_integer()?;
-        let number = Self::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+        let number = integer(value)?.try_into().ok()?;
         matches!(expect, Expect::Whole(least, most) if (least..=most).contains(&number)).then_some(number)
     }
 }
 
-impl Field for f64 {
+impl SettingValue for f64 {
     fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
-        let text = match value {
-            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
-            DeValue::Float(float) => float.as_str(),
-            _ => return None,
-        };
-        let number: Self = text.parse().ok()?;
+        let number = number(value)?;
         matches!(expect, Expect::Number(least, most) if (least..=most).contains(&number)).then_some(number)
     }
 }
 
-impl Field for String {
+impl SettingValue for String {
     fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         let text = value.as_str()?;
         is_listen_address(text).then(|| text.to_owned())
     }
 }
 
-impl Field for Vec<String> {
+impl SettingValue for Vec<String> {
     fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let good = if expect == Expect::Origins { is_origin } else { is_host };
         value.as_array()?.iter().map(|item| item.get_ref().as_str().filter(|text| good(text)).map(str::to_owned)).collect()
     }
 }
 
-impl Field for Consent {
+impl SettingValue for Consent {
     fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         match (value.as_bool(), value.as_str()) {
             (Some(true), _) => Some(Self::Always),
@@ -124,19 +121,19 @@ impl Field for Consent {
     }
 }
 
-impl Field for ThemeChoice {
+impl SettingValue for ThemeChoice {
     fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
         Self::parse(value.as_str()?, folder)
     }
 }
 
-impl Field for PathBuf {
+impl SettingValue for PathBuf {
     fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
         value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(|text| place(text, folder))
     }
 }
 
-impl Field for Option<PathBuf> {
+impl SettingValue for Option<PathBuf> {
     fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
         if value.as_str() == Some("") { Some(None) } else { PathBuf::field(value, expect, folder).map(Some) }
     }

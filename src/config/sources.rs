@@ -1,8 +1,13 @@
 //! `[sources.NAME]`: sources of files elsewhere, of which a person may name any number. The table of what is said of one, and its reader.
 
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
-use crate::wire::{Source, SourceKind};
+use super::GivenSetting;
+use crate::{
+    spelling::meant,
+    toml_reader::{TomlEntry, TomlError, integer},
+    wire::{Source, SourceKind},
+};
 
 /// The section that holds them.
 pub(crate) const SECTION: &str = "sources";
@@ -36,7 +41,7 @@ fn text(value: &DeValue<'_>) -> Option<String> {
 }
 
 fn whole(value: &DeValue<'_>, least: u64, most: u64) -> Option<u64> {
-    let number = value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+    let number = integer(value).and_then(|number| u64::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number))
 }
 
@@ -167,31 +172,32 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
     ),
 ];
 
-/// Reads one source; what is wrong goes to `faults`, with where it stands.
-pub(super) fn read(name: &str, table: &DeTable<'_>, start: usize, faults: &mut Vec<(usize, String)>) -> Source {
+/// Reads one source, and what is said of it as it is written; what is wrong goes to `errors`.
+pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut Vec<TomlError>) -> (Source, Vec<GivenSetting>) {
+    let name = entry.key;
     let mut source = Source { name: name.to_owned(), ..Source::default() };
-    let before = faults.len();
-    for (key, value) in table {
-        let (offset, key) = (key.span().start, key.get_ref().as_ref());
+    let (before, mut given) = (errors.len(), Vec::new());
+    for entry in said {
+        let key = entry.key;
         let full = format!("{SECTION}.{name}.{key}");
+        if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
+            errors.push(entry.error(format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …; of clickhouse the variable that `password_env` names) or in ~/.aws")));
+            continue;
+        }
         let Some(row) = SOURCE_SETTINGS.iter().find(|row| row.key == key) else {
             let keys: Vec<&str> = SOURCE_SETTINGS.iter().map(|row| row.key).collect();
-            faults.push((
-                offset,
-                if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
-                    format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …; of clickhouse the variable that `password_env` names) or in ~/.aws")
-                } else {
-                    format!("unknown setting `{full}`: expected one of {}", keys.join(", "))
-                },
-            ));
+            let meant = meant(key, keys.iter().copied()).map(|key| format!(": did you mean `{SECTION}.{name}.{key}`?"));
+            let known = || format!(": expected one of {}", keys.join(", "));
+            errors.push(entry.error(format!("unknown setting `{full}`{}", meant.unwrap_or_else(known))));
             continue;
         };
-        if (row.put)(&mut source, value.get_ref()).is_none() {
-            faults.push((offset, format!("`{full}`: expected {}, as in {}", row.expected, row.example)));
+        if (row.put)(&mut source, entry.value).is_none() {
+            errors.push(entry.error(format!("`{full}`: expected {}, as in {}", row.expected, row.example)));
         }
+        given.push(GivenSetting { section: SECTION, key: row.key, value: entry.written().to_owned(), line: entry.line() });
     }
-    if let (true, Some(reason)) = (faults.len() == before, source.fault()) {
-        faults.push((start, format!("`{SECTION}.{name}` {reason}")));
+    if let (true, Some(reason)) = (errors.len() == before, source.fault()) {
+        errors.push(entry.error(format!("`{SECTION}.{name}` {reason}")));
     }
-    source
+    (source, given)
 }

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Rows that are read of a large table at a time.
-const STRETCH: usize = 4_096;
+const CHUNK_ROWS: usize = 4_096;
 
 /// Rows ordered by token, and where each token's lie.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
         self.part(place..place.saturating_add(1)).pop()
     }
 
-    /// Row after row, a stretch of a large table at a time.
+    /// Row after row, a chunk of a large table at a time.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'a, T>> + use<'a, T> {
         let (memory, large) = match self.0.clone() {
             Held::Memory(rows) => (rows, None),
@@ -171,5 +171,5 @@ fn read<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> Vec<T> {
 
 fn stretches<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> impl Iterator<Item = T> {
     let end = rows.end;
-    rows.step_by(STRETCH).flat_map(move |start| read(table, start..(start + STRETCH).min(end)))
+    rows.step_by(CHUNK_ROWS).flat_map(move |start| read(table, start..(start + CHUNK_ROWS).min(end)))
 }

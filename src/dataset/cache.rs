@@ -54,11 +54,35 @@ pub struct CacheOptions {
     pub journal_every: u64,
     /// Rows of a block whose smallest and largest values are kept.
     pub block_rows: u64,
+    pub sorting: SortLimits,
+}
+
+/// How a large table's rows are filtered and sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortLimits {
+    /// Places of rows that are held in memory; more stand in a file.
+    pub in_memory: usize,
+    /// Rows that are sorted at once; of more than these the first rows are found before the order of all is made.
+    pub at_once: usize,
+}
+
+impl Default for SortLimits {
+    fn default() -> Self {
+        Self { in_memory: 1 << 20, at_once: 200_000 }
+    }
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 32 << 20, journal_every: 64 << 20, block_rows: 1 << 16 }
+        Self {
+            folder: None,
+            size_max: 20 << 30,
+            rows_min: 200_000,
+            group_max: 32 << 20,
+            journal_every: 64 << 20,
+            block_rows: 1 << 16,
+            sorting: SortLimits::default(),
+        }
     }
 }
 

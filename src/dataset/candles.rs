@@ -1,7 +1,7 @@
-//! Candles as struct-of-arrays slices, and the intervals they come in. A token's rows are a slice of the ordered table, whatever
+//! Candles as struct-of-arrays slices. A token's rows are a slice of the ordered table, whatever
 //! the table is made of: vectors in memory, or a mapped file. Resampling is the analysis's.
 
-use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
@@ -11,8 +11,9 @@ use super::{
     cache::LargeTable,
     shelf::{Fetched, Shelf, Want},
     text_runs::pairs,
-    time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
+    time::{DAY_MS, HOUR_MS, Time},
 };
+pub use super::{interval::Interval, invariants::sound};
 
 /// Days of candles that are here of what stays elsewhere, before the last of each interval.
 pub const RECENT_DAYS: i64 = 40;
@@ -59,71 +60,6 @@ impl<'a> Candles<'a> {
     /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
     pub fn valid(&self, i: usize) -> bool {
         sound(self.open[i], self.high[i], self.low[i], self.close[i])
-    }
-}
-
-/// Whether a candle of these prices can be believed; see [`Candles::valid`].
-#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six say all of it.
-    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
-}
-
-/// The length of a candle, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Interval(pub i64);
-
-impl Interval {
-    pub const HOUR: Self = Self(HOUR_MS);
-    pub const FOUR_HOURS: Self = Self(4 * HOUR_MS);
-    pub const DAY: Self = Self(DAY_MS);
-    pub const WEEK: Self = Self(7 * DAY_MS);
-
-    /// `1h`, `15m`, `1d`, `1w`, also `60` (minutes) as exchanges write it; lengths up to a year.
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let count: i64 = text[..digits].parse().ok()?;
-        let unit = match &text[digits..] {
-            "s" | "S" => 1_000,
-            "" | "m" | "min" => MINUTE_MS,
-            "h" | "H" => HOUR_MS,
-            "d" | "D" => DAY_MS,
-            "w" | "W" => 7 * DAY_MS,
-            _ => return None,
-        };
-        let length = count.checked_mul(unit)?;
-        (1..=366 * DAY_MS).contains(&length).then_some(Self(length))
-    }
-}
-
-impl Interval {
-    /// The interval of candles at these times: see `frequent`.
-    pub(crate) fn between(mut times: Vec<i64>) -> Self {
-        times.sort_unstable();
-        times.dedup();
-        let mut steps: HashMap<i64, usize> = HashMap::new();
-        for pair in times.windows(2) {
-            *steps.entry(pair[1] - pair[0]).or_default() += 1;
-        }
-        Self::frequent(steps)
-    }
-
-    /// The interval of candles that lie so far apart, so many times each: the most frequent step, the finest of several; a day without
-    /// any, or where it is longer than any interval there is.
-    pub(crate) fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
-        let best = steps.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
-        best.map(|(step, _)| Self(step)).filter(|step| Self::parse(&step.to_string()).is_some()).unwrap_or(Self::DAY)
-    }
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (length, unit) = [(7 * DAY_MS, "w"), (DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "m"), (1_000, "s")]
-            .into_iter()
-            .find(|(length, _)| self.0 % length == 0)
-            .unwrap_or((1, "ms"));
-        write!(f, "{}{unit}", self.0 / length)
     }
 }
 
@@ -206,7 +142,7 @@ impl CandleTable {
     /// fewer than there are. What is not asked for is not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         let mut cut = false;
-        // Of what stays where it is, those are here that tell the same.
+        // Where the rows stay at their source, the recent ones are here.
         if let Self::InPlace(shelf) = self {
             return shelf.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
         }
@@ -223,7 +159,7 @@ impl CandleTable {
         (recent, cut)
     }
 
-    /// Where they are those of one token.
+    /// The first token's, of a table that holds one token.
     pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
         let token = self.tokens().into_iter().next();
         token.map_or_else(Vec::new, |token| self.runs(&token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
@@ -328,7 +264,7 @@ impl HeldCandles {
         self.index.get(token).into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
     }
 
-    /// Where they are those of one token.
+    /// The first token's, of a table that holds one token.
     pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
         self.tokens().next().map_or_else(Vec::new, |token| self.of(&token))
     }

@@ -23,7 +23,7 @@ pub enum CellValue {
 }
 
 impl CellValue {
-    /// As it is written in JSON; null where there is none.
+    /// The cell as JSON; null without a value.
     pub fn json(&self) -> Value {
         match self {
             Self::Missing => Value::Null,

@@ -21,13 +21,13 @@ use polars::prelude::{
 
 pub(crate) use self::number::{raw_amount, smallest_units};
 use self::{
-    cell::{Cell, is_null_word},
+    cell::{RawCell, is_null_word},
     manner::Manner,
 };
 use super::{
     address::Address,
     chain::Chain,
-    manifest::ColumnManifest,
+    manifest::{ColumnManifest, Decimal},
     schema::{Column as SchemaColumn, Kind},
     text_runs::{Texts, rewritten},
 };
@@ -58,7 +58,7 @@ pub(crate) struct Bad;
 pub(crate) type Read<T> = Result<Option<T>, Bad>;
 
 /// Reads the cells into the canonical column `ours`.
-pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManifest, manner: Manner) -> Coerced {
+pub(crate) fn coerce(ours: &SchemaColumn, cells: &[RawCell<'_>], rule: &ColumnManifest, manner: Manner) -> Coerced {
     coerced(ours, cells.iter(), cells.len(), rule, manner)
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &Co
             texts_alike(ours, texts, |text| number::uint256_said(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of))
         }
         Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
-        _ => coerced(ours, texts.iter().map(|text| text.map_or(Cell::Null, text_cell)), texts.len(), rule, manner),
+        _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, manner),
     }
 }
 
-fn text_cell(text: &str) -> Cell<'_> {
-    Cell::Text(Cow::Borrowed(text))
+fn text_cell(text: &str) -> RawCell<'_> {
+    RawCell::Text(Cow::Borrowed(text))
 }
 
 /// A text in its one spelling, and what is odd about it.
@@ -112,7 +112,7 @@ fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(
     Coerced { column, issues }
 }
 
-fn coerced<'a, C: Borrow<Cell<'a>>>(
+fn coerced<'a, C: Borrow<RawCell<'a>>>(
     ours: &SchemaColumn,
     cells: impl Iterator<Item = C>,
     height: usize,
@@ -145,7 +145,7 @@ fn coerced<'a, C: Borrow<Cell<'a>>>(
 }
 
 /// A number by which a cell can be compared: times in milliseconds, numbers as they are.
-pub(crate) fn measure(cell: &Cell<'_>, kind: Kind) -> Option<f64> {
+pub(crate) fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
     let time = || time::time(cell, None, false).ok().flatten().map(|time| time as f64);
     match kind {
         Kind::Time | Kind::Date => time(),
@@ -154,8 +154,8 @@ pub(crate) fn measure(cell: &Cell<'_>, kind: Kind) -> Option<f64> {
 }
 
 /// A number as it is written.
-pub(crate) fn plain_float(cell: &Cell<'_>, manner: Manner) -> Read<f64> {
-    number::float(cell, None, manner.decimal.or(Some(manner::Decimal::Point)))
+pub(crate) fn plain_float(cell: &RawCell<'_>, manner: Manner) -> Read<f64> {
+    number::float(cell, None, manner.decimal.or(Some(Decimal::Point)))
 }
 
 /// The column as it is, where each cell would be read as itself: its type is the canonical one and no value is out of bounds. What
@@ -224,30 +224,30 @@ fn cast(column: &Column, to: &DataType) -> Column {
 }
 
 /// Replaces texts by those `dataset.toml` gives for them; `""` stands for an empty cell.
-pub(crate) fn replace(cells: &mut [Cell<'_>], rule: &ColumnManifest) {
+pub(crate) fn replace(cells: &mut [RawCell<'_>], rule: &ColumnManifest) {
     if rule.values.is_empty() {
         return;
     }
     for cell in cells {
         let replacement = match &*cell {
-            Cell::Text(text) => rule.values.get(text.trim()),
+            RawCell::Text(text) => rule.values.get(text.trim()),
             other => other.to_text().and_then(|text| rule.values.get(text.as_ref())),
         };
         if let Some(text) = replacement {
-            *cell = if text.is_empty() { Cell::Null } else { Cell::Text(text.clone().into()) };
+            *cell = if text.is_empty() { RawCell::Null } else { RawCell::Text(text.clone().into()) };
         }
     }
 }
 
-fn issue(row: usize, cell: &Cell<'_>, odd: Option<&'static str>) -> Issue {
+fn issue(row: usize, cell: &RawCell<'_>, odd: Option<&'static str>) -> Issue {
     Issue { row, value: cell.shown(), odd }
 }
 
 /// A cell of whatever kind, through `read`; what is bad is noted and left empty.
-fn each<'a, T, C: Borrow<Cell<'a>>>(
+fn each<'a, T, C: Borrow<RawCell<'a>>>(
     cells: impl Iterator<Item = C>,
     issues: &mut Vec<Issue>,
-    mut read: impl FnMut(&Cell<'a>) -> Read<T>,
+    mut read: impl FnMut(&RawCell<'a>) -> Read<T>,
     mut put: impl FnMut(Option<T>),
 ) {
     for (row, cell) in cells.enumerate() {
@@ -261,19 +261,24 @@ fn each<'a, T, C: Borrow<Cell<'a>>>(
     }
 }
 
-fn texts<'a, C: Borrow<Cell<'a>>>(
+fn texts<'a, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
     height: usize,
     issues: &mut Vec<Issue>,
-    read: impl FnMut(&Cell<'a>) -> Read<String>,
+    read: impl FnMut(&RawCell<'a>) -> Read<String>,
 ) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     each(cells, issues, read, |value: Option<String>| builder.append_option(value));
     builder.finish().into_column()
 }
 
-fn addresses<'a, C: Borrow<Cell<'a>>>(name: PlSmallStr, cells: impl Iterator<Item = C>, height: usize, issues: &mut Vec<Issue>) -> Column {
+fn addresses<'a, C: Borrow<RawCell<'a>>>(
+    name: PlSmallStr,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    issues: &mut Vec<Issue>,
+) -> Column {
     let mut oddities = Vec::new();
     let mut row = 0;
     let column = texts(name, cells, height, issues, |cell| {
@@ -288,12 +293,12 @@ fn addresses<'a, C: Borrow<Cell<'a>>>(name: PlSmallStr, cells: impl Iterator<Ite
     column
 }
 
-fn numbers<'a, T, C: Borrow<Cell<'a>>>(
+fn numbers<'a, T, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
     height: usize,
     issues: &mut Vec<Issue>,
-    read: impl FnMut(&Cell<'a>) -> Read<T>,
+    read: impl FnMut(&RawCell<'a>) -> Read<T>,
 ) -> Column
 where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
@@ -303,12 +308,12 @@ where
     Series::new(name, values).into_column()
 }
 
-fn lists<'a, C: Borrow<Cell<'a>>>(
+fn lists<'a, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
     height: usize,
     issues: &mut Vec<Issue>,
-    read: impl FnMut(&Cell<'a>) -> Read<Vec<String>>,
+    read: impl FnMut(&RawCell<'a>) -> Read<Vec<String>>,
 ) -> Column {
     let mut builder = ListStringChunkedBuilder::new(name, height, height);
     each(cells, issues, read, |value: Option<Vec<String>>| match value {
@@ -318,7 +323,7 @@ fn lists<'a, C: Borrow<Cell<'a>>>(
     builder.finish().into_column()
 }
 
-fn address_lists<'a, C: Borrow<Cell<'a>>>(
+fn address_lists<'a, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
     height: usize,
@@ -349,12 +354,12 @@ fn address(text: &str) -> Read<Spelt<'_>> {
     }))
 }
 
-fn chain(cell: &Cell<'_>) -> Read<String> {
+fn chain(cell: &RawCell<'_>) -> Read<String> {
     let text = match cell {
-        Cell::Text(text) if is_null_word(text) => return Ok(None),
-        Cell::Text(text) => Chain::parse(text),
-        Cell::Int(id) => Chain::parse(&id.to_string()),
-        Cell::Null => return Ok(None),
+        RawCell::Text(text) if is_null_word(text) => return Ok(None),
+        RawCell::Text(text) => Chain::parse(text),
+        RawCell::Int(id) => Chain::parse(&id.to_string()),
+        RawCell::Null => return Ok(None),
         _ => None,
     };
     text.map(|chain| Some(chain.to_string())).ok_or(Bad)

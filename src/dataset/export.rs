@@ -1,4 +1,4 @@
-//! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, stretch by stretch, so that it may have any
+//! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, chunk by chunk, so that it may have any
 //! number of rows; whole or not at all, and over a file that is there only where that is said. How rows stand in a file is `form`'s.
 
 mod cells;
@@ -15,10 +15,10 @@ use polars::prelude::DataFrame;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use self::form::{Form, Stretch, typed};
+use self::form::{ExportFormat, RowChunk, typed};
 
-/// Stretches after which what was written is brought to the disk, so that the end does not wait for all of it.
-const STRETCHES_SYNCED: u64 = 128;
+/// Chunks after which what was written is brought to the disk, so that the end does not wait for all of it.
+const CHUNKS_SYNCED: u64 = 128;
 /// Bytes gathered before they are written to a file.
 const BUFFER: usize = 1 << 18;
 
@@ -30,7 +30,7 @@ pub enum ExportRows {
     Batches(Box<dyn RowBatches>),
 }
 
-/// Rows that are made a stretch at a time, of typed columns in the order they are written.
+/// Rows that are made a chunk at a time, of typed columns in the order they are written.
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Some of the rows; the error says why they cannot be had.
@@ -70,10 +70,10 @@ impl ExportRows {
         (0..self.count()).map(|row| cells.iter().map(|cells| cell(row, cells)).collect()).collect()
     }
 
-    fn stretch(&self, rows: Range<usize>) -> Result<Stretch<'_>, String> {
+    fn stretch(&self, rows: Range<usize>) -> Result<RowChunk<'_>, String> {
         match self {
-            Self::Values(all) => Ok(Stretch::Values(&all[rows])),
-            Self::Batches(batches) => batches.frame(rows).map(Stretch::Frame),
+            Self::Values(all) => Ok(RowChunk::Values(&all[rows])),
+            Self::Batches(batches) => batches.frame(rows).map(RowChunk::Frame),
         }
     }
 }
@@ -88,21 +88,22 @@ impl RowBatches for DataFrame {
     }
 }
 
-/// Whether a table can be written there, as far as is seen without writing; what decides is `write`.
+/// Whether a table can be written there, as far as is seen without writing its rows; what decides is `write`.
 pub fn check(path: &Path, replace: bool) -> Result<(), Unwritten> {
-    form_of(path, replace).map(drop)
+    form_of(path, replace)?;
+    beside(path).map(drop).map_err(|error| Unwritten::Failed(format!("`{}`: {error}", path.display())))
 }
 
-/// Whether something of that name is there already.
+/// Whether a file or a folder of that name exists.
 pub fn is_taken(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
 /// What a file of that name is.
-fn form_of(path: &Path, replace: bool) -> Result<Form, Unwritten> {
+fn form_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let Some(form) = Form::FILES.into_iter().find(|form| form.ending() == ending) else {
-        let endings: Vec<String> = Form::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
+    let Some(form) = ExportFormat::FILES.into_iter().find(|form| form.ending() == ending) else {
+        let endings: Vec<String> = ExportFormat::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
         return Err(Unwritten::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
@@ -132,12 +133,12 @@ pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, 
 }
 
 /// Writes the rows into a file that is new and empty.
-fn fill(file: &File, form: Form, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
+fn fill(file: &File, form: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
-    let (mut stretches, mut full) = (0, None);
+    let (mut chunks, mut full) = (0, None);
     let mut synced = |done: u64| {
-        stretches += 1;
-        if stretches % STRETCHES_SYNCED == 0 {
+        chunks += 1;
+        if chunks % CHUNKS_SYNCED == 0 {
             full = file.sync_data().err();
         }
         full.is_none() && step(done)
@@ -146,10 +147,10 @@ fn fill(file: &File, form: Form, columns: &[String], rows: &ExportRows, step: Ex
     full.map_or(poured, |error| Err(failed(error)))
 }
 
-/// Writes the rows into `out`, stretch by stretch, to its end.
+/// Writes the rows into `out`, chunk by chunk, to its end.
 pub fn pour<W: Write + Send + 'static>(
     out: W,
-    form: Form,
+    form: ExportFormat,
     columns: &[String],
     rows: &ExportRows,
     step: ExportStep<'_>,
@@ -170,8 +171,8 @@ pub fn pour<W: Write + Send + 'static>(
         if !step(start as u64) {
             return Err(Unwritten::Stopped);
         }
-        let stretch = rows.stretch(start..(start + form.stretch()).min(rows.count())).map_err(Unwritten::Failed)?;
-        sink.rows(&stretch).map_err(Unwritten::Failed)?;
+        let chunk = rows.stretch(start..(start + form.stretch()).min(rows.count())).map_err(Unwritten::Failed)?;
+        sink.rows(&chunk).map_err(Unwritten::Failed)?;
     }
     sink.finish().map_err(Unwritten::Failed)
 }
@@ -223,7 +224,7 @@ mod tests {
     use polars::prelude::{Column, NamedFrom, Series};
 
     use super::{
-        form::{GROUP, STRETCH},
+        form::{CHUNK_ROWS, GROUP},
         *,
     };
 
@@ -238,7 +239,7 @@ mod tests {
         ExportRows::Values(vec![vec![json!("A,B"), json!(1.5), json!(["eth"])], vec![Value::Null, Value::Null, json!([])]])
     }
 
-    /// Numbers and texts, over the end of stretches and row groups.
+    /// Numbers and texts, over the end of chunks and row groups.
     struct Numbers(usize);
 
     impl RowBatches for Numbers {
@@ -289,16 +290,16 @@ mod tests {
     fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
         use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
-        let rows = ExportRows::Batches(Box::new(Numbers(GROUP + STRETCH + 5)));
+        let rows = ExportRows::Batches(Box::new(Numbers(GROUP + CHUNK_ROWS + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
-        for ending in Form::FILES.map(Form::ending) {
+        for ending in ExportFormat::FILES.map(ExportFormat::ending) {
             assert_eq!(go(&path(ending), &["text", "number"], &rows), Ok(rows.count() as u64), "{ending}");
         }
         let parquet = ParquetReader::new(File::open(path("parquet")).unwrap()).finish().unwrap();
         assert!(parquet.equals_missing(&whole));
         let stream = File::create(path("arrow")).unwrap();
-        assert_eq!(pour(stream, Form::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
+        assert_eq!(pour(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
         let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap()).finish().unwrap();
         assert!(arrow.equals_missing(&whole));
         let text = fs::read_to_string(path("csv")).unwrap();
@@ -325,27 +326,27 @@ mod tests {
         struct Broken;
         impl RowBatches for Broken {
             fn count(&self) -> usize {
-                2 * STRETCH
+                2 * CHUNK_ROWS
             }
 
             fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-                if rows.start < STRETCH { Numbers(0).frame(rows) } else { Err("the table is damaged".to_owned()) }
+                if rows.start < CHUNK_ROWS { Numbers(0).frame(rows) } else { Err("the table is damaged".to_owned()) }
             }
         }
         let folder = tempfile::tempdir().unwrap();
         let columns = ["text".to_owned(), "number".to_owned()];
-        for form in Form::FILES {
+        for form in ExportFormat::FILES {
             let ending = form.ending();
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.
-            for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
-                let rows = ExportRows::Batches(Box::new(Numbers(2 * STRETCH)));
+            for stop_at in [0, CHUNK_ROWS as u64, 2 * CHUNK_ROWS as u64] {
+                let rows = ExportRows::Batches(Box::new(Numbers(2 * CHUNK_ROWS)));
                 assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
             }
             let damaged = write(&path, &columns, &ExportRows::Batches(Box::new(Broken)), false, &mut |_| true);
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
-                let rows = ExportRows::Batches(Box::new(Numbers(STRETCH)));
+                let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));
                 let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }

@@ -26,7 +26,7 @@ pub enum Severity {
     Note,
 }
 
-/// One thing that is wrong in the data.
+/// A defect of the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub severity: Severity,

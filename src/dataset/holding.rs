@@ -118,12 +118,12 @@ impl Holding<'_> {
         here.into_iter().flatten().chain(there.iter().copied())
     }
 
-    /// As `rows`, and behind them those that are watched, which `rest` counts too.
+    /// `rows`, then the watched holders outside them, which `rest` counts too.
     pub fn known(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
         self.rows().chain(self.behind().iter().map(|(holder, balance)| (*holder, Some(*balance))))
     }
 
-    /// Those that are watched and that `rest` counts.
+    /// The balances of watched holders that `rest` counts.
     pub fn behind(&self) -> &[(Address, f64)] {
         self.there().map_or(&[], |balances| &balances.behind)
     }

@@ -40,15 +40,15 @@ use polars::prelude::DataFrame;
 use self::{
     combine::FIRST_NEW,
     evidence::when::When,
-    format::{Asked, Plan},
+    format::{FileToImport, ImportPlan},
     place::place,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
     sniff::Sniffed,
     sound::sound,
-    spool::Spool,
-    table::Standing,
-    take::{Reading, Stop, add_tokens, note},
-    tokens::{By, Said, TokenMatch, Tokens},
+    spool::TableSpool,
+    table::ExistingTable,
+    take::{NotTaken, Reading, add_tokens, note},
+    tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
     workplace::Workplace,
 };
 pub use self::{
@@ -67,8 +67,8 @@ use super::{
     progress::LoadProgress,
     repeats,
     schema::TABLES,
-    source::guarded,
 };
+use crate::untrusted::guarded;
 
 /// Why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +78,11 @@ pub enum ImportError {
     Failed(String),
 }
 
-impl From<Stop> for ImportError {
-    fn from(stop: Stop) -> Self {
+impl From<NotTaken> for ImportError {
+    fn from(stop: NotTaken) -> Self {
         match stop {
-            Stop::Cancelled => Self::Cancelled,
-            Stop::Refused(refusal) => Self::Failed(refusal.reason),
+            NotTaken::Cancelled => Self::Cancelled,
+            NotTaken::Refused(refusal) => Self::Failed(refusal.reason),
         }
     }
 }
@@ -106,7 +106,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     refusal::left_blank(options)?;
     refusal::contradictory(options)?;
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
-    let manifest = Manifest::parse(&text)?;
+    let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let (cache, options, mut late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
@@ -145,10 +145,10 @@ struct Run<'a> {
     options: &'a ImportOptions,
     folder: &'a Path,
     context: Context<'a>,
-    tokens: Tokens,
+    tokens: KnownTokens,
     /// By place in the schema, so that tokens come first.
-    spools: BTreeMap<usize, Spool>,
-    standing: BTreeMap<usize, Standing>,
+    spools: BTreeMap<usize, TableSpool>,
+    standing: BTreeMap<usize, ExistingTable>,
     /// Numbers of the sources whose rows do not count.
     refused: HashSet<u32>,
     /// Tokens that rows are about, with what is known of them: symbol and chain.
@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
             folder,
             context,
             late,
-            tokens: Tokens::default(),
+            tokens: KnownTokens::default(),
             spools: BTreeMap::new(),
             standing: BTreeMap::new(),
             refused: HashSet::new(),
@@ -194,8 +194,8 @@ fn at(table: &str) -> usize {
 impl Run<'_> {
     /// What the dataset knows of tokens: names to find files' tokens by, decimals to read amounts with.
     fn tokens_that_stand(&mut self) -> Result<(), ImportError> {
-        let standing = Standing::of(&self.context, &TABLES[0])?;
-        let mut tokens = Tokens::default();
+        let standing = ExistingTable::of(&self.context, &TABLES[0])?;
+        let mut tokens = KnownTokens::default();
         let mut whole: Option<DataFrame> = None;
         standing.read(&self.context, |frame, _, _| {
             tokens.add(&frame);
@@ -244,8 +244,8 @@ impl Run<'_> {
             let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &looked.name) };
             match self.file(&looked, format, &mut report) {
                 Ok(()) => self.report.files.push(report),
-                Err(Stop::Cancelled) => return Err(ImportError::Cancelled),
-                Err(Stop::Refused(refusal)) => {
+                Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
+                Err(NotTaken::Refused(refusal)) => {
                     report.taken.clear();
                     self.refuse(report, &refusal, Some(&looked));
                 }
@@ -260,10 +260,10 @@ impl Run<'_> {
         self.report.files.push(report);
     }
 
-    fn file(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), Stop> {
+    fn file(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
-        let said = Said::of(self.options, &chain);
-        let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
+        let said = TokenHints::of(self.options, &chain);
+        let asked = FileToImport { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
         mapped_columns(looked, &self.options.map)?;
         let plan = match &self.options.table {
             Some(table) => format::mapped::open(&asked, table)?,
@@ -363,17 +363,17 @@ impl Run<'_> {
     }
 
     /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
-    fn chain_of(&self, plan: &Plan, said: Chain) -> Chain {
+    fn chain_of(&self, plan: &ImportPlan, said: Chain) -> Chain {
         let coin =
             self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
         coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or(said)
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
-    fn hold_to_one_token(&mut self, looked: &Sniffed, plan: &Plan) -> Result<(), String> {
+    fn hold_to_one_token(&mut self, looked: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
         let words: Vec<String> = pair::pair(&looked.name, |_| false).map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
-        if token.address != said || token.by != By::Said {
+        if token.address != said || token.by != TokenFoundBy::Said {
             return Ok(());
         }
         match &self.said_for {
@@ -388,14 +388,14 @@ impl Run<'_> {
     }
 
     /// Gathers what stands of a table, before the first row that comes.
-    fn open(&mut self, table: &'static str) -> Result<(), Stop> {
+    fn open(&mut self, table: &'static str) -> Result<(), NotTaken> {
         let place = at(table);
         if self.spools.contains_key(&place) {
             return Ok(());
         }
         let standing =
-            Standing::of(&self.context, &TABLES[place]).map_err(|reason| format!("cannot go into the table `{table}`: {reason}"))?;
-        let mut spool = Spool::new(&TABLES[place], self.folder);
+            ExistingTable::of(&self.context, &TABLES[place]).map_err(|reason| format!("cannot go into the table `{table}`: {reason}"))?;
+        let mut spool = TableSpool::new(&TABLES[place], self.folder);
         standing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
         self.spools.insert(place, spool);
         self.standing.insert(place, standing);
@@ -414,7 +414,7 @@ fn mapped_columns(looked: &Sniffed, map: &[(String, String)]) -> Result<(), Refu
 }
 
 /// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
-fn decimals_of(looked: &Sniffed, plan: &Plan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+fn decimals_of(looked: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
     }

@@ -10,7 +10,6 @@ pub(crate) mod together;
 use polars::prelude::{BooleanChunked, ChunkSet, Column, DataType, IntoColumn, NewChunkedArray, PlSmallStr};
 
 use super::{
-    candles::sound,
     findings::KEPT_PER_REASON,
     time::{DAY_MS, Time},
 };
@@ -23,16 +22,23 @@ pub struct Rule {
     pub columns: &'static [&'static str],
     /// What else it needs to know.
     pub needs: &'static [&'static str],
-    /// What is wrong where it is broken.
+    /// The finding where it is broken.
     pub sentence: &'static str,
     pub outcome: Consequence,
     test: Test,
 }
 
+/// Whether a candle of these prices can be believed: finite and above zero, the high and low around the rest.
+#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
+pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
+    // A comparison with NaN is false, so these six say all of it.
+    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
+}
+
 /// What becomes of a figure that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
-    /// It is left as it is.
+    /// The figure stays.
     Stays,
     /// The candle is left as it is, and not valid for any analysis.
     NotUsed,
@@ -195,6 +201,24 @@ pub const RULES: &[Rule] = &[
         Test::Elsewhere,
     ),
     rule(
+        "gap",
+        &["candles.timestamp"],
+        &["candles.interval"],
+        "candles are missing here: what looks back so many candles, as trend lines, patterns and indicators do, counts on before the gap as \
+         if nothing lay between",
+        Consequence::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "price_beside_close",
+        &["tokens.price"],
+        &["candles.close"],
+        "the price is far from the close of the token's latest candle, and it is the one that is answered, screened and watched: without a \
+         price in the file the close is",
+        Consequence::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
         "unit_of_volume",
         &["candles.volume"],
         &["candles.close"],
@@ -285,7 +309,7 @@ pub(crate) struct Breach {
     pub column: &'static str,
     /// Their places, rising.
     pub rows: Vec<usize>,
-    /// What stood there, of the first of them.
+    /// The values of the first of them.
     pub values: Vec<String>,
 }
 
@@ -325,7 +349,7 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     breaches
 }
 
-/// The first rule that a candle breaks, if it breaks one. What this takes is what analyses take as valid.
+/// The first rule that a candle breaks, if any. Analyses take a candle as valid if it breaks none.
 pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {
     if sound(open, high, low, close) {
         return None;

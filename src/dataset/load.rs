@@ -60,7 +60,7 @@ pub enum LoadError {
 pub struct Unusable {
     /// One line for the person: what is wrong and what to do.
     pub reason: String,
-    /// Where, if it is in one place.
+    /// The file and the row, if the error is in one place.
     pub spot: Option<Spot>,
 }
 
@@ -154,10 +154,8 @@ pub fn load_as(
     // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
-    let manifest = Manifest::parse(&text).map_err(|reason| {
-        let row = manifest::line_of(&reason);
-        manifest_error(reason, row)
-    })?;
+    let manifest =
+        Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
     let mut context = Context {
         folder: &real,
         manifest: &manifest,

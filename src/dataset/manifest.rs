@@ -2,26 +2,26 @@
 //! following it is the loader's.
 
 pub(crate) mod columns;
+mod decimal;
 mod engine;
 pub mod keys;
 pub(crate) mod unit;
-mod walk;
 
 use std::collections::HashMap;
 
-pub use self::unit::Unit;
-pub(crate) use self::walk::{line_of, nearest};
+use toml::de::DeValue;
+
 use self::{
     columns::read_columns,
     keys::{KeyPlace, names},
-    walk::{Entry, Members, Toml, Walk},
 };
+pub use self::{decimal::Decimal, unit::Unit};
 use super::{
     address::Address,
     chain::Chain,
-    coerce::manner::Decimal,
     schema::{TABLES, TableSchema},
 };
+use crate::toml_reader::{TomlDocument, TomlEntry, TomlError};
 
 /// The file's name in the dataset's folder.
 pub const FILE: &str = "dataset.toml";
@@ -35,7 +35,7 @@ pub struct Manifest {
     pub tables: HashMap<&'static str, TableManifest>,
 }
 
-/// What it says of one table.
+/// What `dataset.toml` says of one table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableManifest {
     /// Files, folders or globs, relative to the file. Empty: what is named after the table.
@@ -58,7 +58,7 @@ pub struct TableManifest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub source: String,
-    pub from: From,
+    pub from: Relation,
     /// Of rows that were written more than once, the last.
     pub last: bool,
     /// Its rows stay there, and those of a token are fetched when they are asked for.
@@ -67,7 +67,7 @@ pub struct Asked {
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
+pub enum Relation {
     Table(String),
     Query(String),
 }
@@ -115,82 +115,81 @@ pub struct ColumnManifest {
 }
 
 impl Manifest {
-    /// Reads the text of a `dataset.toml`. The error is one line: where, what is wrong, what is right.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let walk = Walk { text };
-        let table = walk.parse()?;
+    /// Reads the text of a `dataset.toml`.
+    pub(crate) fn parse(text: &str) -> Result<Self, TomlError> {
+        let document = TomlDocument::parse(text)?;
         let mut manifest = Self::default();
-        for member in Walk::members(&table) {
+        for member in document.entries() {
             match member.key {
-                "title" => manifest.title = Some(walk.text(&member)?),
-                "license" => manifest.license = Some(walk.text(&member)?),
-                "synthetic" => manifest.synthetic = walk.boolean(&member)?,
+                "title" => manifest.title = Some(member.text()?),
+                "license" => manifest.license = Some(member.text()?),
+                "synthetic" => manifest.synthetic = member.boolean()?,
                 "tables" => {
-                    for table in walk.table(&member)? {
+                    for table in member.table()? {
                         let names: Vec<_> = TABLES.iter().map(|schema| schema.name).collect();
-                        let schema =
-                            TABLES.iter().find(|schema| schema.name == table.key).ok_or_else(|| walk.unknown("table", &table, &names))?;
-                        manifest.tables.insert(schema.name, read_table(&walk, schema, walk.table(&table)?)?);
+                        let schema = TABLES.iter().find(|schema| schema.name == table.key).ok_or_else(|| table.unknown("table", &names))?;
+                        manifest.tables.insert(schema.name, read_table(schema, table.table()?)?);
                     }
                 }
-                _ => return Err(walk.unknown("key", &member, &names(KeyPlace::Dataset))),
+                _ => return Err(member.unknown("key", &names(KeyPlace::Dataset))),
             }
         }
         Ok(manifest)
     }
 }
 
-fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -> Result<TableManifest, String> {
+fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
     let mut table = TableManifest::default();
     // The columns first, as what is said for the whole table is spread over them.
-    let columns = members.iter().find(|member| member.key == "columns");
-    if let Some(member) = columns {
-        table.columns = read_columns(walk, schema, member)?;
+    let columns = members.iter().find(|member| member.key == "columns").cloned();
+    if let Some(member) = &columns {
+        table.columns = read_columns(schema, member)?;
     }
     members.sort_by_key(|member| member.key != "explode");
     for member in &members {
         match member.key {
             "columns" | "source" | "table" | "query" | "final" | "read" => {}
-            "path" => table.path = walk.texts(member)?,
+            "path" => table.path = member.texts()?,
             "set" => {
-                for constant in walk.table(member)? {
-                    let column = columns::ours(walk, schema, &constant)?;
-                    table.set.insert(column.name, walk.scalar(&constant)?);
+                for constant in member.table()? {
+                    let column = columns::ours(schema, &constant)?;
+                    table.set.insert(column.name, constant.scalar()?);
                 }
             }
             "where" => {
-                for kept in walk.table(member)? {
-                    table.keep.push((kept.key.to_owned(), read_keep(walk, &kept)?));
+                for kept in member.table()? {
+                    table.keep.push((kept.key.to_owned(), read_keep(&kept)?));
                 }
             }
-            "header" => table.headless = !walk.boolean(member)?,
-            "skip" => table.skip = walk.integer(member, 0, MAX_SKIP)? as usize,
+            "header" => table.headless = !member.boolean()?,
+            "skip" => table.skip = member.integer(0, MAX_SKIP)? as usize,
             "coin" => {
-                let coin = walk.text(member)?;
+                let coin = member.text()?;
                 let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
                 if column.is_none() || coin.trim().is_empty() {
-                    return Err(walk.error(member, "must be the symbol of a coin, of a table whose rows are of one token"));
+                    return Err(member.wrong("must be the symbol of a coin, of a table whose rows are of one token"));
                 }
                 table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
                 if schema.name == "tokens" {
                     table.set.entry("chain").or_insert_with(|| Chain::of_coin(&coin).to_string());
                 }
             }
-            "null" => columns::spread_null(walk, schema, member, &mut table.columns)?,
-            "values" => columns::spread_values(walk, schema, member, &mut table.columns)?,
+            "null" => columns::spread_null(schema, member, &mut table.columns)?,
+            "values" => columns::spread_values(schema, member, &mut table.columns)?,
             "explode" => {
-                for name in walk.texts(member).map_err(|error| format!("{error}; name the column: `explode = \"COLUMN\"`"))? {
-                    let column = columns::named(walk, schema, member, &name)?;
+                for name in member.texts().map_err(|_| member.wrong("must name the column: `explode = \"COLUMN\"`"))? {
+                    let column = columns::named(schema, member, &name)?;
                     table.columns.entry(column.name).or_default().explode = true;
                 }
             }
-            "format" | "split" | "unit" | "decimal" => columns::spread(walk, schema, member, &mut table.columns)?,
-            _ => return Err(walk.unknown("key", member, &names(KeyPlace::Table))),
+            "format" | "split" | "unit" | "decimal" => columns::spread(schema, member, &mut table.columns)?,
+            _ => return Err(member.unknown("key", &names(KeyPlace::Table))),
         }
     }
-    table.engine = engine::read(walk, schema, &members)?;
-    if let Some(name) = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some())) {
-        return Err(format!("{FILE}: `{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name));
+    table.engine = engine::read(schema, &members)?;
+    let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
+    if let (Some(name), Some(columns)) = (both, columns) {
+        return Err(columns.error(format!("`{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name)));
     }
     Ok(table)
 }
@@ -198,24 +197,20 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
 /// Lines that may stand before a header.
 const MAX_SKIP: i64 = 10_000;
 
-fn read_keep(walk: &Walk<'_>, member: &Member<'_>) -> Result<Keep, String> {
-    let Value::Table(_) = member.value else { return walk.scalars(member).map(Keep::OneOf) };
+fn read_keep(member: &TomlEntry<'_>) -> Result<Keep, TomlError> {
+    let DeValue::Table(_) = member.value else { return member.scalars().map(Keep::OneOf) };
     let (mut min, mut max) = (None, None);
-    for bound in walk.table(member)? {
+    for bound in member.table()? {
         match bound.key {
-            "min" => min = Some(walk.scalar(&bound)?),
-            "max" => max = Some(walk.scalar(&bound)?),
-            "in" if walk.text(&bound)? == "tokens" => return Ok(Keep::Tokens),
-            "in" => return Err(walk.error(&bound, "must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
-            _ => return Err(walk.unknown("key", &bound, &["min", "max", "in"])),
+            "min" => min = Some(bound.scalar()?),
+            "max" => max = Some(bound.scalar()?),
+            "in" if bound.text()? == "tokens" => return Ok(Keep::Tokens),
+            "in" => return Err(bound.wrong("must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
+            _ => return Err(bound.unknown("key", &["min", "max", "in"])),
         }
     }
     Ok(Keep::Between { min, max })
 }
-
-/// A member of a table in the file; see `walk`.
-type Member<'a> = Entry<'a>;
-type Value<'a> = Toml<'a>;
 
 #[cfg(test)]
 mod tests {
@@ -278,84 +273,70 @@ mod tests {
         assert_eq!(transfers.keep[0].1, Keep::Between { min: Some("2024-01-01".to_owned()), max: None });
         assert_eq!(transfers.keep[1].1, Keep::Tokens);
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
-        let from = From::Table("social.posts".to_owned());
+        let from = Relation::Table("social.posts".to_owned());
         assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true, in_place: false }));
     }
 
     #[test]
     fn an_error_says_where_what_and_what_is_right() {
         for (text, expected) in [
-            ("titel = 'x'", "dataset.toml, line 1: unknown key `titel`, did you mean `title`?"),
-            ("\n[tables.candels]", "dataset.toml, line 2: unknown table `candels`, did you mean `candles`?"),
-            (
-                "[tables.candles.columns]\ntokn_address = 'a'",
-                "dataset.toml, line 2: unknown column `tokn_address`, did you mean `token_address`?",
-            ),
-            ("[tables.candles]\npaht = 'a'", "dataset.toml, line 2: unknown key `paht`, did you mean `path`?"),
-            ("[tables.candles.columns]\nopen = { form = 'a' }", "dataset.toml, line 2: unknown key `form`, did you mean `from`?"),
-            ("synthetic = 'yes'", "dataset.toml, line 1: `synthetic` must be true or false"),
-            ("[tables.candles]\npath = 3", "dataset.toml, line 2: `path` must be text or a list of texts"),
-            ("[tables.candles.columns]\nopen = { scale = 'x' }", "dataset.toml, line 2: `scale` must be a number"),
+            ("titel = 'x'", "line 1: unknown key `titel`, did you mean `title`?"),
+            ("\n[tables.candels]", "line 2: unknown table `candels`, did you mean `candles`?"),
+            ("[tables.candles.columns]\ntokn_address = 'a'", "line 2: unknown column `tokn_address`, did you mean `token_address`?"),
+            ("[tables.candles]\npaht = 'a'", "line 2: unknown key `paht`, did you mean `path`?"),
+            ("[tables.candles.columns]\nopen = { form = 'a' }", "line 2: unknown key `form`, did you mean `from`?"),
+            ("synthetic = 'yes'", "line 1: `synthetic` must be true or false"),
+            ("[tables.candles]\npath = 3", "line 2: `path` must be text or a list of texts"),
+            ("[tables.candles.columns]\nopen = { scale = 'x' }", "line 2: `scale` must be a number"),
             (
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",
-                "dataset.toml, line 2: `scale` fits a number, and `timestamp` holds a time: ISO 8601 or epoch",
+                "line 2: `scale` fits a number, and `timestamp` holds a time: ISO 8601 or epoch",
             ),
-            ("[tables.holders]\nunit = 'wei'", "dataset.toml, line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
-            (
-                "[tables.holders.columns]\nbalance = { unit = 'usd' }",
-                "dataset.toml, line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\"",
-            ),
+            ("[tables.holders]\nunit = 'wei'", "line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
+            ("[tables.holders.columns]\nbalance = { unit = 'usd' }", "line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\""),
             (
                 "[tables.holders.columns]\nholder_address = { unit = 'raw' }",
-                "dataset.toml, line 2: `unit` fits amounts, volumes and prices, and `holder_address` holds an address: 0x and 40 hex digits",
+                "line 2: `unit` fits amounts, volumes and prices, and `holder_address` holds an address: 0x and 40 hex digits",
             ),
             (
                 "[tables.transfers.columns]\nvalue = { scale = 2 }",
-                "dataset.toml, line 2: `scale` of whole numbers that must stay exact must be a power of ten, such as 1e18",
+                "line 2: `scale` of whole numbers that must stay exact must be a power of ten, such as 1e18",
             ),
-            ("[tables.candles]\ndecimal = ';'", "dataset.toml, line 2: `decimal` must be \",\" or \".\""),
+            ("[tables.candles]\ndecimal = ';'", "line 2: `decimal` must be \",\" or \".\""),
             (
                 "[tables.candles]\nwhere = { interval = { in = 'x' } }",
-                "dataset.toml, line 2: `in` must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]",
+                "line 2: `in` must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]",
             ),
-            (
-                "[tables.gas]\ncoin = 'BTC'",
-                "dataset.toml, line 2: `coin` must be the symbol of a coin, of a table whose rows are of one token",
-            ),
-            ("[tables.posts]\nsource = 'warehouse'", "dataset.toml, line 2: `source` needs a `table` of it, or a `query`"),
+            ("[tables.gas]\ncoin = 'BTC'", "line 2: `coin` must be the symbol of a coin, of a table whose rows are of one token"),
+            ("[tables.posts]\nsource = 'warehouse'", "line 2: `source` needs a `table` of it, or a `query`"),
             (
                 "[tables.posts]\ntable = 'posts'",
-                "dataset.toml, line 2: `table` is of a source: say which with `source`, as config.toml has it in [sources.NAME]",
+                "line 2: `table` is of a source: say which with `source`, as config.toml has it in [sources.NAME]",
             ),
-            (
-                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'",
-                "dataset.toml, line 4: `table` and `query` both say which rows: keep one",
-            ),
-            (
-                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
-                "dataset.toml, line 4: `final` is of a table: say FINAL in the query",
-            ),
+            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` both say which rows: keep one"),
+            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true", "line 4: `final` is of a table: say FINAL in the query"),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
-                "dataset.toml, line 4: `read` must be \"bring\": in place are candles and holders alone",
+                "line 4: `read` must be \"bring\": in place are candles and holders alone",
             ),
-            (
-                "[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'",
-                "dataset.toml, line 4: `read` must be \"bring\" or \"in place\"",
-            ),
+            ("[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'", "line 4: `read` must be \"bring\" or \"in place\""),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",
-                "dataset.toml, line 4: `path` and `source` both say where the rows are: keep one",
+                "line 4: `path` and `source` both say where the rows are: keep one",
             ),
-            ("[tables.pools.columns]\ntoken0 = { item = 0 }", "dataset.toml, line 2: `item` must be a whole number from 1 to 10000"),
+            (
+                "[tables.dexes]\nset={chain='eth'}\ncolumns={chain='x'}",
+                "line 3: `dexes.chain` has a constant in `set` and a column in `columns`: keep one",
+            ),
+            ("[tables.candles]\nexplode = true", "line 2: `explode` must name the column: `explode = \"COLUMN\"`"),
+            ("[tables.pools.columns]\ntoken0 = { item = 0 }", "line 2: `item` must be a whole number from 1 to 10000"),
             (
                 "[tables.posts]\nvalues = { ETH = 'x' }",
-                "dataset.toml, line 2: `values` of no column must be addresses; say which column: [tables.posts.values.COLUMN]",
+                "line 2: `values` of no column must be addresses; say which column: [tables.posts.values.COLUMN]",
             ),
         ] {
-            assert_eq!(Manifest::parse(text).expect_err(text), expected);
+            assert_eq!(Manifest::parse(text).expect_err(text).to_string(), expected);
         }
-        assert!(Manifest::parse("title = \n").expect_err("no value").starts_with("dataset.toml, line 1: "));
-        assert!(Manifest::parse("[tables.dexes]\nset={chain='eth'}\ncolumns={chain='x'}").expect_err("both").contains("keep one"));
+        assert_eq!(Manifest::parse("\ntitle = \n").expect_err("no value").line, 2);
     }
 }

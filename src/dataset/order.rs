@@ -12,11 +12,11 @@ use std::{collections::HashMap, ops::Range};
 use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxSize, NewChunkedArray, PlSmallStr, PolarsResult};
 use rayon::slice::ParallelSliceMut;
 
-use self::compare::Rows;
+use self::compare::SortColumns;
 pub(crate) use self::{
     keys::{hashes, keyless, rising, rising_bytes, rising_whole},
     parts::Parts,
-    repeats::{Dropped, Keys, side_by_side},
+    repeats::{Dropped, Keys, kept_of, side_by_side},
     spool::{Spool, rows_at, whole},
 };
 use super::{
@@ -42,7 +42,7 @@ pub(crate) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResu
     let columns: PolarsResult<Vec<&Column>> = schema.order.iter().map(|name| frame.column(name)).collect();
     let columns = columns?;
     let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
-    let rest = Rows::new(frame, &schema.order[1..])?;
+    let rest = SortColumns::new(frame, &schema.order[1..])?;
     let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
     for (rows, token) in runs_of(columns[0].str()?) {
         if !rows.clone().skip(1).all(|row| rest.compare(row - 1, row).is_lt()) {
@@ -117,7 +117,7 @@ pub(crate) fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataF
     if frame.height() < 2 || order.is_empty() {
         return Ok(frame);
     }
-    let rows = Rows::new(&frame, order)?;
+    let rows = SortColumns::new(&frame, order)?;
     let compare = |a: &IdxSize, b: &IdxSize| rows.compare(*a as usize, *b as usize);
     let mut places: Vec<IdxSize> = (0..frame.height() as IdxSize).collect();
     if places.is_sorted_by(|a, b| compare(a, b).is_le()) {
@@ -134,7 +134,7 @@ pub(crate) fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataF
 
 /// Whether the next row is the same by these columns, for each row of an ordered frame: of rows of one key the last is kept.
 pub(crate) fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool>> {
-    let (rows, height) = (Rows::new(frame, order)?, frame.height());
+    let (rows, height) = (SortColumns::new(frame, order)?, frame.height());
     Ok((1..=height).map(|next| next < height && rows.compare(next - 1, next).is_eq()).collect())
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
 use serde::{Deserialize, Serialize};
 
-use super::{address::Address, source::guarded};
+use super::address::Address;
+use crate::untrusted::guarded;
 
 /// The name under which the origins stand in the file.
 const KEY: &str = "tokendeck.origins";

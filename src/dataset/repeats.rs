@@ -1,11 +1,9 @@
 //! What a repeated key says of its rows: which figure differs, and whether the rows are movements rather than balances. Which row is kept
 //! is decided elsewhere.
 
-use std::collections::{HashMap, HashSet};
+use polars::prelude::DataFrame;
 
-use polars::prelude::{DataFrame, PolarsResult};
-
-use super::{coerce::cell, order, schema::TableSchema};
+use super::{coerce::cell, schema::TableSchema};
 
 /// Names of columns that transfers have and lists of holders have not, without their signs.
 const MOVEMENTS: &[&str] = &[
@@ -29,7 +27,7 @@ const MOVEMENTS: &[&str] = &[
     "发送方",
     "接收方",
 ];
-/// What stands in such names beside others.
+/// Parts of such names.
 const MOVED: &[&str] = &["transfer", "转账"];
 
 /// The columns by whose names the rows of a file are movements of a token.
@@ -68,21 +66,6 @@ pub(crate) fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&Da
         .filter_map(|name| Some((name, shown(name, row)?, shown(name, kept)?)))
         .find(|(_, row, kept)| row != kept)
         .map(|(name, row, kept)| (name, format!("{row}, then {kept}")))
-}
-
-/// The row that is kept of the key of each of these, which are left out.
-pub(crate) fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]) -> PolarsResult<Vec<usize>> {
-    if dropped.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (hashes, keyless) = (order::hashes(frame, schema.key)?, order::keyless(schema, frame)?);
-    let (left_out, wanted): (HashSet<usize>, HashSet<u128>) =
-        (dropped.iter().copied().collect(), dropped.iter().map(|row| hashes[*row]).collect());
-    let kept: HashMap<u128, usize> = (0..hashes.len())
-        .filter(|row| wanted.contains(&hashes[*row]) && !keyless[*row] && !left_out.contains(row))
-        .map(|row| (hashes[row], row))
-        .collect();
-    Ok(dropped.iter().map(|row| kept.get(&hashes[*row]).copied().unwrap_or(*row)).collect())
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct Column {
     pub kind: Kind,
     pub need: Need,
     pub meaning: &'static str,
-    /// Other names it is accepted under, as common sources write them.
+    /// Other names of common sources that it is read by.
     pub aliases: &'static [&'static str],
 }
 

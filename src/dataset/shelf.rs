@@ -93,8 +93,7 @@ pub enum Fetched {
     Balances(Balances),
 }
 
-/// By what it is seen whether a token's rows are those of the generation: how many they are, and what they are known by; candles by their
-/// number alone.
+/// By what it is seen whether a token's rows are those of the generation: how many they are, and what their content is known by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) rows: u64,
@@ -152,8 +151,8 @@ pub(crate) trait Fetch: Send + Sync + fmt::Debug {
 /// What is here from the start.
 #[derive(Debug)]
 pub(crate) enum Known {
-    /// Of each token and interval those candles that the market's figures need, and how many each token has.
-    Candles(Box<HeldCandles>, HashMap<Address, u64>),
+    /// Of each token and interval those candles that the market's figures need, and what all of each token are known by.
+    Candles(Box<HeldCandles>, HashMap<Address, State>),
     /// How many holders each token has.
     Holders(HashMap<Address, ListedBalances>),
 }
@@ -201,7 +200,7 @@ impl Shelf {
         };
         tokens.sort_unstable();
         let total = match &known {
-            Known::Candles(_, counts) => counts.values().sum(),
+            Known::Candles(_, states) => states.values().map(|state| state.rows).sum(),
             Known::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
         };
         Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
@@ -224,9 +223,14 @@ impl Shelf {
 
     /// How many rows the token has.
     pub fn count(&self, token: &Address) -> u64 {
+        self.state(token).rows
+    }
+
+    /// What the token's rows are known by.
+    fn state(&self, token: &Address) -> State {
         match &self.known {
-            Known::Candles(_, counts) => counts.get(token).copied().unwrap_or_default(),
-            Known::Holders(listed) => listed.get(token).map_or(0, |listed| listed.rows),
+            Known::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
+            Known::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
         }
     }
 
@@ -300,9 +304,7 @@ impl Shelf {
         if let Some(fetched) = self.get(want) {
             return Ok(Some(fetched));
         }
-        let token = want.token();
-        let mark = self.listed(&token).map_or(0, |listed| listed.mark);
-        let fetched = Arc::new(self.fetch.fetch(want, State { rows: self.count(&token), mark }, progress)?);
+        let fetched = Arc::new(self.fetch.fetch(want, self.state(&want.token()), progress)?);
         self.keep(want.as_key(), &fetched);
         Ok(Some(fetched))
     }

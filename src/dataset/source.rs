@@ -3,7 +3,6 @@
 
 mod csv;
 pub(crate) mod forward;
-mod guard;
 mod ipc;
 mod json;
 pub(crate) mod kept;
@@ -27,9 +26,6 @@ use std::{
 
 use polars::prelude::{Column, IdxSize};
 
-pub(crate) use guard::caught;
-pub use guard::decoding;
-pub(crate) use guard::guarded;
 use read_at::{InOrder, ReadAt};
 
 /// How many rows a batch holds at most, as a rule.
@@ -75,7 +71,7 @@ pub(crate) trait RowSource: Send {
 
 /// What a file's name says it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum SourceFormat {
     Csv,
     Tsv,
     Ndjson,
@@ -85,24 +81,24 @@ pub(crate) enum Format {
 }
 
 /// The extensions of each format.
-const EXTENSIONS: &[(&str, Format)] = &[
-    ("csv", Format::Csv),
-    ("tsv", Format::Tsv),
-    ("ndjson", Format::Ndjson),
-    ("jsonl", Format::Ndjson),
-    ("json", Format::Json),
-    ("parquet", Format::Parquet),
-    ("arrow", Format::Ipc),
-    ("ipc", Format::Ipc),
-    ("feather", Format::Ipc),
+const EXTENSIONS: &[(&str, SourceFormat)] = &[
+    ("csv", SourceFormat::Csv),
+    ("tsv", SourceFormat::Tsv),
+    ("ndjson", SourceFormat::Ndjson),
+    ("jsonl", SourceFormat::Ndjson),
+    ("json", SourceFormat::Json),
+    ("parquet", SourceFormat::Parquet),
+    ("arrow", SourceFormat::Ipc),
+    ("ipc", SourceFormat::Ipc),
+    ("feather", SourceFormat::Ipc),
 ];
 
 /// Splits `candles.csv.gz` into its stem and its format; `None` when it is none of ours.
-pub(crate) fn format_of(name: &str) -> Option<(&str, Format)> {
+pub(crate) fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
     let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
     let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
     let (_, format) = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known))?;
-    let packed_binary = plain.is_some() && matches!(format, Format::Parquet | Format::Ipc);
+    let packed_binary = plain.is_some() && matches!(format, SourceFormat::Parquet | SourceFormat::Ipc);
     (!stem.is_empty() && !packed_binary).then_some((stem, *format))
 }
 
@@ -144,17 +140,17 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     if head.starts_with(b"PAR1") {
         return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
     }
-    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
+    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc) {
         return Ok(Box::new(ipc::IpcRows::open(file, &wanted)?));
     }
-    if layout.is_said() && !matches!(named, Some(Format::Csv | Format::Tsv)) {
+    if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
         return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
     }
     // Neither has its lines where its bytes say.
     let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(head);
-    let end = layout.end.filter(|_| !packed && matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)));
+    let end = layout.end.filter(|_| !packed && matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv | SourceFormat::Ndjson)));
     let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
-    let delimiter = layout.delimiter.or((named == Some(Format::Tsv)).then_some(b'\t'));
+    let delimiter = layout.delimiter.or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
     if let (Some(from), Some(named), false) = (layout.from, named, packed) {
         let mut rest = InOrder::new(Arc::clone(&file)).map_err(unread)?;
         rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
@@ -164,11 +160,15 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     }
     let file = InOrder::new(file).map_err(unread)?.take(end);
     match named {
-        Some(Format::Csv | Format::Tsv) => Ok(Box::new(fields(text::Input::new(file, head)?, layout, delimiter, wanted)?)),
-        Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
-        Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
-        Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
-        Some(Format::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds".to_owned()),
+        Some(SourceFormat::Csv | SourceFormat::Tsv) => Ok(Box::new(fields(text::Input::new(file, head)?, layout, delimiter, wanted)?)),
+        Some(SourceFormat::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(SourceFormat::Parquet) => {
+            Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned())
+        }
+        Some(SourceFormat::Ipc) => {
+            Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds".to_owned())
+        }
         None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
     }
 }
@@ -177,18 +177,20 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
 fn going_on(
     header: text::Input,
     rest: text::Input,
-    named: Format,
+    named: SourceFormat,
     layout: &Layout,
     rows: u64,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
     Ok(match named {
-        Format::Csv | Format::Tsv => {
+        SourceFormat::Csv | SourceFormat::Tsv => {
             let before = fields(header, layout, layout.delimiter, Arc::clone(&wanted))?;
             Box::new(before.going_on(rest, rows, wanted)?)
         }
-        Format::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
-        Format::Json | Format::Parquet | Format::Ipc => return Err("has no lines, so none can have been appended".to_owned()),
+        SourceFormat::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
+        SourceFormat::Json | SourceFormat::Parquet | SourceFormat::Ipc => {
+            return Err("has no lines, so none can have been appended".to_owned());
+        }
     })
 }
 
@@ -196,7 +198,7 @@ fn going_on(
 /// `bytes` it had ends a line.
 pub(crate) fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
-    let file = File::open(path).ok().filter(|_| matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)))?;
+    let file = File::open(path).ok().filter(|_| matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv | SourceFormat::Ndjson)))?;
     let mut head = [0; 4];
     FileExt::read_exact_at(&file, &mut head, 0).ok()?;
     let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(&head);
@@ -303,11 +305,11 @@ mod tests {
     #[test]
     fn a_file_name_tells_its_format() {
         for (name, expected) in [
-            ("tokens.csv", Some(("tokens", Format::Csv))),
-            ("candles.CSV.GZ", Some(("candles", Format::Csv))),
-            ("posts.jsonl.zst", Some(("posts", Format::Ndjson))),
-            ("a.b.parquet", Some(("a.b", Format::Parquet))),
-            ("x.feather", Some(("x", Format::Ipc))),
+            ("tokens.csv", Some(("tokens", SourceFormat::Csv))),
+            ("candles.CSV.GZ", Some(("candles", SourceFormat::Csv))),
+            ("posts.jsonl.zst", Some(("posts", SourceFormat::Ndjson))),
+            ("a.b.parquet", Some(("a.b", SourceFormat::Parquet))),
+            ("x.feather", Some(("x", SourceFormat::Ipc))),
             ("x.parquet.gz", None),
             ("tokens.txt", None),
             ("tokens", None),

@@ -42,17 +42,17 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
 /// Rows of a table that stay elsewhere, by their places among all of them: from `first` on as far as some queries go, and where these do,
 /// all of them. What comes is the place of the first one, and the rows.
 #[derive(Debug, Clone)]
-pub struct TableStretch {
+pub struct TableSlice {
     pub table: &'static str,
     pub rows: Range<u64>,
     /// Before it rows may be missing.
     pub first: u64,
 }
 
-/// Queries for one stretch, one for each token that has rows in it.
+/// Queries for one chunk, one for each token that has rows in it.
 const PAGES_MAX: usize = 60;
 
-impl Find for TableStretch {
+impl Find for TableSlice {
     type Found = (u64, DataFrame);
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {

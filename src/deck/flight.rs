@@ -1,4 +1,4 @@
-//! One answer at a time to each canonical request: whoever asks what is being answered already waits for that answer. What the answer is
+//! Single flight: a request that is being answered already is not worked out twice; later askers wait for that answer. What the answer is
 //! and where it is kept is the deck's.
 
 use std::{
@@ -13,7 +13,7 @@ use crate::{
     question::progress::Progress,
 };
 
-/// How often one who waits looks whether their asker has gone.
+/// How often a waiter checks whether its own request was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The requests that are being answered.

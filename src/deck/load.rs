@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Deck, DeckEvent, watch::Watching};
+use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
         Dataset, Spot, TableState, cache,
@@ -44,6 +44,17 @@ pub struct LoadState {
     ends: Ends,
     /// How long the last load took, if it was of what was appended alone: the first one of all says nothing of that.
     took: Duration,
+}
+
+/// How the deck is kept on its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Watching {
+    #[default]
+    Off,
+    /// The system tells of changes.
+    Told,
+    /// One looks now and then.
+    Polling,
 }
 
 /// A load that failed.
@@ -241,8 +252,12 @@ impl Deck {
         self.load_lock().running
     }
 
-    /// Whether the files still say what the generation that stands was loaded from, or more behind it. What lies elsewhere is not asked.
-    pub fn is_current(&self) -> bool {
+    /// Whether this is the newest generation, and the files still say what it was loaded from, or more behind it. What lies elsewhere is
+    /// not asked.
+    pub fn is_current(&self, snapshot: &Snapshot) -> bool {
+        if self.snapshot().is_ok_and(|newest| newest.generation != snapshot.generation) {
+            return false;
+        }
         let state = self.load_lock();
         if state.running || state.failure.is_some() {
             return false;

@@ -1,4 +1,4 @@
-//! An answer that is on its way: polled by the terminal, awaited by the API, cancelled when dropped.
+//! A pending answer: polled by the terminal, awaited by the API, cancelled when dropped.
 
 use std::{
     future::Future,
@@ -15,10 +15,10 @@ use crate::{
     question::progress::Progress,
 };
 
-/// An answer on its way.
+/// A pending answer to a question.
 pub type Pending<A> = Coming<Arc<Known<A>>>;
 
-/// Anything on its way.
+/// Any pending result.
 #[derive(Debug)]
 pub struct Coming<T> {
     receiver: oneshot::Receiver<Result<T>>,
@@ -32,7 +32,7 @@ impl<T> Coming<T> {
         (sender, progress.clone(), Self { receiver, progress })
     }
 
-    /// The outcome once it is there; it comes once.
+    /// The result, once: none before it is there.
     pub fn poll_now(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),

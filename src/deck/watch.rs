@@ -12,19 +12,11 @@ use std::{
 
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Deck, DeckEvent, load::Reload};
+use super::{
+    Deck, DeckEvent,
+    load::{Reload, Watching},
+};
 use crate::dataset::watch::{FileStamps, FileWatcher};
-
-/// How the deck is kept on its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Watching {
-    #[default]
-    Off,
-    /// The system tells of changes.
-    Told,
-    /// One looks now and then.
-    Polling,
-}
 
 /// How long files must be at rest before they are read.
 const QUIET: Duration = Duration::from_millis(150);
@@ -68,7 +60,6 @@ impl Deck {
                 }
             }
         };
-        self.set_watching(if watcher.polling_because().is_some() { Watching::Polling } else { Watching::Told });
         let deck = Arc::downgrade(self);
         std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
         std::thread::Builder::new()
@@ -89,6 +80,11 @@ struct Watch {
 
 impl Watch {
     fn run(mut self) {
+        if let Some(deck) = self.deck.upgrade() {
+            // From this look on the system tells, where it can.
+            self.watcher.look(&deck.folder());
+            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Told });
+        }
         while let Some(deck) = self.deck.upgrade() {
             self.warn(&deck);
             let more = self.keep_up(&deck);

@@ -3,8 +3,8 @@
 
 use super::{
     DemoOptions,
-    market::{END_MS, LEADERS, Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken, END_MS, LEADERS},
+    output::{DemoCell, DemoTable},
     path::Path,
     random::{Random, round},
 };
@@ -22,12 +22,12 @@ const HOURS: [f64; 24] =
 
 /// How many candles of which length a token gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct CandlePlan {
     pub(super) interval: Interval,
     pub(super) count: u64,
 }
 
-impl Plan {
+impl CandlePlan {
     pub(super) fn new(options: &DemoOptions, token: usize) -> Self {
         let days = u64::from(options.days);
         if let Some(rows) = options.candles {
@@ -49,7 +49,7 @@ fn finest_needed(count: u64, days: u64) -> Interval {
 
 /// Every candle's interval divides a day or is whole days, and the first lies after 1970.
 pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
-    let plan = Plan::new(options, 0);
+    let plan = CandlePlan::new(options, 0);
     let length = plan.interval.0;
     if length < Interval::HOUR.0 / 60 || (DAY_MS % length != 0 && length % DAY_MS != 0) {
         return Err(format!(
@@ -71,19 +71,19 @@ pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
 }
 
 pub(super) fn rows(options: &DemoOptions) -> u64 {
-    (0..options.tokens as usize).map(|token| Plan::new(options, token).count).sum()
+    (0..options.tokens as usize).map(|token| CandlePlan::new(options, token).count).sum()
 }
 
 /// The price path of `token` at the step its candles need, and the number of candles in a step.
-pub(super) fn path(market: &Market, token: &Token, plan: Plan) -> (Path, usize) {
+pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> (Path, usize) {
     let step = plan.interval.0.max(DAY_MS);
     let inside = (step / plan.interval.0) as u64;
     (Path::new(token, market.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
 }
 
-pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
-        let plan = Plan::new(options, token.index);
+        let plan = CandlePlan::new(options, token.index);
         let (path, inside) = path(market, token, plan);
         let address = token.address.to_string();
         let interval = plan.interval.to_string();
@@ -98,14 +98,14 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
                 let i = step * inside + j;
                 if i >= skipped {
                     table.row(&[
-                        Cell::Text(&address),
-                        Cell::Text(&interval),
-                        Cell::Time(Time(start + plan.interval.0 * i as i64)),
-                        Cell::Float(*open),
-                        Cell::Float(*high),
-                        Cell::Float(*low),
-                        Cell::Float(*close),
-                        Cell::Float(*volume),
+                        DemoCell::Text(&address),
+                        DemoCell::Text(&interval),
+                        DemoCell::Time(Time(start + plan.interval.0 * i as i64)),
+                        DemoCell::Float(*open),
+                        DemoCell::Float(*high),
+                        DemoCell::Float(*low),
+                        DemoCell::Float(*close),
+                        DemoCell::Float(*volume),
                     ])?;
                 }
             }
@@ -128,7 +128,7 @@ struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    fn new(token: &Token, path: &'a Path, inside: usize, random: &mut Random) -> Self {
+    fn new(token: &DemoToken, path: &'a Path, inside: usize, random: &mut Random) -> Self {
         let weights: Vec<f64> = (0..inside).map(|j| HOURS[(j * 24 / inside) % 24]).collect();
         let total: f64 = weights.iter().sum();
         let shares = weights
@@ -184,8 +184,8 @@ impl<'a> Filler<'a> {
 }
 
 /// The path of `token` day by day: that of its candles where their steps are days.
-pub(super) fn daily(market: &Market, options: &DemoOptions, token: &Token) -> Path {
-    let plan = Plan::new(options, token.index);
+pub(super) fn daily(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Path {
+    let plan = CandlePlan::new(options, token.index);
     if plan.interval <= Interval::DAY { path(market, token, plan).0 } else { Path::new(token, market.seed, market.days, 1.0) }
 }
 
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn rows_asked_for_are_shared_out_to_the_last() {
         let options = DemoOptions { tokens: 7, candles: Some(100_003), ..DemoOptions::default() };
-        let plans: Vec<Plan> = (0..7).map(|i| Plan::new(&options, i)).collect();
+        let plans: Vec<CandlePlan> = (0..7).map(|i| CandlePlan::new(&options, i)).collect();
         assert_eq!(plans.iter().map(|plan| plan.count).sum::<u64>(), 100_003);
         assert!(plans.iter().all(|plan| plan.interval == plans[0].interval));
     }

@@ -9,7 +9,7 @@ mod template;
 mod tests;
 mod traps;
 
-use self::template::Form;
+use self::template::ContractText;
 pub use self::{
     names::FUNCTIONS,
     template::{ContractCode, Identity},
@@ -27,7 +27,7 @@ pub struct Contract {
     pub also: &'static [&'static str],
     /// The honest contract that differs from this one in the fault alone; none for an honest one.
     pub twin: Option<&'static str>,
-    form: Form,
+    form: ContractText,
 }
 
 /// Rows of the table: name, what it does, the codes it must raise, those it may, its twin, and the text.
@@ -37,8 +37,8 @@ macro_rules! rows {
     ($($name:literal: $what:literal [$($fires:literal),*] [$($also:literal),*] $kind:ident $($twin:literal)? $form:ident $body:tt $(, $constructor:literal)?;)*) => {
         &[$(Contract { name: $name, what: $what, fires: &[$($fires),*], also: &[$($also),*], twin: rows!(@twin $kind $($twin)?), form: rows!(@form $form $body $(, $constructor)?) }),*]
     };
-    (@form token { $($field:ident: $value:expr),* }) => { Form::Token(Program { $($field: $value,)* ..HONEST }) };
-    (@form other $runtime:literal, $constructor:literal) => { Form::Other { runtime: $runtime, constructor: $constructor } };
+    (@form token { $($field:ident: $value:expr),* }) => { ContractText::Token(TokenProgram { $($field: $value,)* ..HONEST }) };
+    (@form other $runtime:literal, $constructor:literal) => { ContractText::Other { runtime: $runtime, constructor: $constructor } };
 }
 use rows;
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::{
     contracts::{ContractCode, Identity, contract},
-    market::{END_MS, LARGEST, Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken, END_MS, LARGEST},
+    output::{DemoCell, DemoTable},
     people::deployer,
     random::Random,
     stories::{self, Past, STORIES, Story},
@@ -36,7 +36,7 @@ const SCAMS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// The market's tokens that have a story.
-pub(super) fn told(market: &Market) -> impl Iterator<Item = (&Token, Story)> {
+pub(super) fn told(market: &DemoMarket) -> impl Iterator<Item = (&DemoToken, Story)> {
     market.tokens.iter().filter_map(|token| Some((token, stories::of(market, token)?)))
 }
 
@@ -50,7 +50,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-pub(super) fn write_contracts(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in told(market) {
         let Some(contract) = contract(story.contract) else { continue };
         let supply = (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
@@ -58,39 +58,39 @@ pub(super) fn write_contracts(market: &Market, table: &mut Table) -> Result<(), 
         let ContractCode { runtime, creation } = contract.code(&identity);
         let creator = deployer(market, token).to_string();
         table.row(&[
-            Cell::Text(&token.address.to_string()),
-            Cell::Text(&hex(&runtime)),
-            Cell::Text(&hex(&creation)),
-            Cell::Text(&creator),
-            Cell::Time(Time(stories::deployed(token, story))),
-            Cell::Bool(false),
-            Cell::Bool(story.verified),
-            Cell::Null,
-            Cell::Text(&creator),
+            DemoCell::Text(&token.address.to_string()),
+            DemoCell::Text(&hex(&runtime)),
+            DemoCell::Text(&hex(&creation)),
+            DemoCell::Text(&creator),
+            DemoCell::Time(Time(stories::deployed(token, story))),
+            DemoCell::Bool(false),
+            DemoCell::Bool(story.verified),
+            DemoCell::Null,
+            DemoCell::Text(&creator),
         ])?;
     }
     Ok(())
 }
 
-pub(super) fn write_scams(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let mut random = Random::new(market.seed, "scams");
     for (name, symbol, kind, code) in SCAMS {
         let Some(contract) = contract(code) else { continue };
         let identity = Identity { name, symbol, ..Identity::default() };
         let reported = END_MS - (60 + random.below(500) as i64) * DAY_MS;
         table.row(&[
-            Cell::Text(&random.address().to_string()),
-            Cell::Text(name),
-            Cell::Text(kind),
-            Cell::Text(&hex(&contract.code(&identity).runtime)),
-            Cell::Time(Time(reported)),
-            Cell::Text("invented"),
+            DemoCell::Text(&random.address().to_string()),
+            DemoCell::Text(name),
+            DemoCell::Text(kind),
+            DemoCell::Text(&hex(&contract.code(&identity).runtime)),
+            DemoCell::Time(Time(reported)),
+            DemoCell::Text("invented"),
         ])?;
     }
     Ok(())
 }
 
-pub(super) fn write_pool_events(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in told(market) {
         let past = Past::of(market, token, story);
         let Some(address) = past.pool else { continue };
@@ -99,33 +99,38 @@ pub(super) fn write_pool_events(market: &Market, table: &mut Table) -> Result<()
             let (a, b) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
             let (a, b) = if first { (a, b) } else { (b, a) };
             table.row(&[
-                Cell::Text(&address.to_string()),
-                Cell::Time(Time(event.time)),
-                Cell::Int(stories::block(event.time)),
-                Cell::Text(event.kind),
-                Cell::Text(&a),
-                Cell::Text(&b),
+                DemoCell::Text(&address.to_string()),
+                DemoCell::Time(Time(event.time)),
+                DemoCell::Int(stories::block(event.time)),
+                DemoCell::Text(event.kind),
+                DemoCell::Text(&a),
+                DemoCell::Text(&b),
             ])?;
         }
     }
     Ok(())
 }
 
-pub(super) fn write_locks(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in told(market) {
         let past = Past::of(market, token, story);
         let Some(pool) = past.pool else { continue };
         for (locker, amount, until) in past.locks {
-            table.row(&[Cell::Text(&pool.to_string()), Cell::Text(&locker.to_string()), Cell::Float(amount), Cell::Time(Time(until))])?;
+            table.row(&[
+                DemoCell::Text(&pool.to_string()),
+                DemoCell::Text(&locker.to_string()),
+                DemoCell::Float(amount),
+                DemoCell::Time(Time(until)),
+            ])?;
         }
     }
     Ok(())
 }
 
-pub(super) fn write_funding(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_funding(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in told(market) {
         for (from, to, time) in Past::of(market, token, story).funding {
-            table.row(&[Cell::Text(&from.to_string()), Cell::Text(&to.to_string()), Cell::Time(Time(time))])?;
+            table.row(&[DemoCell::Text(&from.to_string()), DemoCell::Text(&to.to_string()), DemoCell::Time(Time(time))])?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::{
     DemoOptions,
     facts::{self, DOLLAR, GAS},
     invented::{self, INVENTIONS},
-    pools::{self, Pool},
+    pools::{self, DemoPool},
     random::{Random, round},
 };
 use crate::dataset::{
@@ -24,7 +24,7 @@ pub(super) const LEADERS: usize = 10;
 pub(super) const END_MS: i64 = END_DAY.0 as i64 * DAY_MS;
 
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct DemoToken {
     pub(super) index: usize,
     /// Position of its asset among the assets.
     pub(super) ordinal: usize,
@@ -42,7 +42,7 @@ pub(super) struct Token {
     pub(super) stable: bool,
 }
 
-impl Token {
+impl DemoToken {
     pub(super) fn cap(&self) -> f64 {
         self.price * self.supply
     }
@@ -54,19 +54,19 @@ impl Token {
 }
 
 #[derive(Debug)]
-pub(super) struct Market {
+pub(super) struct DemoMarket {
     pub(super) seed: u64,
     pub(super) days: usize,
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<DemoToken>,
     /// The indices of the tokens that are worth most.
     largest: HashSet<usize>,
-    pools: OnceLock<Vec<Pool>>,
+    pools: OnceLock<Vec<DemoPool>>,
 }
 
 /// So many tokens by market capitalisation have everything that is known of a token.
 pub(super) const LARGEST: usize = 40;
 
-impl Market {
+impl DemoMarket {
     pub(super) fn new(options: &DemoOptions) -> Self {
         let mut random = Random::new(options.seed, "tokens");
         let mut facts = facts::TOKENS.iter();
@@ -93,22 +93,22 @@ impl Market {
     }
 
     /// Whether the token is among the largest.
-    pub(super) fn is_large(&self, token: &Token) -> bool {
+    pub(super) fn is_large(&self, token: &DemoToken) -> bool {
         self.largest.contains(&token.index)
     }
 
     /// Every pool, by token.
-    pub(super) fn pools(&self) -> &[Pool] {
+    pub(super) fn pools(&self) -> &[DemoPool] {
         self.pools.get_or_init(|| pools::all(self))
     }
 
     /// The pools that hold the token.
-    pub(super) fn pools_of<'a>(&'a self, token: &'a Token) -> impl Iterator<Item = &'a Pool> {
+    pub(super) fn pools_of<'a>(&'a self, token: &'a DemoToken) -> impl Iterator<Item = &'a DemoPool> {
         self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
     /// The stream of numbers for one token in one table.
-    pub(super) fn random(&self, table: &str, token: &Token) -> Random {
+    pub(super) fn random(&self, table: &str, token: &DemoToken) -> Random {
         Random::new(self.seed, &format!("{table}:{}", token.index))
     }
 
@@ -123,14 +123,14 @@ impl Market {
     }
 
     /// The real token called `symbol` on `chain`, if the market holds it.
-    pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&Token> {
+    pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
         // The real ones come early, one in three invented between them.
         self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }
 
-fn real(index: usize, fact: &facts::RealToken) -> Token {
-    Token {
+fn real(index: usize, fact: &facts::RealToken) -> DemoToken {
+    DemoToken {
         index,
         ordinal: 0,
         address: Address::parse(fact.address).unwrap_or_default(),
@@ -146,12 +146,12 @@ fn real(index: usize, fact: &facts::RealToken) -> Token {
     }
 }
 
-fn made_up(index: usize, invention: usize, random: &mut Random) -> Token {
+fn made_up(index: usize, invention: usize, random: &mut Random) -> DemoToken {
     let (symbol, name, chain, decimals, price, cap) = match INVENTIONS.get(invention) {
         Some((symbol, name, chain, decimals, price, cap)) => ((*symbol).to_owned(), (*name).to_owned(), *chain, *decimals, *price, *cap),
         None => invented::further(invention - INVENTIONS.len(), random),
     };
-    Token {
+    DemoToken {
         index,
         ordinal: 0,
         address: random.address(),

@@ -8,16 +8,16 @@ use std::{
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone};
 
-use super::{DemoProgress, Written};
+use super::{DemoFile, DemoProgress};
 use crate::dataset::{
-    export::form::{Form, STRETCH, Stretch, TableSink},
+    export::form::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink},
     schema::{self, Kind},
     time::{Day, Time},
 };
 
 /// One value of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cell<'a> {
+pub(super) enum DemoCell<'a> {
     Null,
     Text(&'a str),
     /// Several texts: a list in NDJSON, else joined by `;`.
@@ -29,14 +29,14 @@ pub(super) enum Cell<'a> {
     Date(Day),
 }
 
-impl From<Option<f64>> for Cell<'_> {
+impl From<Option<f64>> for DemoCell<'_> {
     fn from(value: Option<f64>) -> Self {
         value.map_or(Self::Null, Self::Float)
     }
 }
 
 /// A table being written.
-pub(super) struct Table<'a> {
+pub(super) struct DemoTable<'a> {
     name: &'static str,
     target: PathBuf,
     temporary: PathBuf,
@@ -54,13 +54,13 @@ struct Gathered {
     cells: Vec<AnyValue<'static>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> DemoTable<'a> {
     /// `total`: rows expected, for the progress alone.
     pub(super) fn create(
         folder: &Path,
         name: &'static str,
         columns: &'static [&'static str],
-        form: Form,
+        form: ExportFormat,
         total: u64,
         progress: &'a mut DemoProgress<'a>,
     ) -> Result<Self, String> {
@@ -78,8 +78,8 @@ impl<'a> Table<'a> {
         Ok(Self { name, target, temporary, sink: Some(sink), columns, rows: 0, total, progress })
     }
 
-    pub(super) fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        if self.rows.is_multiple_of(STRETCH as u64) {
+    pub(super) fn row(&mut self, cells: &[DemoCell]) -> Result<(), String> {
+        if self.rows.is_multiple_of(CHUNK_ROWS as u64) {
             self.write()?;
         }
         self.rows += 1;
@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
         let frame = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| DataFrame::new(height, columns));
         let frame = frame.map_err(|error| failed(&self.temporary, &error))?;
         if let Some(sink) = &mut self.sink {
-            sink.rows(&Stretch::Frame(frame)).map_err(|error| failed(&self.temporary, &error))?;
+            sink.rows(&RowChunk::Frame(frame)).map_err(|error| failed(&self.temporary, &error))?;
         }
         if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
             Ok(())
@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
     }
 
     /// Gives the file its name.
-    pub(super) fn finish(mut self) -> Result<Written, String> {
+    pub(super) fn finish(mut self) -> Result<DemoFile, String> {
         self.total = self.rows;
         self.write()?;
         if let Some(sink) = self.sink.take() {
@@ -119,11 +119,11 @@ impl<'a> Table<'a> {
         let bytes = fs::metadata(&self.temporary).map_err(|error| failed(&self.temporary, &error))?.len();
         fs::rename(&self.temporary, &self.target).map_err(|error| failed(&self.target, &error))?;
         let file = self.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Written { file, rows: self.rows, bytes })
+        Ok(DemoFile { file, rows: self.rows, bytes })
     }
 }
 
-impl Drop for Table<'_> {
+impl Drop for DemoTable<'_> {
     /// What was not finished leaves nothing behind; after a rename there is nothing to remove.
     fn drop(&mut self) {
         self.sink = None;
@@ -131,19 +131,19 @@ impl Drop for Table<'_> {
     }
 }
 
-fn dtype(kind: Kind, form: Form) -> DataType {
+fn dtype(kind: Kind, form: ExportFormat) -> DataType {
     match kind {
         Kind::Integer => DataType::Int64,
         Kind::Float => DataType::Float64,
         Kind::Boolean => DataType::Boolean,
         Kind::Time => DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)),
         Kind::Date => DataType::Date,
-        Kind::Chains | Kind::Addresses if form == Form::Ndjson => DataType::List(Box::new(DataType::String)),
+        Kind::Chains | Kind::Addresses if form == ExportFormat::Ndjson => DataType::List(Box::new(DataType::String)),
         _ => DataType::String,
     }
 }
 
-impl Cell<'_> {
+impl DemoCell<'_> {
     fn value(&self, dtype: &DataType) -> AnyValue<'static> {
         match *self {
             Self::Null => AnyValue::Null,
@@ -160,11 +160,11 @@ impl Cell<'_> {
 }
 
 /// Writes `text` whole, by the same way.
-pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<Written, String> {
+pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFile, String> {
     let (target, temporary) = (folder.join(name), folder.join(format!(".{name}.part")));
     fs::write(&temporary, text).map_err(|error| failed(&temporary, &error))?;
     fs::rename(&temporary, &target).map_err(|error| failed(&target, &error))?;
-    Ok(Written { file: name.to_owned(), rows: 0, bytes: text.len() as u64 })
+    Ok(DemoFile { file: name.to_owned(), rows: 0, bytes: text.len() as u64 })
 }
 
 pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {

@@ -2,9 +2,9 @@
 //! Levels are ln prices. What happens inside a step is the candles'.
 
 use super::{
-    market::Token,
+    market::DemoToken,
     random::Random,
-    shapes::{self, Ending, SHAPES, Shape},
+    shapes::{self, PriceEnding, PriceShape, SHAPES},
 };
 
 /// GARCH(1,1) (Bollerslev 1986) with the weights daily returns of large tokens show.
@@ -37,7 +37,7 @@ pub(super) struct Path {
 
 impl Path {
     /// `steps` steps of `length` days each; the last ends at the token's price.
-    pub(super) fn new(token: &Token, seed: u64, steps: usize, length: f64) -> Self {
+    pub(super) fn new(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Self {
         let mut path = if token.stable { pegged(token, seed, steps) } else { free(token, seed, steps, length) };
         let shift = token.price.ln() - path.levels.last().copied().unwrap_or_default();
         path.levels.iter_mut().for_each(|level| *level += shift);
@@ -50,7 +50,7 @@ impl Path {
     }
 }
 
-fn pegged(token: &Token, seed: u64, steps: usize) -> Path {
+fn pegged(token: &DemoToken, seed: u64, steps: usize) -> Path {
     let mut random = Random::new(seed, &format!("peg:{}", token.symbol));
     let mut level = 0.0;
     let slip = steps * 3 / 5;
@@ -64,7 +64,7 @@ fn pegged(token: &Token, seed: u64, steps: usize) -> Path {
     Path { levels, spreads: vec![0.0006; steps], usual: 0.0006 }
 }
 
-fn free(token: &Token, seed: u64, steps: usize, length: f64) -> Path {
+fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
     let mut random = Random::new(seed, &format!("path:{}", token.asset));
     let mut market = Random::new(seed, "market");
     let usual = length.sqrt() * if token.real { random.between(0.026, 0.042) } else { random.between(0.04, 0.065) };
@@ -113,23 +113,23 @@ impl Path {
     }
 
     /// Whether the token falls to nothing.
-    fn crashes(token: &Token) -> Option<usize> {
+    fn crashes(token: &DemoToken) -> Option<usize> {
         CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, before_end)| *before_end)
     }
 
     /// How the price of `token` comes to its end, in words; `None` where the dice decide.
-    pub(super) fn ending(token: &Token) -> Option<&'static str> {
+    pub(super) fn ending(token: &DemoToken) -> Option<&'static str> {
         match shapes::ending(token.ordinal) {
             _ if token.stable => None,
             _ if Self::crashes(token).is_some() => Some("liquidity pulled"),
-            Ending::Shape(shape) => Some(SHAPES[shape].name),
-            Ending::Trend(drift) => Some(if drift > 0.0 { "uptrend" } else { "downtrend" }),
-            Ending::Open => None,
+            PriceEnding::Shape(shape) => Some(SHAPES[shape].name),
+            PriceEnding::Trend(drift) => Some(if drift > 0.0 { "uptrend" } else { "downtrend" }),
+            PriceEnding::Open => None,
         }
     }
 
     /// The liquidity is pulled: nine tenths and more are gone within two steps, and little moves after.
-    fn crash(&mut self, token: &Token) {
+    fn crash(&mut self, token: &DemoToken) {
         let Some(before_end) = Self::crashes(token) else { return };
         let Some(at) = self.levels.len().checked_sub(before_end + 2) else { return };
         let base = self.levels[at];
@@ -163,7 +163,7 @@ impl Walk {
 }
 
 enum Part {
-    Shape(&'static Shape, usize),
+    Shape(&'static PriceShape, usize),
     Trend(f64),
     Open,
 }
@@ -171,13 +171,13 @@ enum Part {
 /// Which steps are a pattern or a trend.
 struct Plan {
     steps: usize,
-    ending: Ending,
+    ending: PriceEnding,
     /// A pattern somewhere in the middle, and where it starts.
-    middle: Option<(&'static Shape, usize)>,
+    middle: Option<(&'static PriceShape, usize)>,
 }
 
 impl Plan {
-    fn new(token: &Token, steps: usize, random: &mut Random) -> Self {
+    fn new(token: &DemoToken, steps: usize, random: &mut Random) -> Self {
         let shape = random.pick(SHAPES);
         let start = (steps as f64 * random.between(0.2, 0.6)) as usize;
         let middle = (random.unit() < 0.7 && start + shape.bars() + TREND_BARS < steps).then_some((shape, start));
@@ -186,11 +186,11 @@ impl Plan {
 
     fn at(&self, i: usize) -> Part {
         match (self.ending, self.middle) {
-            (Ending::Shape(shape), _) if i + SHAPES[shape].bars() >= self.steps => {
+            (PriceEnding::Shape(shape), _) if i + SHAPES[shape].bars() >= self.steps => {
                 let shape = &SHAPES[shape];
                 Part::Shape(shape, i + shape.bars() - self.steps)
             }
-            (Ending::Trend(drift), _) if i + TREND_BARS >= self.steps => Part::Trend(drift),
+            (PriceEnding::Trend(drift), _) if i + TREND_BARS >= self.steps => Part::Trend(drift),
             (_, Some((shape, start))) if (start..start + shape.bars()).contains(&i) => Part::Shape(shape, i - start),
             _ => Part::Open,
         }

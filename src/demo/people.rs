@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{
     DemoOptions,
-    market::{LEADERS, Market, Token, chains},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken, LEADERS, chains},
+    output::{DemoCell, DemoTable},
     pools,
     random::{Random, round},
     stories::{self, Past, Story},
@@ -42,7 +42,7 @@ pub(super) struct Voice {
     engagement_rate: f64,
 }
 
-fn voices(market: &Market) -> Vec<Voice> {
+fn voices(market: &DemoMarket) -> Vec<Voice> {
     let mut random = Random::new(market.seed, "voices");
     (0..VOICES)
         .map(|i| Voice {
@@ -60,24 +60,24 @@ fn voices(market: &Market) -> Vec<Voice> {
 }
 
 /// The leaders who speak of `token`, 3 to 14 of them.
-fn speakers(market: &Market, token: &Token) -> Vec<usize> {
+fn speakers(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
     let mut random = market.random("kols", token);
     let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
     let mut all: Vec<usize> = (0..VOICES).collect();
     (0..count).map(|i| all.swap_remove(random.below(VOICES - i))).collect()
 }
 
-pub(super) fn write_kols(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let voices = voices(market);
     for token in &market.tokens {
         for speaker in speakers(market, token) {
             let voice = &voices[speaker];
             table.row(&[
-                Cell::Text(&token.address.to_string()),
-                Cell::Text(&voice.address.to_string()),
-                Cell::Text(&voice.handle),
-                Cell::Int(voice.followers),
-                Cell::Float(voice.engagement_rate),
+                DemoCell::Text(&token.address.to_string()),
+                DemoCell::Text(&voice.address.to_string()),
+                DemoCell::Text(&voice.handle),
+                DemoCell::Int(voice.followers),
+                DemoCell::Float(voice.engagement_rate),
             ])?;
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn write_kols(market: &Market, table: &mut Table) -> Result<(), Strin
 }
 
 /// Addresses that belong to the exchanges, lockers and bridges of the demo.
-fn services(market: &Market) -> Vec<(Address, &'static str, String, &'static str)> {
+fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static str)> {
     let mut random = Random::new(market.seed, "services");
     let mut all = Vec::new();
     for chain in chains() {
@@ -98,9 +98,9 @@ fn services(market: &Market) -> Vec<(Address, &'static str, String, &'static str
     all
 }
 
-pub(super) fn write_labels(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let mut row = |address: Address, label: &str, name: &str, chain: &str| {
-        table.row(&[Cell::Text(&address.to_string()), Cell::Text(label), Cell::Text(name), Cell::Text(chain)])
+        table.row(&[DemoCell::Text(&address.to_string()), DemoCell::Text(label), DemoCell::Text(name), DemoCell::Text(chain)])
     };
     for chain in chains() {
         for (address, name) in burn_addresses().into_iter().zip(["Null address", "Dead address"]) {
@@ -119,17 +119,17 @@ pub(super) fn write_labels(market: &Market, table: &mut Table) -> Result<(), Str
     Ok(())
 }
 
-pub(super) fn deployer(market: &Market, token: &Token) -> Address {
+pub(super) fn deployer(market: &DemoMarket, token: &DemoToken) -> Address {
     market.random("deployer", token).address()
 }
 
 /// Everyone listed for a token with what they hold: few hold most, and all of it is part of the supply.
 fn holders(
-    market: &Market,
+    market: &DemoMarket,
     voices: &[Voice],
     services: &[(Address, &str, String, &str)],
-    pools: &HashMap<Address, Vec<&pools::Pool>>,
-    token: &Token,
+    pools: &HashMap<Address, Vec<&pools::DemoPool>>,
+    token: &DemoToken,
 ) -> Vec<(Address, f64)> {
     let mut random = market.random("holders", token);
     let mut rows: Vec<(Address, f64)> = Vec::new();
@@ -178,35 +178,35 @@ fn holders(
 }
 
 /// Who has a token with a story at first.
-pub(super) fn first_holders(market: &Market, token: &Token) -> Vec<(Address, f64)> {
+pub(super) fn first_holders(market: &DemoMarket, token: &DemoToken) -> Vec<(Address, f64)> {
     let own = market.pools_of(token).collect();
     holders(market, &voices(market), &services(market), &HashMap::from([(token.address, own)]), token)
 }
 
 /// The locker of the chain.
-pub(super) fn locker(market: &Market, chain: &str) -> Option<Address> {
+pub(super) fn locker(market: &DemoMarket, chain: &str) -> Option<Address> {
     services(market).into_iter().find(|(_, label, _, at)| *label == "locker" && *at == chain).map(|(address, ..)| address)
 }
 
 /// The holders of a token with a story as its transfers left them, and those of its pool's liquidity.
-fn write_story(market: &Market, token: &Token, story: Story, table: &mut Table) -> Result<(), String> {
+fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut DemoTable) -> Result<(), String> {
     let past = Past::of(market, token, story);
     let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (holder, units) in rows {
-        let balance = Cell::Float(stories::whole(token, units));
-        table.row(&[Cell::Text(&token.address.to_string()), Cell::Text(&holder.to_string()), balance])?;
+        let balance = DemoCell::Float(stories::whole(token, units));
+        table.row(&[DemoCell::Text(&token.address.to_string()), DemoCell::Text(&holder.to_string()), balance])?;
     }
     for (holder, share) in past.pool.map(|_| past.liquidity).unwrap_or_default() {
         let pool = past.pool.unwrap_or_default().to_string();
-        table.row(&[Cell::Text(&pool), Cell::Text(&holder.to_string()), Cell::Float(share)])?;
+        table.row(&[DemoCell::Text(&pool), DemoCell::Text(&holder.to_string()), DemoCell::Float(share)])?;
     }
     Ok(())
 }
 
-pub(super) fn write_holders(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_holders(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
     let (voices, services) = (voices(market), services(market));
-    let mut of_token: HashMap<Address, Vec<&pools::Pool>> = HashMap::new();
+    let mut of_token: HashMap<Address, Vec<&pools::DemoPool>> = HashMap::new();
     for pool in market.pools() {
         for token in [pool.token0, pool.token1] {
             of_token.entry(token).or_default().push(pool);
@@ -220,7 +220,7 @@ pub(super) fn write_holders(market: &Market, options: &DemoOptions, table: &mut 
         }
         let address = token.address.to_string();
         for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
-            table.row(&[Cell::Text(&address), Cell::Text(&holder.to_string()), Cell::Float(balance)])?;
+            table.row(&[DemoCell::Text(&address), DemoCell::Text(&holder.to_string()), DemoCell::Float(balance)])?;
         }
     }
     Ok(())
@@ -239,12 +239,12 @@ fn growth(kind: usize, x: f64) -> f64 {
 }
 
 /// The token's holders at the end.
-pub(super) fn holder_count(market: &Market, token: &Token) -> i64 {
+pub(super) fn holder_count(market: &DemoMarket, token: &DemoToken) -> i64 {
     let mut random = market.random("counts", token);
     (token.cap().powf(0.52) * random.spread(0.9, 4.0)) as i64 + 160
 }
 
-pub(super) fn write_counts(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
         let last = holder_count(market, token) as f64;
         let mut random = market.random("growth", token);
@@ -265,10 +265,10 @@ pub(super) fn write_counts(market: &Market, table: &mut Table) -> Result<(), Str
             // The last count is the one that `tokens` tells.
             let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
             table.row(&[
-                Cell::Text(&address),
-                Cell::Date(Market::day(ago)),
-                Cell::Int((holders.round() as i64).max(2)),
-                Cell::Float(round(whales, 6)),
+                DemoCell::Text(&address),
+                DemoCell::Date(DemoMarket::day(ago)),
+                DemoCell::Int((holders.round() as i64).max(2)),
+                DemoCell::Float(round(whales, 6)),
             ])?;
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{
     facts::{DEXES, Dex},
-    market::{Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken},
+    output::{DemoCell, DemoTable},
     random::{Random, round},
 };
 use crate::dataset::address::Address;
@@ -13,7 +13,7 @@ pub(super) const FEE_COLUMNS: &[&str] = &["dex_id", "chain", "tier", "fee"];
 pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0", "token1", "pair", "liquidity", "volume24h"];
 
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct DemoPool {
     /// The index of the token it was made for; the other side is what that one trades against.
     pub(super) of: usize,
     pub(super) address: Address,
@@ -30,8 +30,8 @@ pub(super) struct Pool {
 const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
 
 /// Pools of every token, on several exchanges of each of its chains.
-/// `Market::pools` keeps them.
-pub(super) fn all(market: &Market) -> Vec<Pool> {
+/// `DemoMarket::pools` keeps them.
+pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
     let mut pools = Vec::new();
     for token in &market.tokens {
         let mut random = market.random("pools", token);
@@ -41,7 +41,7 @@ pub(super) fn all(market: &Market) -> Vec<Pool> {
             found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
         };
         for chain in &token.chains {
-            let quotes: Vec<&Token> = quotes(chain).take(2).collect();
+            let quotes: Vec<&DemoToken> = quotes(chain).take(2).collect();
             for dex in DEXES.iter().filter(|dex| dex.chain == *chain) {
                 for (i, quote) in quotes.iter().enumerate() {
                     if random.unit() < if i == 0 { 0.75 } else { 0.4 } {
@@ -54,7 +54,7 @@ pub(super) fn all(market: &Market) -> Vec<Pool> {
     pools
 }
 
-fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &mut Random) -> Pool {
+fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, random: &mut Random) -> DemoPool {
     // Pools keep their tokens in the order of the addresses.
     let (first, second) = if token.address < quote.address { (token, quote) } else { (quote, token) };
     let size = (token.cap().min(quote.cap()) * random.spread(0.0008, 0.03)).min(4e8);
@@ -64,7 +64,7 @@ fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &m
         _ => 0.25,
     };
     let liquidity = round(size * share + 900.0, 6);
-    Pool {
+    DemoPool {
         of: token.index,
         address: random.address(),
         dex: dex.id,
@@ -77,47 +77,52 @@ fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &m
     }
 }
 
-pub(super) fn write_pools(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for pool in market.pools() {
         table.row(&[
-            Cell::Text(&pool.address.to_string()),
-            Cell::Text(pool.dex),
-            Cell::Text(pool.chain),
-            Cell::Text(&pool.token0.to_string()),
-            Cell::Text(&pool.token1.to_string()),
-            Cell::Text(&pool.pair),
-            Cell::Float(pool.liquidity),
-            Cell::Float(pool.volume24h),
+            DemoCell::Text(&pool.address.to_string()),
+            DemoCell::Text(pool.dex),
+            DemoCell::Text(pool.chain),
+            DemoCell::Text(&pool.token0.to_string()),
+            DemoCell::Text(&pool.token1.to_string()),
+            DemoCell::Text(&pool.pair),
+            DemoCell::Float(pool.liquidity),
+            DemoCell::Float(pool.volume24h),
         ])?;
     }
     Ok(())
 }
 
 /// The exchange holds more than the pools that are listed.
-pub(super) fn write_dexes(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let pools = market.pools();
     let mut random = Random::new(market.seed, "dexes");
     for dex in DEXES {
         let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();
         let value = round(listed * random.between(1.1, 1.9), 6);
         table.row(&[
-            Cell::Text(dex.id),
-            Cell::Text(dex.name),
-            Cell::Text(dex.chain),
-            Cell::Text(dex.version),
-            if dex.router.is_empty() { Cell::Null } else { Cell::Text(dex.router) },
-            Cell::Text(dex.factory),
-            if value > 0.0 { Cell::Float(value) } else { Cell::Null },
+            DemoCell::Text(dex.id),
+            DemoCell::Text(dex.name),
+            DemoCell::Text(dex.chain),
+            DemoCell::Text(dex.version),
+            if dex.router.is_empty() { DemoCell::Null } else { DemoCell::Text(dex.router) },
+            DemoCell::Text(dex.factory),
+            if value > 0.0 { DemoCell::Float(value) } else { DemoCell::Null },
         ])?;
     }
     Ok(())
 }
 
-pub(super) fn write_fee_tiers(_: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_fee_tiers(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for dex in DEXES {
         for ppm in dex.fees_ppm {
             let tier = format!("{}%", f64::from(*ppm) / 1e4);
-            table.row(&[Cell::Text(dex.id), Cell::Text(dex.chain), Cell::Text(&tier), Cell::Float(f64::from(*ppm) / 1e6)])?;
+            table.row(&[
+                DemoCell::Text(dex.id),
+                DemoCell::Text(dex.chain),
+                DemoCell::Text(&tier),
+                DemoCell::Float(f64::from(*ppm) / 1e6),
+            ])?;
         }
     }
     Ok(())

@@ -2,8 +2,8 @@
 
 use super::{
     DemoOptions, candles,
-    market::{Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken},
+    output::{DemoCell, DemoTable},
     path::Path,
     random::{Random, round},
 };
@@ -80,19 +80,19 @@ fn count(token: usize) -> usize {
     if token < super::market::LEADERS { EACH + MORE } else { EACH }
 }
 
-pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
-    let whole = |figure: Option<i64>| figure.map_or(Cell::Null, Cell::Int);
+pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
+    let whole = |figure: Option<i64>| figure.map_or(DemoCell::Null, DemoCell::Int);
     for token in &market.tokens {
         let address = token.address.to_string();
         for (i, post) in posts(market, options, token).iter().enumerate() {
             table.row(&[
-                Cell::Text(&format!("demo-{}-{i:03}", token.index)),
-                Cell::Text(&address),
-                Cell::Text(&post.title),
-                post.link.as_deref().map_or(Cell::Null, Cell::Text),
-                Cell::Time(post.published_at),
+                DemoCell::Text(&format!("demo-{}-{i:03}", token.index)),
+                DemoCell::Text(&address),
+                DemoCell::Text(&post.title),
+                post.link.as_deref().map_or(DemoCell::Null, DemoCell::Text),
+                DemoCell::Time(post.published_at),
                 whole(post.impressions),
-                Cell::Int(post.engagement),
+                DemoCell::Int(post.engagement),
                 whole(post.smart_engagement),
             ])?;
         }
@@ -101,7 +101,7 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
 }
 
 /// Impressions, engagement and smart engagement of all the token's posts.
-pub(super) fn sums(market: &Market, options: &DemoOptions, token: &Token) -> [i64; 3] {
+pub(super) fn sums(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> [i64; 3] {
     posts(market, options, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
         [impressions + post.impressions.unwrap_or(0), engagement + post.engagement, smart + post.smart_engagement.unwrap_or(0)]
     })
@@ -116,7 +116,7 @@ struct Post {
     smart_engagement: Option<i64>,
 }
 
-fn posts(market: &Market, options: &DemoOptions, token: &Token) -> Vec<Post> {
+fn posts(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Vec<Post> {
     let mut random = market.random("posts", token);
     let path = candles::daily(market, options, token);
     let weight = (token.cap() / 1e9).clamp(0.01, 40.0).powf(0.4);
@@ -124,7 +124,7 @@ fn posts(market: &Market, options: &DemoOptions, token: &Token) -> Vec<Post> {
         // More of them recently: the square of an even draw.
         let ago = (random.unit().powi(2) * market.days as f64) as usize + 1;
         let title = title(token, &path, ago, &mut random);
-        let published_at = Time(Market::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
+        let published_at = Time(DemoMarket::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
         let impressions = random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
         let engagement = impressions * random.spread(0.004, 0.09);
         let smart = engagement * random.between(0.0, 0.22);
@@ -142,7 +142,7 @@ fn posts(market: &Market, options: &DemoOptions, token: &Token) -> Vec<Post> {
     (0..count(token.index)).map(post).collect()
 }
 
-fn title(token: &Token, path: &Path, ago: usize, random: &mut Random) -> String {
+fn title(token: &DemoToken, path: &Path, ago: usize, random: &mut Random) -> String {
     let step = path.spreads.len().checked_sub(ago);
     let change = step.map_or(0.0, |step| path.change(step));
     let price = step.map_or(token.price, |step| path.levels[step + 1].exp());

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    DemoOptions, Format, Written,
+    DemoFile, DemoOptions, Format,
     contracts::contract,
     evidence::told,
     facts::SOURCES,
-    market::{LARGEST, Market},
+    market::{DemoMarket, LARGEST},
     path::Path,
     stories,
 };
@@ -32,7 +32,7 @@ pub(super) fn command(options: &DemoOptions) -> String {
 }
 
 /// Which tokens' prices end in what; those beyond the first are left out.
-fn endings(market: &Market, text: &mut String) {
+fn endings(market: &DemoMarket, text: &mut String) {
     let mut tokens: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for token in market.tokens.iter().take(SHOWN) {
         if let Some(ending) = Path::ending(token) {
@@ -47,7 +47,7 @@ fn endings(market: &Market, text: &mut String) {
     }
 }
 
-pub(super) fn text(market: &Market, options: &DemoOptions, written: &[Written]) -> String {
+pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFile]) -> String {
     let mut text = format!(
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\

@@ -1,17 +1,17 @@
 //! Chart patterns as polylines, and how each token's price ends, so that pattern and trend detection have something to find.
 
 /// A pattern: corners as (bar, height), the first at (0, 0); heights in units of the pattern's size.
-pub(super) struct Shape {
+pub(super) struct PriceShape {
     pub(super) name: &'static str,
     corners: &'static [(u32, f64)],
 }
 
 /// The ending of the `ordinal`-th asset.
-pub(super) fn ending(ordinal: usize) -> Ending {
+pub(super) fn ending(ordinal: usize) -> PriceEnding {
     ENDINGS[ordinal % ENDINGS.len()]
 }
 
-impl Shape {
+impl PriceShape {
     pub(super) fn bars(&self) -> usize {
         self.corners.last().map_or(0, |corner| corner.0 as usize)
     }
@@ -30,14 +30,14 @@ impl Shape {
 }
 
 /// Most break out in their last bars; those called "forming" stop short of it.
-pub(super) const SHAPES: &[Shape] = &[
-    Shape { name: "double bottom", corners: &[(0, 0.0), (12, -1.6), (21, -0.65), (30, -1.57), (41, -0.5)] },
-    Shape { name: "head and shoulders", corners: &[(0, 0.0), (10, 1.1), (16, 0.55), (24, 1.75), (32, 0.57), (38, 1.12), (46, 0.3)] },
-    Shape {
+pub(super) const SHAPES: &[PriceShape] = &[
+    PriceShape { name: "double bottom", corners: &[(0, 0.0), (12, -1.6), (21, -0.65), (30, -1.57), (41, -0.5)] },
+    PriceShape { name: "head and shoulders", corners: &[(0, 0.0), (10, 1.1), (16, 0.55), (24, 1.75), (32, 0.57), (38, 1.12), (46, 0.3)] },
+    PriceShape {
         name: "ascending triangle",
         corners: &[(0, 0.0), (8, 1.2), (15, 0.2), (22, 1.2), (28, 0.55), (34, 1.21), (38, 0.85), (44, 1.5)],
     },
-    Shape {
+    PriceShape {
         name: "cup and handle",
         corners: &[
             (0, 0.0),
@@ -53,36 +53,42 @@ pub(super) const SHAPES: &[Shape] = &[
             (60, 1.5),
         ],
     },
-    Shape { name: "bull flag", corners: &[(0, 0.0), (7, 2.2), (11, 1.75), (14, 2.05), (18, 1.6), (21, 1.9), (25, 1.48), (30, 2.4)] },
-    Shape {
+    PriceShape { name: "bull flag", corners: &[(0, 0.0), (7, 2.2), (11, 1.75), (14, 2.05), (18, 1.6), (21, 1.9), (25, 1.48), (30, 2.4)] },
+    PriceShape {
         name: "inverse head and shoulders",
         corners: &[(0, 0.0), (10, -1.1), (16, -0.55), (24, -1.75), (32, -0.57), (38, -1.12), (46, -0.3)],
     },
-    Shape {
+    PriceShape {
         name: "descending channel",
         corners: &[(0, 0.0), (6, -0.9), (12, -0.25), (20, -1.4), (26, -0.75), (34, -1.9), (40, -1.25), (48, -2.4)],
     },
-    Shape { name: "symmetrical triangle, forming", corners: &[(0, 0.0), (8, 1.3), (16, 0.1), (23, 1.1), (30, 0.3), (36, 0.92), (41, 0.5)] },
-    Shape { name: "double top", corners: &[(0, 0.0), (12, 1.6), (21, 0.65), (30, 1.57), (41, 0.4)] },
-    Shape {
+    PriceShape {
+        name: "symmetrical triangle, forming",
+        corners: &[(0, 0.0), (8, 1.3), (16, 0.1), (23, 1.1), (30, 0.3), (36, 0.92), (41, 0.5)],
+    },
+    PriceShape { name: "double top", corners: &[(0, 0.0), (12, 1.6), (21, 0.65), (30, 1.57), (41, 0.4)] },
+    PriceShape {
         name: "falling wedge",
         corners: &[(0, 0.0), (6, 0.5), (14, -0.9), (21, -0.2), (28, -1.2), (34, -0.75), (40, -1.42), (44, -1.13), (50, -0.5)],
     },
-    Shape {
+    PriceShape {
         name: "rectangle, forming",
         corners: &[(0, 0.0), (6, 0.8), (13, -0.1), (20, 0.8), (27, -0.1), (34, 0.8), (41, -0.1), (46, 0.5)],
     },
-    Shape {
+    PriceShape {
         name: "ascending channel",
         corners: &[(0, 0.0), (6, 0.9), (12, 0.25), (20, 1.4), (26, 0.75), (34, 1.9), (40, 1.25), (46, 2.1)],
     },
-    Shape { name: "triple top", corners: &[(0, 0.0), (10, 1.5), (17, 0.7), (25, 1.52), (32, 0.72), (40, 1.48), (49, 0.4)] },
-    Shape { name: "bear flag", corners: &[(0, 0.0), (7, -2.2), (11, -1.75), (14, -2.05), (18, -1.6), (21, -1.9), (25, -1.48), (30, -2.4)] },
+    PriceShape { name: "triple top", corners: &[(0, 0.0), (10, 1.5), (17, 0.7), (25, 1.52), (32, 0.72), (40, 1.48), (49, 0.4)] },
+    PriceShape {
+        name: "bear flag",
+        corners: &[(0, 0.0), (7, -2.2), (11, -1.75), (14, -2.05), (18, -1.6), (21, -1.9), (25, -1.48), (30, -2.4)],
+    },
 ];
 
 /// How a token's price comes to its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Ending {
+pub(super) enum PriceEnding {
     /// Through `SHAPES[i]`.
     Shape(usize),
     /// A drift for the last bars, in daily spreads a bar.
@@ -91,10 +97,10 @@ pub(super) enum Ending {
     Open,
 }
 
-use Ending::{Open, Shape as Through, Trend};
+use PriceEnding::{Open, Shape as Through, Trend};
 
 /// Taken in turn, one an asset.
-const ENDINGS: &[Ending] = &[
+const ENDINGS: &[PriceEnding] = &[
     Through(0),
     Trend(0.24),
     Through(1),

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 
 use super::{
-    market::{END_MS, Market, Token},
+    market::{DemoMarket, DemoToken, END_MS},
     people::{self, burn_addresses, deployer},
-    pools::Pool,
+    pools::DemoPool,
     random::Random,
 };
 use crate::dataset::{
@@ -108,18 +108,18 @@ const FUNDED_BLOCKS: i64 = 10;
 /// Digits after the point that amounts are counted in.
 const FINEST: i64 = 6;
 
-pub(super) fn of(market: &Market, token: &Token) -> Option<Story> {
+pub(super) fn of(market: &DemoMarket, token: &DemoToken) -> Option<Story> {
     let own = STORIES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, story)| *story);
     own.or_else(|| market.is_large(token).then(|| large(token)))
 }
 
 /// Whether the token has a story of its own.
-pub(super) fn invented(token: &Token) -> bool {
+pub(super) fn invented(token: &DemoToken) -> bool {
     STORIES.iter().any(|(symbol, _)| !token.real && *symbol == token.symbol)
 }
 
 /// The story of a large token, which is an honest one.
-fn large(token: &Token) -> Story {
+fn large(token: &DemoToken) -> Story {
     let coin = token.real && token.symbol.starts_with('W') && token.symbol != "WBTC";
     let contract = match (coin, token.stable) {
         (true, _) => WRAPPED,
@@ -135,7 +135,7 @@ pub(super) fn block(time: i64) -> i64 {
 }
 
 /// When a token with a story was deployed.
-pub(super) fn deployed(token: &Token, story: Story) -> i64 {
+pub(super) fn deployed(token: &DemoToken, story: Story) -> i64 {
     // The large ones are each other's quotes: every one of them is there before the first of their pools is.
     let wait =
         if story.plot == Plot::Widespread { token.index as i64 % (FUNDED_BLOCKS - 2) * BLOCK_MS } else { token.index as i64 * HOUR_MS };
@@ -179,19 +179,19 @@ pub(super) struct Past {
 }
 
 /// Whole tokens of so many units.
-pub(super) fn whole(token: &Token, units: u128) -> f64 {
+pub(super) fn whole(token: &DemoToken, units: u128) -> f64 {
     units as f64 / 10_f64.powi(token.decimals.min(FINEST) as i32)
 }
 
 /// Units as the chain counts them: with a zero for each digit beyond those that amounts are made up in.
-pub(super) fn smallest(token: &Token, units: u128) -> String {
+pub(super) fn smallest(token: &DemoToken, units: u128) -> String {
     if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - FINEST).max(0) as usize)) }
 }
 
 impl Past {
-    pub(super) fn of(market: &Market, token: &Token, story: Story) -> Self {
+    pub(super) fn of(market: &DemoMarket, token: &DemoToken, story: Story) -> Self {
         let deployer = deployer(market, token);
-        let pools: Vec<&Pool> = market.pools_of(token).collect();
+        let pools: Vec<&DemoPool> = market.pools_of(token).collect();
         let own = pools.iter().filter(|pool| pool.of == token.index);
         let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
         let mut past = Self {
@@ -251,7 +251,7 @@ impl Past {
 
     /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one all that
     /// is left, unless that is handed out to many.
-    fn launch(&mut self, market: &Market, token: &Token, pools: &[&Pool], (start, plot): (i64, Plot)) {
+    fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
@@ -422,7 +422,7 @@ impl Past {
     }
 
     /// The cheats keep their liquidity; honest ones lock most of it or burn it.
-    fn own_liquidity(&mut self, market: &Market, token: &Token, plot: Plot) {
+    fn own_liquidity(&mut self, market: &DemoMarket, token: &DemoToken, plot: Plot) {
         let deployer = self.deployer;
         match plot {
             Plot::Honeypot | Plot::Rug | Plot::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],

@@ -3,8 +3,8 @@
 
 use super::{
     DemoOptions, evidence,
-    market::{END_MS, Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken, END_MS},
+    output::{DemoCell, DemoTable},
     people::{burn_addresses, deployer},
     random::Random,
     stories::{self, Past},
@@ -24,12 +24,12 @@ const BLOCK_MS: i64 = 12_000;
 /// What a token with a story is expected to have, for the progress alone.
 const SOME: u64 = 500;
 
-pub(super) fn rows(market: &Market, options: &DemoOptions) -> u64 {
+pub(super) fn rows(market: &DemoMarket, options: &DemoOptions) -> u64 {
     options.transfers.unwrap_or_else(|| evidence::told(market).count() as u64 * SOME)
 }
 
 /// The transfers of the stories; where a number is asked for, that many, of all tokens, without a story.
-pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
     if let Some(rows) = options.transfers {
         let tokens = market.tokens.len().max(1) as u64;
         for token in &market.tokens {
@@ -61,21 +61,21 @@ struct Row<'a> {
     log_index: i64,
 }
 
-fn write_row(token: &Token, row: &Row<'_>, hash: &str, table: &mut Table) -> Result<(), String> {
+fn write_row(token: &DemoToken, row: &Row<'_>, hash: &str, table: &mut DemoTable) -> Result<(), String> {
     table.row(&[
-        Cell::Text(&token.address.to_string()),
-        Cell::Time(Time(row.time)),
-        Cell::Int(stories::block(row.time)),
-        Cell::Text(hash),
-        Cell::Text(row.from),
-        Cell::Text(row.to),
-        Cell::Text(&stories::smallest(token, row.amount)),
-        Cell::Int(row.log_index),
-        Cell::Int(i64::from(!row.failed)),
+        DemoCell::Text(&token.address.to_string()),
+        DemoCell::Time(Time(row.time)),
+        DemoCell::Int(stories::block(row.time)),
+        DemoCell::Text(hash),
+        DemoCell::Text(row.from),
+        DemoCell::Text(row.to),
+        DemoCell::Text(&stories::smallest(token, row.amount)),
+        DemoCell::Int(row.log_index),
+        DemoCell::Int(i64::from(!row.failed)),
     ])
 }
 
-fn write_many(market: &Market, options: &DemoOptions, token: &Token, count: u64, table: &mut Table) -> Result<(), String> {
+fn write_many(market: &DemoMarket, options: &DemoOptions, token: &DemoToken, count: u64, table: &mut DemoTable) -> Result<(), String> {
     let span = i64::from(options.days) * DAY_MS;
     let mut random = market.random("transfers", token);
     let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
@@ -101,7 +101,7 @@ struct Sent {
 struct Wallets {
     names: Vec<String>,
     balances: Vec<u128>,
-    /// Those that hold something and can send it.
+    /// The wallets that have a balance and can send it.
     holding: Vec<usize>,
     supply: u128,
 }
@@ -111,7 +111,7 @@ const DEAD: usize = 1;
 const DEPLOYER: usize = 2;
 
 impl Wallets {
-    fn new(token: &Token, deployer: Address, random: &mut Random) -> Self {
+    fn new(token: &DemoToken, deployer: Address, random: &mut Random) -> Self {
         let mut addresses = burn_addresses().to_vec();
         addresses.push(deployer);
         addresses.extend((0..WALLETS).map(|_| random.address()));

@@ -3,8 +3,8 @@
 
 use super::{
     facts::{DEXES, GAS},
-    market::{Market, Token},
-    output::{Cell, Table},
+    market::{DemoMarket, DemoToken},
+    output::{DemoCell, DemoTable},
     random::{Random, round},
 };
 
@@ -73,7 +73,7 @@ const PROTOCOLS: &[Protocol] = protocols! {
     "pendle" "vault" ["eth" "arb1"] ["stETH" "PENDLE" "USDC" "ENA"] 9e7 0.6;
 };
 
-pub(super) fn write(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let mut random = Random::new(market.seed, "yields");
     for protocol in PROTOCOLS {
         for chain in protocol.chains {
@@ -115,7 +115,7 @@ fn id(random: &mut Random) -> String {
 }
 
 /// What a pool of one token pays in percent a year.
-fn rates(protocol: &Protocol, token: &Token, utilisation: f64, random: &mut Random) -> Rates {
+fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut Random) -> Rates {
     let base = match protocol.category {
         "lending" if token.stable => 6.2 * utilisation.powi(2) * random.between(0.85, 1.25),
         "lending" if token.asset == "eth" => 2.4 * utilisation.powi(2) * random.between(0.8, 1.2),
@@ -132,7 +132,14 @@ fn rates(protocol: &Protocol, token: &Token, utilisation: f64, random: &mut Rand
     Rates { base, reward }
 }
 
-fn single(protocol: &Protocol, chain: &str, token: &Token, meta: &str, random: &mut Random, table: &mut Table) -> Result<(), String> {
+fn single(
+    protocol: &Protocol,
+    chain: &str,
+    token: &DemoToken,
+    meta: &str,
+    random: &mut Random,
+    table: &mut DemoTable,
+) -> Result<(), String> {
     let address = token.address.to_string();
     let utilisation = if token.stable { random.between(0.55, 0.93) } else { random.between(0.02, 0.88) };
     let rates = rates(protocol, token, utilisation, random);
@@ -160,10 +167,10 @@ fn single(protocol: &Protocol, chain: &str, token: &Token, meta: &str, random: &
 fn double(
     dex: &'static str,
     chain: &'static str,
-    first: &Token,
-    second: &Token,
+    first: &DemoToken,
+    second: &DemoToken,
     random: &mut Random,
-    table: &mut Table,
+    table: &mut DemoTable,
 ) -> Result<(), String> {
     let addresses = [first.address.to_string(), second.address.to_string()];
     let symbol = format!("{}-{}", first.symbol, second.symbol);
@@ -187,45 +194,45 @@ fn row(
     stable: bool,
     meta: &str,
     random: &mut Random,
-    table: &mut Table,
+    table: &mut DemoTable,
 ) -> Result<(), String> {
     let total = rates.total();
     let single = tokens.len() == 1;
     let observed = random.below(900) as i64 + 20;
     let outlier = random.unit() < 0.02;
     table.row(&[
-        Cell::Text(&id(random)),
-        Cell::Text(protocol),
-        Cell::Text(chain),
-        Cell::Text(&symbol.to_uppercase()),
-        Cell::Texts(tokens),
-        Cell::Float(tvl.round()),
+        DemoCell::Text(&id(random)),
+        DemoCell::Text(protocol),
+        DemoCell::Text(chain),
+        DemoCell::Text(&symbol.to_uppercase()),
+        DemoCell::Texts(tokens),
+        DemoCell::Float(tvl.round()),
         rates.base.into(),
         rates.reward.into(),
-        Cell::Float(round(total, 6)),
-        Cell::Text(category),
+        DemoCell::Float(round(total, 6)),
+        DemoCell::Text(category),
         lent.map(|(supply, _)| supply.round()).into(),
         lent.map(|(_, borrowed)| borrowed.round()).into(),
-        Cell::Float(round(total * random.spread(0.02, 0.6), 4)),
-        Cell::Float(round(total * random.between(0.8, 1.3), 4)),
-        Cell::Int(observed),
-        Cell::Bool(outlier),
-        Cell::Bool(stable),
-        Cell::Text(if single || stable { "no" } else { "yes" }),
-        Cell::Text(if single { "single" } else { "multi" }),
-        if observed < 30 { Cell::Null } else { Cell::Float(round(total * random.between(0.85, 1.2), 4)) },
-        if meta.is_empty() { Cell::Null } else { Cell::Text(meta) },
+        DemoCell::Float(round(total * random.spread(0.02, 0.6), 4)),
+        DemoCell::Float(round(total * random.between(0.8, 1.3), 4)),
+        DemoCell::Int(observed),
+        DemoCell::Bool(outlier),
+        DemoCell::Bool(stable),
+        DemoCell::Text(if single || stable { "no" } else { "yes" }),
+        DemoCell::Text(if single { "single" } else { "multi" }),
+        if observed < 30 { DemoCell::Null } else { DemoCell::Float(round(total * random.between(0.85, 1.2), 4)) },
+        if meta.is_empty() { DemoCell::Null } else { DemoCell::Text(meta) },
     ])
 }
 
-pub(super) fn write_gas(_: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for gas in GAS {
-        let native = Market::asset_price(gas.asset);
+        let native = DemoMarket::asset_price(gas.asset);
         table.row(&[
-            Cell::Text(gas.chain),
-            Cell::Float(round(gas.gwei * 1e-9 * native * 1e5, 4)),
-            Cell::Float(gas.gwei),
-            Cell::Float(native),
+            DemoCell::Text(gas.chain),
+            DemoCell::Float(round(gas.gwei * 1e-9 * native * 1e5, 4)),
+            DemoCell::Float(gas.gwei),
+            DemoCell::Float(native),
         ])?;
     }
     Ok(())

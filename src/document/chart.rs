@@ -21,7 +21,7 @@ const BEFORE: usize = 8;
 /// What is drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// What the picture shows, for who cannot see it.
+    /// The picture in words, for screen readers.
     pub(super) caption: String,
     bars: Vec<Bar>,
     strokes: Vec<Stroke>,
@@ -56,7 +56,7 @@ struct Mark {
     price: f64,
 }
 
-/// What a line is, which decides how it looks.
+/// The kind of a line, which decides its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Support,

@@ -248,7 +248,7 @@ fn dexes(part: &Value) -> Section {
     let row = |dex: &Value| {
         let best = &dex["bestPool"];
         vec![
-            Piece::plain(word(&dex["name"])),
+            Piece::plain(words::versioned(word(&dex["name"]), word(&dex["dexId"]))),
             Piece::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
             Piece::plain(format::human(best["liquidity"].as_f64())),
             Piece::quiet(format::human(dex["volume24h"].as_f64())),
@@ -256,7 +256,7 @@ fn dexes(part: &Value) -> Section {
             Piece::plain(word(&best["pair"])),
         ]
     };
-    let header = &["DEX", "chain", "liquidity, USD", "24h, USD", "pools", "best pool"];
+    let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];
     let otherwise = word_or(&part["missing"], "it is traded nowhere that is known");
     section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
     section

@@ -3,7 +3,7 @@
 
 use crate::dataset::time::Time;
 
-/// What stands where there is no value.
+/// Stands for a missing value.
 pub const MISSING: &str = "–";
 
 const SUFFIXES: &[(f64, &str)] = &[(1e15, "P"), (1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];

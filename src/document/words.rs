@@ -45,9 +45,18 @@ const SHOWN: &[(&str, &str)] = &[
     ("failed", "failed"),
 ];
 
-/// The API's word as a person reads it; one that has no other wording stays as it is.
+/// The wording for people of a word of the API.
 pub fn shown(word: &'static str) -> &'static str {
     SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown)
+}
+
+/// `Uniswap v3`: DEXes of one name are told apart by the version in the id.
+pub fn versioned(name: &str, dex_id: &str) -> String {
+    let digits = |version: &str| version.len() > 1 && version.starts_with('v') && version[1..].chars().all(|c| c.is_ascii_digit());
+    match dex_id.split('-').find(|part| digits(part)).filter(|version| !name.to_lowercase().ends_with(*version)) {
+        Some(version) => format!("{name} {version}"),
+        None => name.to_owned(),
+    }
 }
 
 /// As `shown`, of a value that the API writes as a word.

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     Jobs, KeptJobs,
-    store::{NewAlert, Store},
+    store::{JobStore, NewAlert},
 };
 use crate::{
     dataset::{address::Address, shelf::Want, time::Time, wall_clock::now},
@@ -25,7 +25,7 @@ use crate::{
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
-        search::holding::{ConditionMatch, Held},
+        search::holding::{ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
     },
 };
@@ -43,7 +43,7 @@ pub struct Alert {
     pub token_address: Option<Address>,
     /// What people called the token when the alert was made.
     pub symbol: Option<String>,
-    /// As `where` of GET /tokens has it.
+    /// The condition, written as `where` of GET /tokens.
     pub condition: String,
     pub created_at: Time,
     /// Tokens that met it at the last look.
@@ -96,6 +96,9 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
 /// Up to which one somebody who listens has heard what fired, by dataset. At first that is what people were told before the program began.
 #[derive(Debug, Default)]
 pub struct Heard(HashMap<String, u64>);
+
+/// A `firedId` that none reaches: the largest that JSON's readers hold exactly.
+pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
 /// The alerts of the dataset, and what fired.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -170,9 +173,9 @@ impl Jobs {
         self.workers.shared().store.remove_alert(id)
     }
 
-    /// The alerts of the dataset that is open, and the `limit` latest that fired.
-    pub fn alerts(&self, limit: u64) -> Result<AlertList> {
-        self.workers.shared().store.alerts(&self.dataset(), limit)
+    /// The alerts of the dataset that is open, and the `limit` latest that fired before this `firedId`.
+    pub fn alerts(&self, limit: u64, before: u64) -> Result<AlertList> {
+        self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
     /// Hands over what fired on the dataset that is open and was not heard yet, the oldest first. What was handed over counts as told: no
@@ -211,17 +214,17 @@ impl KeptJobs {
     }
 
     pub fn alerts(&self, folder: &Path, limit: u64) -> Result<AlertList> {
-        self.0.alerts(&dataset(folder), limit)
+        self.0.alerts(&dataset(folder), limit, FIRED_ID_MAX)
     }
 }
 
-/// The problem that there is no such alert.
+/// The problem `alert_not_found`.
 pub(super) fn no_alert(id: &str) -> Problem {
     Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
 }
 
 /// Puts an alert into the store. What holds already does not fire: it has to stop holding first.
-fn add(store: &Store, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
+fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
     let held = held(deck, &snapshot, wish, progress)?;
     let symbol = wish.token_address.and_then(|token| symbol(&snapshot, &token));
@@ -230,8 +233,8 @@ fn add(store: &Store, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Res
     store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
 }
 
-/// The tokens that meet it now, and those of which that is not known.
-pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<Held> {
+/// The tokens that meet the condition now, and those for which a value is missing.
+pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut wants = Vec::new();
     if let Some(token) = &wish.token_address {
         wants.push(Want::Chart(*token));

@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Analysis, TaskStatus, report::TokenReport, store::Ending};
+use super::{Analysis, TaskStatus, report::TokenReport, store::TaskEnding};
 use crate::{
     dataset::address::Address,
     deck::Deck,
@@ -36,7 +36,7 @@ pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress
     Ok(report)
 }
 
-pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> Ending {
+pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
     let (token_address, contract_address, explain) = (address, address, false);
     match analysis {
         Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address }, progress),
@@ -59,12 +59,12 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
     }
 }
 
-fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Ending {
+fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
     let problem = match deck.answer_from(snapshot, question, progress) {
         // The answer was written by serde_json, which writes UTF-8.
         Ok(known) => {
             let part = String::from_utf8_lossy(&known.json).into_owned();
-            return Ending { status: TaskStatus::Completed, reason: None, part };
+            return TaskEnding { status: TaskStatus::Completed, reason: None, part };
         }
         Err(problem) => problem,
     };
@@ -72,10 +72,10 @@ fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress:
     let target = question.target();
     let path = target.split('?').next();
     let part = serde_json::json!({ "error": problem.body(path) }).to_string();
-    Ending { status, reason: Some(problem.detail), part }
+    TaskEnding { status, reason: Some(problem.detail), part }
 }
 
-impl Ending {
+impl TaskEnding {
     /// An answer that is an empty list for want of data counts as skipped; the report shows the list all the same.
     fn without(self, empty: bool, what: &str) -> Self {
         if !empty || self.status != TaskStatus::Completed {

@@ -8,7 +8,8 @@ use crate::{
     error::Result,
     question::{
         filter::{ColumnKind, FieldValue, Filter, FilterColumn},
-        list::{Listed, Order, Rows, keep_in_order},
+        list::{Listed, Rows, keep_in_order},
+        order::Order,
     },
 };
 

@@ -24,8 +24,8 @@ pub struct Sources {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTable {
     pub name: String,
-    pub files: Vec<SourceFile>,
-    /// Files beyond those that are named.
+    pub files: Vec<JobSourceFile>,
+    /// How many further files there are.
     pub more: u64,
     /// The places elsewhere that have its rows.
     pub elsewhere: Vec<String>,
@@ -34,7 +34,7 @@ pub struct SourceTable {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceFile {
+pub struct JobSourceFile {
     pub name: String,
     pub rows: u64,
     /// Milliseconds since 1970.
@@ -52,7 +52,7 @@ impl Sources {
                     .sources
                     .iter()
                     .take(FILES)
-                    .map(|source| SourceFile {
+                    .map(|source| JobSourceFile {
                         name: dataset.name_of(&source.file),
                         rows: source.rows,
                         modified: source.modified.map(|time| time.0),
@@ -73,7 +73,7 @@ impl Sources {
     }
 }
 
-impl SourceFile {
+impl JobSourceFile {
     pub fn modified(&self) -> Option<Time> {
         self.modified.map(Time)
     }

@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 pub use self::history::Purge;
 pub(super) use self::{
     alerts::{Checked, NewAlert, Watched},
-    history::Limits,
+    history::HistoryLimits,
     read::task_id,
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Claimed {
 
 /// Where a task stands in its job.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct TaskPlace<'a> {
     pub(super) job: &'a str,
     /// Of the token, from 0.
     pub(super) position: usize,
@@ -53,7 +53,7 @@ pub(super) struct Place<'a> {
 
 /// How a task ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct TaskEnding {
     pub(super) status: TaskStatus,
     /// Why it has no result.
     pub(super) reason: Option<String>,
@@ -62,10 +62,10 @@ pub(super) struct Ending {
 }
 
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct JobStore {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
-    limits: Limits,
+    limits: HistoryLimits,
 }
 
 /// When a write must have reached the disk.
@@ -75,9 +75,9 @@ enum Sync {
     Sometime,
 }
 
-impl Store {
+impl JobStore {
     /// Opens or creates the store. The owner also judges it, and sets a damaged one aside; the text says so.
-    pub(super) fn open(path: &Path, owner: bool, limits: Limits) -> std::result::Result<(Self, Option<String>), String> {
+    pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> std::result::Result<(Self, Option<String>), String> {
         open::open(path, owner, limits)
     }
 
@@ -145,7 +145,7 @@ impl rusqlite::types::FromSql for Address {
 
 #[cfg(test)]
 mod tests {
-    use super::Limits;
+    use super::HistoryLimits;
 
-    pub(super) const LIMITS: Limits = Limits { jobs: 10_000, bytes: 1 << 30, days: 0 };
+    pub(super) const LIMITS: HistoryLimits = HistoryLimits { jobs: 10_000, bytes: 1 << 30, days: 0 };
 }

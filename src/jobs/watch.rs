@@ -15,7 +15,7 @@ use crate::{
     dataset::{address::Address, wall_clock::now},
     deck::DeckEvent,
     error::{Code, Problem, Result},
-    question::{progress::Progress, search::holding::Held, snapshot::Snapshot},
+    question::{progress::Progress, search::holding::MatchedTokens, snapshot::Snapshot},
 };
 
 /// After something failed that may pass; twice as long after each further time.
@@ -26,31 +26,31 @@ const AT_ONCE: usize = 32;
 
 /// What the thread that looks at the alerts remembers.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct AlertWatch {
     generation: u64,
     /// The alerts that were looked at in these data, by whomever. When another program looks at them in other data after that, this
     /// one lets it be: else the two would go back and forth, and what fired would fire again.
     looked_at: HashSet<String>,
-    /// Up to which one it was said that they fired, by dataset.
+    /// The last firing that was published, by dataset.
     announced: HashMap<String, u64>,
     /// How often it failed in a row, and when it is tried again.
     failed: u32,
     again: Option<Instant>,
 }
 
-impl Watch {
-    /// One round, at once with a new generation, and after failures only from time to time.
+impl AlertWatch {
+    /// One round: what fired is told at once, whoever found it; alerts are looked at once with a new generation, and after failures only
+    /// from time to time.
     pub(super) fn turn(&mut self, shared: &Shared, progress: &Progress) {
         let Ok(snapshot) = shared.deck.whole_snapshot() else { return };
         if snapshot.generation != self.generation {
             *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
         // What comes is looked at then.
-        if shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again) {
-            return;
-        }
-        let all = self.check_alerts(shared, &snapshot, progress);
+        let waits = shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again);
+        let checked = (!waits).then(|| self.check_alerts(shared, &snapshot, progress));
         let announced = self.announce_fired(shared, &dataset(&snapshot.dataset.folder));
+        let Some(all) = checked else { return };
         if all == Ok(true) && announced.is_ok() {
             (self.failed, self.again) = (0, None);
         } else {
@@ -76,8 +76,7 @@ impl Watch {
             let watched = some.iter().filter_map(|id| shared.store.watched(id).transpose()).collect::<Result<Vec<_>>>()?;
             // Files that say something else by now may have been read, and looked at, by another program. As they do not, what was read
             // from the store is older than any such look, and the store refuses what comes after one.
-            let newer = shared.deck.snapshot().is_ok_and(|newest| newest.generation != snapshot.generation);
-            if newer || !shared.deck.is_current() {
+            if !shared.deck.is_current(snapshot) {
                 return Ok(false);
             }
             for watched in watched {
@@ -94,7 +93,7 @@ impl Watch {
         Ok(all)
     }
 
-    /// Tells listeners that there is news, whoever found it.
+    /// Publishes every firing since the last one published, whichever program found it.
     fn announce_fired(&mut self, shared: &Shared, dataset: &str) -> Result<()> {
         let last = shared.store.last_fired(dataset)?;
         let before = match self.announced.get(dataset) {
@@ -134,7 +133,7 @@ fn passes(problem: &Problem) -> bool {
 }
 
 /// What fired: what holds now and did not before. A token that went, or of which it is not known, has not stopped holding.
-fn compare(snapshot: &Snapshot, watched: &Watched, found: &Held) -> Checked {
+fn compare(snapshot: &Snapshot, watched: &Watched, found: &MatchedTokens) -> Checked {
     let before: HashSet<&Address> = watched.held.iter().collect();
     let (holds, unknown): (HashSet<&Address>, HashSet<&Address>) = (found.holds.iter().collect(), found.unknown.iter().collect());
     let fired = found.holds.iter().filter(|token| !before.contains(token)).map(|token| (*token, symbol(snapshot, token))).collect();
@@ -158,11 +157,11 @@ mod tests {
         let held = tokens(&["0x1", "0x3", "0x9"]);
         let watched =
             Watched { id: String::new(), dataset: String::new(), token: None, condition: String::new(), held, digest: Vec::new() };
-        let checked = compare(&snapshot, &watched, &Held { holds: tokens(&["0x2"]), unknown: tokens(&["0x3"]) });
+        let checked = compare(&snapshot, &watched, &MatchedTokens { holds: tokens(&["0x2"]), unknown: tokens(&["0x3"]) });
         assert_eq!(checked.held, tokens(&["0x2", "0x3", "0x9"]), "0x1 stopped");
         assert_eq!((checked.holds, checked.fired), (1, vec![(sample::address("0x2"), Some("B".to_owned()))]));
         let gone: Vec<Address> = (0..=HOLDING_MAX as u64).map(|i| sample::address(&format!("0xa{i:x}"))).collect();
-        let checked = compare(&snapshot, &Watched { held: gone, ..watched }, &Held::default());
+        let checked = compare(&snapshot, &Watched { held: gone, ..watched }, &MatchedTokens::default());
         assert_eq!((checked.held.len(), checked.holds), (HOLDING_MAX, 0));
     }
 

@@ -15,8 +15,8 @@ use super::{
     Analysis, Job, JobOptions, Sources, TaskStatus,
     ask::ask,
     owner::Owner,
-    store::{Claimed, Place, Store, task_id},
-    watch::Watch,
+    store::{Claimed, JobStore, TaskPlace, task_id},
+    watch::AlertWatch,
 };
 use crate::{
     dataset::address::Address,
@@ -35,7 +35,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const WORKERS_MAX: usize = 64;
 
 pub(super) struct Shared {
-    pub(super) store: Store,
+    pub(super) store: JobStore,
     pub(super) deck: Arc<Deck>,
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Workers {
 }
 
 impl Workers {
-    pub(super) fn start(store: Store, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+    pub(super) fn start(store: JobStore, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|problem| problem.detail)?;
         if owner.is_owner() {
             store.requeue(None).map_err(|problem| problem.detail)?;
@@ -215,7 +215,7 @@ impl Shared {
 
     /// Looks at the alerts, and tells listeners of what fired.
     fn watch(&self) {
-        let mut watch = Watch::default();
+        let mut watch = AlertWatch::default();
         while !self.stopping() {
             let seen = *lock(&self.bell);
             watch.turn(self, &self.looking);
@@ -289,7 +289,7 @@ impl Shared {
             self.store.asks(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
-                let place = Place { job: &job.id, position, analysis };
+                let place = TaskPlace { job: &job.id, position, analysis };
                 if let Err(left) = self.run_task(&snapshot, place, address, tokens_used)? {
                     return Ok(Err(left));
                 }
@@ -302,7 +302,7 @@ impl Shared {
     fn run_task(
         &self,
         snapshot: &Snapshot,
-        place: Place<'_>,
+        place: TaskPlace<'_>,
         address: &Address,
         tokens_used: u64,
     ) -> Result<std::result::Result<(), Left>> {

@@ -12,11 +12,11 @@ use super::{
     holders::{balances_wanted, lacks_balances},
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
-    patterns::TIMEFRAMES,
     progress::Progress,
     request::request,
     security::SecurityQuestion,
     snapshot::Snapshot,
+    timeframes::TIMEFRAMES,
     token::TokenQuestion,
 };
 use crate::{

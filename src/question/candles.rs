@@ -9,15 +9,15 @@ use super::{
     Question, known_token,
     paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
-    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
+    timeframes::{TIMEFRAMES, interval, require_candles},
 };
 use crate::{
     analysis::frames,
-    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
+    dataset::{address::Address, shelf::Want, time::Time},
     error::Result,
 };
 
@@ -56,11 +56,6 @@ pub struct Candle {
     pub close: Option<f64>,
     /// Whole tokens traded; null where unknown.
     pub volume: Option<f64>,
-}
-
-/// The interval behind a word of `TIMEFRAMES`.
-pub fn interval(timeframe: &str) -> Interval {
-    Interval::parse(timeframe).unwrap_or(Interval::DAY)
 }
 
 /// The last `limit` places of those between two times, and whether there are more before them.

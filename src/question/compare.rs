@@ -4,14 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
-    candles::interval,
-    known_token,
+    Question, known_token,
     parameter::{ParameterKind, parameter},
-    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    timeframes::{TIMEFRAMES, interval, require_candles},
 };
 use crate::{
     analysis::{

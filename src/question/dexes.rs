@@ -9,7 +9,8 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Order, Rows, SORT, conditions, keep_in_order, only, sort},
+    list::{Listed, Rows, SORT, conditions, keep_in_order, only, sort},
+    order::Order,
     paging::Paging,
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     posts::page_of,
@@ -40,7 +41,11 @@ impl Question for DexListQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
         known_token(snapshot, &self.contract_address)?;
         let missing = snapshot.dataset.lack("pools").filter(|_| self.explain);
-        Ok(DexList { missing, ..list(&snapshot.dataset, &self.contract_address) })
+        let mut listed = list(&snapshot.dataset, &self.contract_address);
+        if !self.explain {
+            listed.dexes.iter_mut().for_each(|dex| dex.liquidity = None);
+        }
+        Ok(DexList { missing, ..listed })
     }
 }
 

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Question,
-    patterns::require_candles,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
+    timeframes::require_candles,
     trendline::{PERIOD_DEFAULT, TrendlineQuestion},
 };
 use crate::{

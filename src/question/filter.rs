@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use crate::dataset::time::{Day, Time};
 
 pub use self::{
-    columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
+    columns::{ColumnKind, FilterColumn, column, names, of_kind, of_table},
     complete::complete,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
     value::ConditionValue,

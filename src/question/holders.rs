@@ -10,7 +10,8 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Order, Rows, SORT, SortKey, conditions, keep_in_order, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, keep_in_order, only, put_in_order, sort},
+    order::Order,
     paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},
@@ -104,7 +105,7 @@ impl Question for HoldersQuestion {
 }
 
 impl HoldersQuestion {
-    /// The rows that are kept, in their order; none where that is all of them as they stand.
+    /// The rows left by `where` and `sort`; none for all rows in the table's order.
     fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
         if self.is_plain() {
             return Ok(None);
@@ -237,7 +238,7 @@ fn not_here(shelf: &Shelf, token: &Address) -> Problem {
 struct HolderFrames {
     snapshot: Arc<Snapshot>,
     token: Address,
-    /// None where they are all, as they stand.
+    /// The rows left by `where` and `sort`; none for all rows in the table's order.
     kept: Option<Vec<HolderRow>>,
     /// Which of them.
     rows: Range<usize>,

@@ -8,15 +8,15 @@ use serde::{Serialize, Serializer};
 
 use super::{
     Question,
-    candles::{interval, latest},
+    candles::latest,
     known_token,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
-    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
+    timeframes::{TIMEFRAMES, interval, require_candles},
 };
 use crate::{
     analysis::{

@@ -1,7 +1,7 @@
 //! What every list of our own knows: `where` keeps rows, `sort` orders them by up to four columns, `only` names the members that are
 //! wanted. Which columns and members there are is each row's; nothing here reads data.
 
-use std::{borrow::Cow, cmp::Ordering, fmt, ops::Deref};
+use std::{borrow::Cow, cmp::Ordering, ops::Deref};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
@@ -12,11 +12,9 @@ use serde_json::Value;
 
 use super::{
     filter::{FieldValue, Filter, FilterColumn},
+    order::Order,
     parameter::{Parameter, ParameterKind, parameter},
 };
-
-/// Columns that rows can be ordered by at once.
-pub const SORTS_MAX: usize = 4;
 
 /// A row of a list.
 pub trait Listed: Serialize + JsonSchema {
@@ -44,11 +42,6 @@ pub const fn only<T: Listed>() -> Parameter {
     parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
 }
 
-/// The column that a part of `sort` names, and whether it falls: `-volume`, `+close`, `close`.
-pub(super) fn signed(part: &str) -> (&str, bool) {
-    part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true))
-}
-
 /// Keeps the rows that hold, in their order; `field` gives what a row has in a column.
 pub fn keep_in_order<R>(
     rows: &mut Vec<R>,
@@ -58,41 +51,6 @@ pub fn keep_in_order<R>(
 ) {
     rows.retain(|row| filter.matches(|column| field(row, column)));
     put_in_order(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
-}
-
-/// A column to sort by, and which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    pub column: &'static str,
-    pub descending: bool,
-}
-
-impl Order {
-    /// From the name of a column: `-` first means descending.
-    pub const fn rising(column: &'static str) -> Self {
-        Self { column, descending: false }
-    }
-
-    pub const fn falling(column: &'static str) -> Self {
-        Self { column, descending: true }
-    }
-
-    /// Values in this order; what has none comes last either way.
-    pub(super) fn compare<T: PartialOrd>(&self, a: Option<T>, b: Option<T>) -> Ordering {
-        match (a, b) {
-            (Some(a), Some(b)) => {
-                let ascending = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-                if self.descending { ascending.reverse() } else { ascending }
-            }
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
-    }
 }
 
 /// A value that rows are ordered by; texts regardless of letter case, lists by their first member.

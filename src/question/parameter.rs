@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
-    filter::{self, Filter, FilterColumn, nearest},
-    list::{Order, SORTS_MAX, signed},
+    filter::{self, Filter, FilterColumn},
+    order::{Order, SORTS_MAX, signed},
 };
 use crate::{
     analysis::indicators::{INDICATORS_MAX, Indicator},
@@ -17,6 +17,7 @@ use crate::{
         time::{SECOND_MS, Time},
     },
     error::{Code, Problem, Result},
+    spelling::nearest,
 };
 
 /// A parameter of a question, as documents show it and requests are checked against it.
@@ -192,7 +193,7 @@ impl<'a> Arguments<'a> {
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
 
-    /// As they were given, duplicates too.
+    /// The addresses in the order given, duplicates included.
     pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
         let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
@@ -348,7 +349,7 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     for part in parts_of(text) {
         let (column, descending) = signed(part);
         let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
-            let near = filter::nearest_column(column, columns).unwrap_or_default();
+            let near = nearest(column, filter::names(columns)).unwrap_or_default();
             refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
         })?;
         // Named again, a column decides nothing more.

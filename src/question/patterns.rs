@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use super::{
-    Question,
-    candles::interval,
-    known_token,
+    Question, known_token,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
-    request::{Value, request},
+    request::{ParameterValue, request},
     snapshot::Snapshot,
+    timeframes::{TIMEFRAMES, interval, require_candles},
     track_record::TrackRecordQuestion,
 };
 use crate::{
@@ -18,11 +17,8 @@ use crate::{
         patterns::{PatternsAnswer, patterns},
     },
     dataset::{address::Address, shelf::Want},
-    error::{Code, Problem, Result},
+    error::Result,
 };
-
-/// The frames candles are asked for in.
-pub const TIMEFRAMES: &[&str] = &["1h", "4h", "1d", "1w"];
 
 request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {
@@ -30,8 +26,8 @@ request! {
         timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
         explain: Explain = parameter(
             "explain",
-            ParameterKind::Word { words: &["false", "levels", "true"], default: Some("false") },
-            "`levels`: adds the evidence behind each pattern and its prices; `true`: what became of the token's earlier patterns too, which \
+            ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
+            "`true`: adds the evidence behind each pattern and its prices; `record`: what became of the token's earlier patterns too, which \
              takes seconds when it is asked first.",
         ),
     }
@@ -47,11 +43,11 @@ pub enum Explain {
     Record,
 }
 
-impl Value for Explain {
+impl ParameterValue for Explain {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
         Ok(match arguments.word(parameter.name)? {
-            Some("levels") => Self::Levels,
-            Some("true") => Self::Record,
+            Some("true") => Self::Levels,
+            Some("record") => Self::Record,
             _ => Self::Plain,
         })
     }
@@ -59,8 +55,8 @@ impl Value for Explain {
     fn written(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Plain => None,
-            Self::Levels => Some("levels".into()),
-            Self::Record => Some("true".into()),
+            Self::Levels => Some("true".into()),
+            Self::Record => Some("record".into()),
         }
     }
 }
@@ -95,21 +91,4 @@ impl Question for PatternsQuestion {
     fn heavy(&self) -> bool {
         self.explain == Explain::Record
     }
-}
-
-/// The problem that the token has no candle at all.
-pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()> {
-    if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| shelf.lacks(&Want::Chart(*token))) {
-        let detail = format!(
-            "The candles of `{token}` stay at `{}` and are not here: ask for them first, at /tokens/{token}/candles, or say read = \"bring\" \
-             in dataset.toml.",
-            shelf.source
-        );
-        return Err(Problem::new(Code::SourceUnavailable, detail));
-    }
-    if !snapshot.dataset.candles().of(token).is_empty() {
-        return Ok(());
-    }
-    let detail = snapshot.dataset.lack("candles").unwrap_or_else(|| format!("The loaded datasets hold no candles of token `{token}`."));
-    Err(Problem::new(Code::NoCandles, detail))
 }

@@ -1,6 +1,6 @@
 //! The questions behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::{borrow::Cow, cmp::Ordering, path::Path, sync::Arc};
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,8 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Order, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
+    order::Order,
     paging::Paging,
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
@@ -232,9 +233,8 @@ impl PostsQuestion {
             }
             None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
-        let folder = large.map(LargeTable::folder);
-        let found = if words.is_empty() { found } else { found.with_words(&words, folder, progress)? };
-        let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, folder, progress)? };
+        let found = if words.is_empty() { found } else { found.with_words(&words, large, progress)? };
+        let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, large, progress)? };
         let total = found.places.len();
         let ordered = By { ties: &ties, ..By::from(by) };
         let places = match (large, wanted) {
@@ -277,21 +277,21 @@ struct Matches<'a> {
 
 impl Matches<'_> {
     /// Those whose title holds all of the words.
-    fn with_words(self, words: &[String], folder: Option<&Path>, progress: &Progress) -> Result<Self> {
+    fn with_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
         let holds = holding(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
-        self.keep(&holds, folder)
+        self.keep(&holds, large)
     }
 
     /// Those that meet all conditions.
-    fn that_meet(self, filter: &Filter, folder: Option<&Path>, progress: &Progress) -> Result<Self> {
+    fn that_meet(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let holds = holding(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
-        self.keep(&holds, folder)
+        self.keep(&holds, large)
     }
 
-    fn keep(self, holds: &[u64], folder: Option<&Path>) -> Result<Self> {
+    fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
         let start = self.start;
-        let mut places = PlacesWriter::new(folder);
+        let mut places = PlacesWriter::beside(large);
         for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
             places.push(place as u32)?;
         }

@@ -16,7 +16,7 @@ struct Inner {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
-    /// What this is a part of.
+    /// The progress of the whole that this is a part of.
     whole: Option<Progress>,
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     filter::Filter,
-    list::Order,
+    order::Order,
     parameter::{Arguments, Parameter, ParameterKind, encode},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub trait Request: Clone + Send + Sync + Sized + 'static {
 }
 
 /// A type that a parameter's value is read into and written from.
-pub(super) trait Value: Sized {
+pub(super) trait ParameterValue: Sized {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self>;
     /// As the canonical request writes it; `None` where it is left out.
     fn written(&self) -> Option<Cow<'_, str>>;
@@ -57,15 +57,15 @@ macro_rules! request {
             fn parse(arguments: &$crate::question::parameter::Arguments<'_>) -> $crate::error::Result<Self> {
                 // A question may have no parameters.
                 let _ = arguments;
-                Ok(Self { $($field: $crate::question::request::Value::read(arguments, &$parameter)?,)* })
+                Ok(Self { $($field: $crate::question::request::ParameterValue::read(arguments, &$parameter)?,)* })
             }
 
             fn target(&self) -> String {
-                $crate::question::request::target(Self::PATH, &[$(($parameter, $crate::question::request::Value::written(&self.$field)),)*])
+                $crate::question::request::target(Self::PATH, &[$(($parameter, $crate::question::request::ParameterValue::written(&self.$field)),)*])
             }
 
             fn token(&self) -> Option<$crate::dataset::address::Address> {
-                None$(.or_else(|| $crate::question::request::Value::address(&self.$field)))*
+                None$(.or_else(|| $crate::question::request::ParameterValue::address(&self.$field)))*
             }
         }
     };
@@ -105,7 +105,7 @@ pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -
 macro_rules! values {
     ($($(#[$meta:meta])* $type:ty: |$arguments:ident, $parameter:ident| $read:expr, |$value:ident| $written:expr;)*) => {$(
         $(#[$meta])*
-        impl Value for $type {
+        impl ParameterValue for $type {
             fn read($arguments: &Arguments<'_>, $parameter: &Parameter) -> Result<Self> {
                 $read
             }
@@ -118,7 +118,7 @@ macro_rules! values {
     )*};
 }
 
-impl Value for Address {
+impl ParameterValue for Address {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
         arguments.address(parameter.name)
     }

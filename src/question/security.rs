@@ -1,13 +1,11 @@
 //! The question behind GET /{contractAddress}/security/inference, and what it keeps for a generation: the corpus that tokens are
 //! compared with, and the traits of the scams it was compared with.
 
-pub mod memory;
-
-use self::memory::InShort;
 use super::{
     Question,
     holders::{balances_wanted, require_balances},
     known_token,
+    memory::security::InShort,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
     request::request,
@@ -78,7 +76,7 @@ impl SecurityQuestion {
 
 struct Watched<'a>(&'a Progress);
 
-impl infer::Watch for Watched<'_> {
+impl infer::ProgressSink for Watched<'_> {
     fn step(&self, done: u64, total: u64) -> Result<()> {
         self.0.step(done, total)
     }

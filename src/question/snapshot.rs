@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{security::memory::SecurityMemory, tables::TableMemory, track_record::RecordMemory};
+use super::memory::{RecordMemory, SecurityMemory, TableMemory};
 use crate::{
     analysis::{market::Market, yields::pools::Pools},
     dataset::{Dataset, Table},

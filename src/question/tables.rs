@@ -2,7 +2,6 @@
 
 pub mod column;
 pub mod columns;
-mod memory;
 pub mod order;
 mod page;
 mod whose;
@@ -13,11 +12,9 @@ use serde_json::value::RawValue;
 
 use polars::prelude::DataFrame;
 
-pub use self::memory::TableMemory;
-use self::page::Asked;
+use self::page::PageRequest;
 use super::{
-    Question,
-    filter::{self, nearest},
+    Question, filter,
     paging::Paging,
     parameter::{Parameter, ParameterKind, clip, parameter},
     progress::Progress,
@@ -28,6 +25,7 @@ use super::{
 use crate::{
     dataset::{Table, export, schema::TABLES, shelf::Want},
     error::{Code, Problem, Result},
+    spelling::nearest,
 };
 
 request! {
@@ -157,11 +155,11 @@ impl Question for TableQuestion {
     }
 
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        Asked::wants(self, snapshot, false)
+        PageRequest::wants(self, snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
-        let asked = Asked::read(self, snapshot, false)?;
+        let asked = PageRequest::read(self, snapshot, false)?;
         let page = asked.page(self.limit, progress)?;
         Ok(TableRows {
             table: asked.table.schema.name,
@@ -175,11 +173,11 @@ impl Question for TableQuestion {
 
 impl Tabular for TableQuestion {
     fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        Asked::wants(self, snapshot, whole)
+        PageRequest::wants(self, snapshot, whole)
     }
 
     fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let asked = Asked::read(self, snapshot, whole)?;
+        let asked = PageRequest::read(self, snapshot, whole)?;
         let page = if whole { asked.rest(progress)? } else { asked.page(self.limit, progress)? };
         let columns = page.rows.columns.iter().map(ToString::to_string).collect();
         Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })

@@ -43,13 +43,13 @@ impl Tabled {
         Ok(Self::frames(Box::new(frame(rows, members)?), members))
     }
 
-    /// Rows that are made as they are wanted.
+    /// A table whose rows are made as they are read.
     pub(super) fn frames(rows: Box<dyn RowBatches>, members: &[&'static str]) -> Self {
         Self { columns: members.iter().map(ToString::to_string).collect(), rows, next: None }
     }
 }
 
-/// Those of `all` that `only` names; all where it names none.
+/// The members that `only` names; all where it is empty.
 pub(super) fn members(all: &'static [&'static str], only: &[&'static str]) -> Vec<&'static str> {
     if only.is_empty() { all.to_vec() } else { only.to_vec() }
 }

@@ -1,23 +1,20 @@
 //! The question behind GET /technical/{contractAddress}/track-record. What became of the patterns of each token is kept for as long as
 //! its generation lasts; that of all tokens is put together over several requests.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
-    candles::interval,
-    known_token, parallel,
+    Question, known_token,
+    memory::ReplayedToken,
+    parallel,
     parameter::{CONTRACT, ParameterKind, parameter},
-    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    timeframes::{TIMEFRAMES, interval, require_candles},
 };
 use crate::{
     analysis::{
@@ -57,39 +54,13 @@ pub struct TrackRecord {
     pub scope: &'static str,
     /// The start of the latest candle; null without any.
     pub as_of: Option<Time>,
-    /// Those that there were, the most frequent first.
+    /// The patterns that occurred, the most frequent first.
     pub patterns: Vec<PatternRecord>,
     /// What the price did in the 14 candles after each trend word, which is said at every candle from the 14 up to it.
     pub trends: Vec<ReturnRecord>,
     /// Of all tokens on daily candles, else empty: what prices did in the 7 days after a ranking by the growth of holders over the 7
     /// days before, by the third of the ranking. A ranking every 7 days, of tokens that were counted in them, where there are three.
     pub growth: Vec<ReturnRecord>,
-}
-
-/// What became of the patterns of each token, as far as it was asked for.
-#[derive(Debug, Default)]
-pub struct RecordMemory {
-    tokens: Mutex<HashMap<(Address, &'static str), Arc<Told>>>,
-    growth: OnceLock<Vec<ReturnRecord>>,
-}
-
-/// Of one token and frame.
-#[derive(Debug)]
-struct Told {
-    as_of: Option<Time>,
-    signals: Box<[Signal]>,
-    trends: Box<[SignalReturn]>,
-}
-
-impl RecordMemory {
-    fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<Told>> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
-    }
-
-    /// There are no more than tokens and frames.
-    fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<Told>) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
-    }
 }
 
 impl Question for TrackRecordQuestion {
@@ -142,7 +113,7 @@ impl TrackRecordQuestion {
         Ok(records(&question.token(snapshot, progress)?.signals))
     }
 
-    fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<Told>> {
+    fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
         if let Some(told) = snapshot.records.get(self.contract_address, self.timeframe) {
             return Ok(told);
         }
@@ -153,7 +124,7 @@ impl TrackRecordQuestion {
     }
 
     /// Those of every token; a problem that says how far it is while some are missing.
-    fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<Told>>> {
+    fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
         if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| tokens().any(|token| shelf.lacks(&Want::Chart(token)))) {
             let detail =
@@ -178,7 +149,7 @@ impl TrackRecordQuestion {
             snapshot.records.keep(*token, self.timeframe, &told);
             Ok(())
         })?;
-        let told: Vec<Arc<Told>> = tokens().filter_map(|token| snapshot.records.get(token, self.timeframe)).collect();
+        let told: Vec<Arc<ReplayedToken>> = tokens().filter_map(|token| snapshot.records.get(token, self.timeframe)).collect();
         let total = tokens().count();
         if told.len() < total {
             let detail =
@@ -189,7 +160,7 @@ impl TrackRecordQuestion {
     }
 
     fn growth(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<ReturnRecord>> {
-        if let Some(known) = snapshot.records.growth.get() {
+        if let Some(known) = snapshot.records.growth() {
             return Ok(known.clone());
         }
         let mut counted = Vec::new();
@@ -201,7 +172,7 @@ impl TrackRecordQuestion {
             }
         }
         let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts, days: days.as_candles() }).collect();
-        Ok(snapshot.records.growth.get_or_init(|| growth_records(&after_growth(&held))).clone())
+        Ok(snapshot.records.growth_or(|| growth_records(&after_growth(&held))).clone())
     }
 
     /// Those that can be believed.
@@ -212,7 +183,7 @@ impl TrackRecordQuestion {
     }
 }
 
-fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<Arc<Told>> {
+fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<Arc<ReplayedToken>> {
     let mut stopped = Ok(());
     let mut go_on = |done, total| {
         stopped = step(done, total);
@@ -222,7 +193,7 @@ fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -
     let signals = replay(&candles, model, &mut go_on).unwrap_or_default().into_boxed_slice();
     stopped?;
     let trends = after_trends(&candles).into_boxed_slice();
-    Ok(Arc::new(Told { trends, as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
+    Ok(Arc::new(ReplayedToken { trends, as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The question behind GET /technical/{contractAddress}/trendline.
 
 use super::{
-    Question,
-    candles::interval,
-    known_token,
+    Question, known_token,
     parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
-    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    timeframes::{TIMEFRAMES, interval, require_candles},
 };
 use crate::{
     analysis::{

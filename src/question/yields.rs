@@ -16,7 +16,7 @@ use super::{
     json::{invalid, members, pointer, text, well_formed},
     parameter::{ADDRESS_PATTERN, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, clip},
     progress::Progress,
-    request::{Request, Value, target},
+    request::{ParameterValue, Request, target},
     snapshot::Snapshot,
 };
 pub use crate::analysis::yields::risk::RiskLevel;

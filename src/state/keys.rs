@@ -50,7 +50,7 @@ pub enum KeySource {
 
 /// A key with what may be shown of it anywhere.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct ApiKey {
     /// Names the key without giving it away: the first digits of its SHA-256.
     pub id: String,
     /// As the file tells it.
@@ -58,7 +58,7 @@ pub struct Key {
     secret: String,
 }
 
-impl Key {
+impl ApiKey {
     fn new(secret: &str, created: Option<&str>) -> Self {
         Self {
             id: format!("k_{}", const_hex::encode(&Sha256::digest(secret.as_bytes())[..5])),
@@ -73,7 +73,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("id", &self.id).field("created", &self.created).finish_non_exhaustive()
     }
@@ -95,7 +95,7 @@ type Sha = [u64; 4];
 
 #[derive(Default)]
 struct Held {
-    keys: Vec<Key>,
+    keys: Vec<ApiKey>,
     digests: Vec<Sha>,
     /// What the file was when it was read; `None` when it must be read again.
     stamp: Option<Stamp>,
@@ -135,7 +135,7 @@ impl Keys {
             if !well_formed(secret) {
                 return Err(format!("`{ENVIRONMENT}` cannot be sent in a header: expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
             }
-            let keys = Self::holding(KeySource::Environment, vec![Key::new(secret, None)]);
+            let keys = Self::holding(KeySource::Environment, vec![ApiKey::new(secret, None)]);
             if secret.len() < KEY_CHARS_WEAK {
                 let warning = format!(
                     "`{ENVIRONMENT}` has {} characters and can be guessed: use {KEY_CHARS_WEAK} or more, as `tokendeck key new` makes them",
@@ -187,13 +187,13 @@ impl Keys {
     }
 
     /// The newest key, to show.
-    pub fn show(&self) -> Option<Key> {
+    pub fn show(&self) -> Option<ApiKey> {
         self.look();
         self.held().keys.last().cloned()
     }
 
     /// Every key, oldest first.
-    pub fn list(&self) -> Vec<Key> {
+    pub fn list(&self) -> Vec<ApiKey> {
         self.look();
         self.held().keys.clone()
     }
@@ -216,7 +216,7 @@ impl Keys {
     }
 
     /// Makes one more key and keeps it; running servers know it at once.
-    pub fn new_key(&self) -> Result<Key, String> {
+    pub fn new_key(&self) -> Result<ApiKey, String> {
         let key = generate()?;
         match self.file()? {
             None => {
@@ -239,8 +239,8 @@ impl Keys {
     }
 
     /// Takes a key back, by its id or by itself; running servers refuse it at once.
-    pub fn revoke(&self, id_or_key: &str) -> Result<Key, String> {
-        let find = |keys: &[Key]| {
+    pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, String> {
+        let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
             let found = keys.iter().find(|key| key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes())));
             found.cloned().ok_or_else(|| "no key has this id and none is it: `tokendeck key show` lists the keys".to_owned())
@@ -263,7 +263,7 @@ impl Keys {
         Ok(key)
     }
 
-    fn holding(source: KeySource, keys: Vec<Key>) -> Self {
+    fn holding(source: KeySource, keys: Vec<ApiKey>) -> Self {
         Self { source, held: RwLock::new(Held::of(keys)), started: Instant::now(), looked: AtomicU64::new(0), reading: Mutex::new(()) }
     }
 
@@ -317,7 +317,7 @@ impl Keys {
 }
 
 impl Held {
-    fn of(keys: Vec<Key>) -> Self {
+    fn of(keys: Vec<ApiKey>) -> Self {
         Self { digests: keys.iter().map(|key| sha(key.secret.as_bytes())).collect(), keys, ..Self::default() }
     }
 }
@@ -343,7 +343,7 @@ fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
     // Before the content: what changes in between shows at the next look.
     let stamp = Stamp::of(path).filter(Stamp::settled);
     let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
-    let mut keys: Vec<Key> = Vec::new();
+    let mut keys: Vec<ApiKey> = Vec::new();
     let mut warnings: Vec<String> = too_open(path, source).into_iter().collect();
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
@@ -361,7 +361,7 @@ fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
             ));
         }
         if keys.iter().all(|key| key.secret != secret) {
-            keys.push(Key::new(secret, words.next()));
+            keys.push(ApiKey::new(secret, words.next()));
         }
     }
     Ok(Held { stamp, warnings, ..Held::of(keys) })
@@ -383,7 +383,7 @@ fn too_open(path: &Path, source: &KeySource) -> Option<String> {
     }
 }
 
-fn append(path: &Path, key: &Key) -> Result<(), String> {
+fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
     let mut text = match read_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => HEADER.to_owned(),
@@ -400,11 +400,11 @@ fn append(path: &Path, key: &Key) -> Result<(), String> {
 }
 
 /// 256 bits from the system's random source.
-fn generate() -> Result<Key, String> {
+fn generate() -> Result<ApiKey, String> {
     let mut random = [0u8; 32];
     getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers to make a key from: {error}"))?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis() as i64);
-    Ok(Key::new(&format!("td_{}", const_hex::encode(random)), Some(&Time(now).to_string())))
+    Ok(ApiKey::new(&format!("td_{}", const_hex::encode(random)), Some(&Time(now).to_string())))
 }
 
 fn sha(bytes: &[u8]) -> Sha {

@@ -1,4 +1,4 @@
-//! Where a person was when they left: view, token, sort orders, filters, theme, saved plans. Whatever of it cannot be read is as if
+//! The session to come back to: view, token, sort orders, filters, theme, saved plans. A member that cannot be read is as if
 //! it had never been kept.
 
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct Session {
     pub filters: Map<String, Value>,
     /// Saved yield plans, by name.
     pub plans: Map<String, Value>,
-    /// What a newer program keeps and this one does not know.
+    /// Members of a newer program.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }

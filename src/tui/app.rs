@@ -27,7 +27,7 @@ use super::{
     chrome::Hits,
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
-    overlay::{Outcome, Overlay, help::Help, palette::CommandPalette, question::YesNo},
+    overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
     theme::Theme,
     view::{ApiDesk, ApiState, Effect, LiveSettings, View, Wake},
 };
@@ -271,7 +271,7 @@ impl App {
         let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
-                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Question(_)));
+                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
                 if generation > 1 {
                     self.say("data loaded again", false);
                 }
@@ -297,12 +297,12 @@ impl App {
         }
         let places = asks.join(", ");
         let says = format!(
-            "This dataset asks for files at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
+            "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
              How much it is stands below before the first byte comes."
         );
         self.asked_about.clone_from(&asks);
-        let question = YesNo::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(asks));
-        self.overlay = Some(Overlay::Question(question));
+        let confirm = Confirm::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(asks));
+        self.overlay = Some(Overlay::Confirm(confirm));
         true
     }
 
@@ -313,8 +313,8 @@ impl App {
         }
         if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
             let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
-            let question = YesNo::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
-            self.overlay = Some(Overlay::Question(question));
+            let confirm = Confirm::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
+            self.overlay = Some(Overlay::Confirm(confirm));
             return;
         }
         // What stands came from its own folder, and that is what the next reload reads.
@@ -339,12 +339,12 @@ impl App {
         }
     }
 
-    fn outcome(&mut self, outcome: Outcome) {
+    fn outcome(&mut self, outcome: OverlayOutcome) {
         match outcome {
-            Outcome::Stay => {}
-            Outcome::Close => self.overlay = None,
-            Outcome::Apply(command) => self.run(command),
-            Outcome::Run(command) => {
+            OverlayOutcome::Stay => {}
+            OverlayOutcome::Close => self.overlay = None,
+            OverlayOutcome::Apply(command) => self.run(command),
+            OverlayOutcome::Run(command) => {
                 self.overlay = None;
                 self.run(command);
             }
@@ -374,7 +374,7 @@ impl App {
             Action::Redraw => self.draw_whole(),
             Action::NextView => self.go(self.current.next()),
             Action::PreviousView => self.go(self.current.previous()),
-            Action::Help => self.overlay = Some(Overlay::Help(Help::new(&self.setup.keymap, self.current, &self.setup.warnings))),
+            Action::Help => self.open_help(),
             Action::Palette => self.open_palette(),
             Action::Filter => self.open_filter(),
             Action::Export => self.open_export(),
@@ -389,6 +389,10 @@ impl App {
             Action::Reload => self.reload(),
             Action::Back if self.stop_export() => {}
             action => {
+                if action == Action::CompareTokens {
+                    // What was said of the marks is done.
+                    self.message = None;
+                }
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
                 if effect != Effect::Pass {
                     self.press_early();
@@ -424,6 +428,7 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
+        self.drop_refused();
         if self.filter.is_some() {
             self.keep_filter();
         }
@@ -436,6 +441,14 @@ impl App {
         self.opened_from = None;
         self.filter = None;
         self.look_again();
+    }
+
+    fn open_help(&mut self) {
+        let help = Help::new(&self.setup.keymap, self.current, &self.setup.warnings);
+        self.overlay = Some(Overlay::Help(match self.view().own_keys() {
+            Some((name, keys)) => help.of_pane(name, keys),
+            None => help,
+        }));
     }
 
     pub(super) fn open_palette(&mut self) {

@@ -3,7 +3,7 @@
 
 use ratatui::buffer::Buffer;
 
-/// Signs and what stands for them.
+/// Signs, and the ASCII characters in their place.
 const SIGNS: &[(&str, &str)] = &[
     ("─━┄┈╌═–—", "-"),
     ("│┃┊┆║▐▌▏", "|"),

@@ -8,7 +8,7 @@ use super::{
     format,
     keymap::{Action, VIEWS, ViewId},
     text,
-    theme::Role,
+    theme::{Role, Theme},
     view::ApiState,
     views,
 };
@@ -16,6 +16,9 @@ use super::{
 /// Under this a line asks for more room.
 pub const WIDTH_MIN: u16 = 60;
 pub const HEIGHT_MIN: u16 = 16;
+
+/// Rows of what is wrong with a filter, at most.
+const PROBLEM_LINES: usize = 3;
 
 /// Where things were drawn last, for the mouse.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +80,7 @@ impl App {
         }
     }
 
-    /// One line, in as many words as there is room for.
+    /// Says that the terminal is too small, in as many words as fit.
     fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
         let by = if self.setup.look.ascii { 'x' } else { '×' };
         let wanted = format!("make it {WIDTH_MIN}{by}{HEIGHT_MIN}");
@@ -228,7 +231,7 @@ impl App {
             x += 1 + write(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
             x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
             if let Some(problem) = &line.problem {
-                write(buffer, row, x + 2, 0, problem, theme.style(Role::Warning));
+                draw_problem(buffer, row, x + 2, problem, theme);
                 return;
             }
             x += 2;
@@ -248,7 +251,8 @@ impl App {
             }
             return;
         }
-        let room = usize::from(row.width * 2 / 3);
+        // What is said comes before the keys, which are always the same.
+        let room = usize::from(row.width.saturating_sub(2));
         let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
         let message = message.or_else(|| self.export_says().map(|says| (says, false)));
         let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
@@ -264,6 +268,22 @@ impl App {
             let style = if warning { theme.style(Role::Warning) } else { theme.text() };
             write(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
         }
+    }
+}
+
+/// What is wrong with what is typed: behind it, or where that is too narrow in the rows above.
+fn draw_problem(buffer: &mut Buffer, row: Rect, x: u16, problem: &str, theme: &Theme) {
+    let style = theme.style(Role::Warning);
+    if usize::from(row.width.saturating_sub(x)) >= text::width(problem) {
+        write(buffer, row, x, 0, problem, style);
+        return;
+    }
+    let lines = text::wrap(problem, usize::from(row.width.saturating_sub(2)), PROBLEM_LINES);
+    let top = row.y.saturating_sub(lines.len() as u16);
+    for (nth, says) in lines.iter().enumerate() {
+        let place = Rect { y: top + nth as u16, ..row };
+        write(buffer, place, 0, 0, &" ".repeat(usize::from(row.width)), theme.text());
+        write(buffer, place, 1, 0, says, style);
     }
 }
 

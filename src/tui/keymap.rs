@@ -7,6 +7,8 @@ mod table;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+use crate::spelling::nearest;
+
 pub use self::{
     chord::Chord,
     table::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
@@ -149,7 +151,7 @@ pub struct HelpLine {
     pub scope: Scope,
     pub keys: String,
     pub says: &'static str,
-    /// Other words that people have for it.
+    /// Synonyms: the palette finds it by them too.
     pub everyday: &'static str,
 }
 
@@ -159,7 +161,7 @@ const ROW_ACTIONS: &[Action] =
 
 fn unknown_action(name: &str) -> String {
     let names = KEYS.iter().map(|row| row.action.name());
-    let nearest = names.max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b))).unwrap_or("help");
+    let nearest = nearest(name, names).unwrap_or("help");
     format!("`{name}` is not an action that has keys; the nearest is `{nearest}`")
 }
 

@@ -15,15 +15,16 @@ use serde_json::Value as Json;
 
 pub use self::{
     cursor::{Cursor, Did},
-    field::{CellContext, Field, Row, Value},
-    layout::Layout,
+    field::{CellContext, Field, ListRow, Value},
+    layout::ColumnLayout,
     listing::Listing,
     sorting::{SortColumn, Sorting},
 };
 use crate::{
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{Order, SortKey, put_in_order},
+        list::{SortKey, put_in_order},
+        order::Order,
     },
     tui::{
         keymap::Action,
@@ -55,22 +56,22 @@ pub trait Fields: Sized + 'static {
     }
 
     /// What the row has in a column that a filter can name.
-    fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
         List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
     }
 
     /// What the row has in a column that came with the data.
-    fn own<'a>(_: Row<'a, Self>, _key: &str) -> Value<'a> {
+    fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
         Value(None)
     }
 
     /// A cell of a column that says nothing of its cells.
-    fn cell(row: Row<'_, Self>, key: &str) -> Cell {
+    fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
         Self::value(row, key).cell()
     }
 
     /// What the row is ordered by in a column.
-    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<SortKey> {
+    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
         List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(SortKey::of), |field| field.sort_key(row))
     }
 
@@ -109,7 +110,7 @@ pub const SCREEN: &str = "screen";
 pub struct List<L: Fields> {
     pub cursor: Cursor,
     pub sorting: Sorting,
-    /// The rows shown, as places in what they are of; none is all of them as they come.
+    /// Indices of the rows shown, in their order; none for all rows as they come.
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
@@ -119,7 +120,7 @@ pub struct List<L: Fields> {
     owned: Option<u64>,
     /// The columns that nothing in the data has a value for.
     absent: Vec<&'static str>,
-    layout: Layout,
+    layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
     /// The first column of those that scroll.
@@ -158,9 +159,9 @@ pub struct ListFrame<'a> {
     pub area: Rect,
     /// What stands in place of rows when there are none: why, and what to do.
     pub empty: &'a str,
-    /// Marked where they occur; without them those of the filter.
+    /// Words to highlight; without them the filter's.
     pub words: Option<&'a [&'a str]>,
-    /// What the rows stand by, where the order that was chosen is still on its way.
+    /// The order the rows are in, while the chosen one is still being worked out.
     pub sort: Option<&'a [Order]>,
     /// What the row of a place is marked with.
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
@@ -284,8 +285,8 @@ pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List
 
 /// What is shown, and how it stands.
 impl<L: Fields> List<L> {
-    fn standard_layout() -> Layout {
-        Layout { hidden: Self::optional().collect(), ..Layout::default() }
+    fn standard_layout() -> ColumnLayout {
+        ColumnLayout { hidden: Self::optional().collect(), ..ColumnLayout::default() }
     }
 
     /// Every field, the person's order first.
@@ -392,17 +393,17 @@ impl<L: Fields> List<L> {
     /// Takes those of the rows at `places` that meet the filter, in order. Rows without a value come last either way, equals stay as
     /// they come.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let holds = |row| self.filter.matches(|key| L::value(Row { given: row }, key).0);
+        let holds = |row| self.filter.matches(|key| L::value(ListRow { given: row }, key).0);
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
-        let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(Row { given: row }, key));
+        let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
         put_in_order(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());
         self.order = Some(order);
     }
 }
 
-/// What comes of it on screen.
+/// Drawing.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
     pub fn draw<'a>(
@@ -437,7 +438,7 @@ impl<L: Fields> List<L> {
             let look = |cells| CellContext { cells, ascii: context.ascii, now: context.now };
             // What has no room is not made.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
-                if cells == 0 { Cell::default() } else { field.show(Row { given: row }, &look(cells)) }
+                if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }
             };
             fields.iter().zip(&widths).map(cell).collect()
         };

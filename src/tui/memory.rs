@@ -66,7 +66,9 @@ impl App {
         }
     }
 
-    pub(super) fn session(&self) -> Value {
+    /// What is kept as the program ends; a filter that is being typed and cannot be read is not.
+    pub(super) fn session(&mut self) -> Value {
+        self.drop_refused();
         let views: Map<String, Value> = self
             .views
             .iter()

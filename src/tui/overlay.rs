@@ -1,13 +1,13 @@
-//! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `Outcome`.
+//! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `OverlayOutcome`.
 
 pub mod alerts;
 pub mod columns;
+pub mod confirm;
 pub mod export;
 pub mod help;
 pub mod import;
 pub mod indicators;
 pub mod palette;
-pub mod question;
 pub mod screens;
 
 use crossterm::event::KeyEvent;
@@ -18,17 +18,17 @@ use ratatui::{
 };
 
 use self::{
-    alerts::AlertsDialog, columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog,
-    palette::CommandPalette, question::YesNo, screens::ScreensDialog,
+    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, help::Help, import::ImportDialog,
+    indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
 };
 use super::{
     keymap::Action,
-    list::Layout,
+    list::ColumnLayout,
     theme::{Role, Theme},
 };
 use crate::{
     analysis::indicators::Indicator,
-    dataset::{address::Address, export::form::Form},
+    dataset::{address::Address, export::form::ExportFormat},
     jobs::AlertBody,
 };
 
@@ -38,7 +38,7 @@ pub enum Overlay {
     Help(Help),
     Export(ExportDialog),
     Import(ImportDialog),
-    Question(YesNo),
+    Confirm(Confirm),
     Columns(ColumnsDialog),
     Screens(ScreensDialog),
     Indicators(IndicatorsDialog),
@@ -47,12 +47,12 @@ pub enum Overlay {
 
 /// What came of a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum OverlayOutcome {
     /// It stays open.
     Stay,
     /// It closes, nothing else.
     Close,
-    /// It closes and this is done.
+    /// Closes, then runs the command.
     Run(Command),
     /// It stays open and this is done.
     Apply(Command),
@@ -74,13 +74,13 @@ pub enum Command {
     ToggleApi,
     Export {
         file: String,
-        format: Form,
+        format: ExportFormat,
         /// A file of that name may be replaced.
         replace: bool,
     },
     WriteDemo,
     /// The columns of the list on screen; none as they were at first.
-    Columns(Option<Box<Layout>>),
+    Columns(Option<Box<ColumnLayout>>),
     /// The indicators of the chart.
     Indicators(Vec<Indicator>),
     AddAlert(AlertBody),
@@ -93,13 +93,13 @@ pub enum Command {
 }
 
 impl Overlay {
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         match self {
             Self::Palette(palette) => palette.key(key),
             Self::Help(help) => help.key(key),
             Self::Export(dialog) => dialog.key(key),
             Self::Import(dialog) => dialog.key(key),
-            Self::Question(question) => question.key(key),
+            Self::Confirm(confirm) => confirm.key(key),
             Self::Columns(dialog) => dialog.key(key),
             Self::Screens(dialog) => dialog.key(key),
             Self::Indicators(dialog) => dialog.key(key),
@@ -108,14 +108,14 @@ impl Overlay {
     }
 
     /// A click; none where it lies beside everything that can be clicked.
-    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
+    pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         match self {
             Self::Palette(palette) => palette.click(x, y),
             Self::Help(help) => help.click(x, y),
             Self::Columns(dialog) => dialog.click(x, y),
             Self::Screens(dialog) => dialog.click(x, y),
             Self::Indicators(dialog) => dialog.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Alerts(_) => None,
+            Self::Export(_) | Self::Import(_) | Self::Confirm(_) | Self::Alerts(_) => None,
         }
     }
 
@@ -125,7 +125,7 @@ impl Overlay {
             Self::Export(dialog) => dialog.paste(text),
             Self::Screens(dialog) => dialog.paste(text),
             Self::Alerts(dialog) => dialog.paste(text),
-            Self::Help(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Indicators(_) => {}
+            Self::Help(_) | Self::Import(_) | Self::Confirm(_) | Self::Columns(_) | Self::Indicators(_) => {}
         }
     }
 
@@ -135,7 +135,7 @@ impl Overlay {
             Self::Help(help) => help.draw(buffer, area, theme),
             Self::Export(dialog) => dialog.draw(buffer, area, theme),
             Self::Import(dialog) => dialog.draw(buffer, area, theme),
-            Self::Question(question) => question.draw(buffer, area, theme),
+            Self::Confirm(confirm) => confirm.draw(buffer, area, theme),
             Self::Columns(dialog) => dialog.draw(buffer, area, theme),
             Self::Screens(dialog) => dialog.draw(buffer, area, theme),
             Self::Indicators(dialog) => dialog.draw(buffer, area, theme),
@@ -152,7 +152,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// As many as fit, the selected one among them.
+    /// The rows on screen: as many as fit, the selected one among them.
     fn around(selected: usize, area: Rect) -> Self {
         Self { area, first: selected.saturating_sub(usize::from(area.height).saturating_sub(1)) }
     }

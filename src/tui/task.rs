@@ -45,7 +45,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         Self { receiver, progress }
     }
 
-    /// The outcome once it is there; it comes once.
+    /// The result, once: none before it is there and after it was taken.
     pub fn poll(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),

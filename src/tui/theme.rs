@@ -91,7 +91,7 @@ impl Default for Options {
 /// How much of a role's colour its tint has: seen, and what is written in the colour can still be read on it.
 const TINT: f64 = 0.13;
 
-/// A palette as this terminal can show it.
+/// A palette, reduced to the colours that this terminal has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     name: String,

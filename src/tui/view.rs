@@ -12,7 +12,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     app::Appearance,
     keymap::{Action, Keymap, ViewId},
-    list::{Layout, Listing},
+    list::{ColumnLayout, Listing},
     theme::Theme,
 };
 use crate::{
@@ -110,14 +110,14 @@ pub trait View {
     }
 
     /// Takes the columns of its list up that were chosen; none puts them back as they were at first.
-    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
+    fn choose_columns(&mut self, layout: Option<ColumnLayout>, context: &Context<'_>) {
         if let Some(list) = self.listing_mut() {
             list.set_layout(layout);
             self.relist(context);
         }
     }
 
-    /// The indicators that it shows, where the person may choose among them.
+    /// The indicators on screen, of a view with indicators.
     fn indicators(&self) -> Option<&[Indicator]> {
         None
     }
@@ -126,6 +126,11 @@ pub trait View {
 
     /// Puts the selection on the token, taking off what hides its row.
     fn reveal(&mut self, _: Address, _: &Context<'_>) {}
+
+    /// What stands in its place and has keys of its own: its name, and each key with a sentence.
+    fn own_keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
+        None
+    }
 
     /// The large tables that it shows something of; `None` for a view that needs no dataset. While one of them is on its way, the
     /// pane says so in the view's place.
@@ -168,7 +173,7 @@ pub struct ColumnChoice {
     pub columns: Vec<(&'static str, &'static str, bool)>,
     /// Those that nothing in the data has a value for.
     pub absent: Vec<&'static str>,
-    pub layout: Layout,
+    pub layout: ColumnLayout,
 }
 
 /// Esc where the view had nothing of its own to close: false when there is no filter to take off.
@@ -197,7 +202,7 @@ pub enum Effect {
     Star(Address),
     /// Show the text in the footer for a few seconds.
     Say(String),
-    /// As `Say`, as something that went wrong.
+    /// As `Say`, as a warning.
     Warn(String),
     /// Load the data again.
     Reload,

@@ -20,18 +20,18 @@ use super::{
     place::{is_near, is_public},
 };
 
-/// How an address that a dataset may not name is told.
+/// The words for an address that a dataset may not name.
 pub(super) const NEAR: &str = "an address of this machine or its network";
 const REDIRECTS_MAX: usize = 5;
 
-/// How long one waits for others, and how often one asks again.
+/// Timeouts and retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patience {
     pub connect: Duration,
     /// Between two parts of an answer.
     pub silence: Duration,
     pub retries: usize,
-    /// Before the first time one asks again; then ever longer.
+    /// Before the first retry; it grows with each.
     pub pause: Duration,
     pub pause_max: Duration,
 }
@@ -81,7 +81,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client whose answers are those that were asked for. The store looks at the range of a first answer alone; when it goes on with a body
+/// A client that checks `Content-Range` of every answer. The store checks that of the first alone; when it goes on with a body
 /// that was cut off, it takes what comes.
 #[derive(Debug)]
 struct Checked(reqwest::Client);
@@ -109,7 +109,7 @@ impl HttpService for Checked {
     }
 }
 
-/// Whether nobody is there to answer: no name, no way, no one who listens. To ask again and again within seconds helps nobody, and who has
+/// Whether nobody is there to answer: no DNS name, no route, connection refused. Retries within seconds do not help, and who has
 /// what was brought before waits for it.
 fn is_nobody(error: &HttpError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);

@@ -14,7 +14,7 @@ pub(super) const NO_PARTS: &str = "non-partial response";
 pub enum Fault {
     /// Nobody waits for them any more.
     Stopped,
-    /// What is there is not what was listed.
+    /// The object is not the one that was listed.
     Changed,
     /// Whoever holds them cannot be reached, or does not give them. Continues "`URL` …".
     Unavailable(String),
@@ -38,7 +38,7 @@ impl Error for Fault {}
 
 /// What a source was asked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum AccessKind {
     /// No source is for the place, so everybody's access it is.
     Nobodys,
     /// A source that has its keys not looked for.
@@ -48,12 +48,12 @@ pub(super) enum Access {
 
 /// Who was asked, for the words of a fault.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct AskedStore {
     /// What the source is called, or else the place.
     pub(super) name: String,
     /// Bucket, container or host.
     pub(super) root: String,
-    pub(super) access: Access,
+    pub(super) access: AccessKind,
     /// A web server, which has no buckets.
     pub(super) web: bool,
     /// Where its keys stand.
@@ -63,7 +63,7 @@ pub(super) struct Asked {
 /// Why a server that is asked by TLS is not believed.
 pub(super) const UNTRUSTED: &str = "has a certificate that is not trusted here: the file of who signed it goes into SSL_CERT_FILE";
 
-impl Asked {
+impl AskedStore {
     /// The fault of an answer of theirs.
     pub(super) fn fault(&self, error: &object_store::Error) -> Fault {
         use object_store::Error as E;
@@ -83,33 +83,33 @@ impl Asked {
         let Self { name, root, .. } = self;
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
-            (Access::Nobodys, true) => {
+            (AccessKind::Nobodys, true) => {
                 format!("is not open to everybody: name `{root}` as `url` of a source in config.toml, and what it wants in its `token_env`")
             }
-            (Access::Nobodys, false) => {
+            (AccessKind::Nobodys, false) => {
                 format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
             }
-            (Access::Anonymous, false) => {
+            (AccessKind::Anonymous, false) => {
                 format!("is not given without keys: take `anonymous` out of [sources.{name}] in config.toml, and give it keys")
             }
             (_, true) => format!("is not given to the source `{name}`: see `token_env` in [sources.{name}] of config.toml"),
-            (Access::Keys, false) => {
+            (AccessKind::Keys, false) => {
                 let why = if says("InvalidAccessKeyId") {
                     "they are not known there".to_owned()
                 } else if says("SignatureDoesNotMatch") {
                     "the secret is not that of the key".to_owned()
                 } else {
-                    format!("they are wrong, or may not list and read `{root}`")
+                    format!("none are set, they are wrong, or they may not list and read `{root}`")
                 };
                 format!("is not given to the keys of the source `{name}`: {why}; see {} in [sources.{name}] of config.toml", self.keys)
             }
         })
     }
 
-    /// What there is to say of one who gives no answer.
+    /// The sentence about a server that gives no answer.
     fn unreached(&self) -> String {
         match self.access {
-            Access::Nobodys => "cannot be reached: nobody answers there".to_owned(),
+            AccessKind::Nobodys => "cannot be reached: nobody answers there".to_owned(),
             _ => format!(
                 "cannot be reached: nobody answers at the `{}` of [sources.{}] in config.toml",
                 if self.web { "url" } else { "endpoint" },
@@ -136,7 +136,7 @@ fn status(error: &(dyn Error + 'static)) -> Option<u16> {
     chain(error).find_map(|error| number(&error.to_string()))
 }
 
-impl Asked {
+impl AskedStore {
     /// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
     fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
@@ -153,7 +153,7 @@ impl Asked {
         if let Some(status) = status(error).or(away) {
             return match status {
                 401 | 403 => self.denied(error),
-                404 if self.access == Access::Nobodys => unavailable("is not there"),
+                404 if self.access == AccessKind::Nobodys => unavailable("is not there"),
                 404 => Fault::Unavailable(format!(
                     "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
                      config.toml"

@@ -119,7 +119,7 @@ impl Wire {
                 Err(Fault::Unavailable(reason)) => Fault::Unavailable(reason),
                 Err(fault) => return Err(fault),
             };
-            // What came is kept; as long as something comes, one goes on.
+            // Bytes received are kept; only tries that bring none are counted.
             tries = if at > before { 0 } else { tries + 1 };
             if tries > 1 {
                 return Err(fault);

@@ -1,4 +1,4 @@
-//! What a person agreed to, and how much was fetched today: kept by whoever keeps a person's state, asked here.
+//! Consents of the person, and the bytes fetched today. The trait is implemented where a person's state is kept.
 
 use std::{
     collections::HashSet,
@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Remembers for the wire.
+/// Consents and the day's budget, kept beyond the program's end.
 pub trait Ledger: Send + Sync {
     /// Whether the person agreed that this dataset asks this origin.
     fn agreed(&self, dataset: &Path, origin: &str) -> bool;

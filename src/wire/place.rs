@@ -35,6 +35,15 @@ impl UrlPattern {
         text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
+    /// The text of a URL that is refused, to be shown: without the user it names and without its query, either of which may be a key.
+    pub fn without_secrets(text: &str) -> String {
+        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        let (root, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let root = root.rsplit_once('@').map_or_else(|| root.to_owned(), |(_, host)| format!("…@{host}"));
+        let path = path.split_once('?').map_or_else(|| path.to_owned(), |(path, _)| format!("{path}?…"));
+        format!("{scheme}://{root}{path}")
+    }
+
     /// Takes the URL apart. The error continues "`URL` …".
     pub fn parse(text: &str) -> Result<Self, String> {
         let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
@@ -181,6 +190,18 @@ mod tests {
         ] {
             let error = UrlPattern::parse(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_shown_without_what_may_be_a_key() {
+        for (text, shown) in [
+            ("s3://key:secret@bucket/x.csv", "s3://…@bucket/x.csv"),
+            ("s3://key:sec@ret@bucket", "s3://…@bucket"),
+            ("https://h/x?X-Amz-Signature=1", "https://h/x?…"),
+            ("ftp://x/y@z", "ftp://x/y@z"),
+        ] {
+            assert_eq!(UrlPattern::without_secrets(text), shown);
         }
     }
 

@@ -7,7 +7,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use super::{
     client::{Connector, Patience},
-    fault::{Access, Asked, Fault},
+    fault::{AccessKind, AskedStore, Fault},
     keys,
     place::{Scheme, UrlPattern, is_near},
 };
@@ -140,7 +140,7 @@ fn is_loopback(host: &str) -> bool {
 /// A store that can be asked, and who that is.
 pub(super) struct Store {
     pub(super) store: Arc<dyn ObjectStore>,
-    pub(super) asked: Asked,
+    pub(super) asked: AskedStore,
 }
 
 /// The store of a place; that of the hub is asked by `hub`.
@@ -204,15 +204,15 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
 }
 
 /// Who has the place, and with what they are asked.
-fn asked(place: &UrlPattern, source: Option<&Source>) -> Asked {
+fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
     let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
-    Asked {
+    AskedStore {
         name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
         root: place.root.clone(),
         access: match source {
-            None => Access::Nobodys,
-            Some(source) if source.anonymous => Access::Anonymous,
-            Some(_) => Access::Keys,
+            None => AccessKind::Nobodys,
+            Some(source) if source.anonymous => AccessKind::Anonymous,
+            Some(_) => AccessKind::Keys,
         },
         web,
         keys: match place.scheme {

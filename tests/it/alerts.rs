@@ -7,16 +7,21 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokendeck::{
     dataset::address::Address,
     deck::{Deck, DeckEvent, DeckOptions},
     error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertList, Heard, JobOptions, Jobs, KeptJobs},
+    jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Heard, JobOptions, Jobs, KeptJobs},
     question::progress::Progress,
 };
+
+use crate::wait::{stays, wait_for, wait_until};
+
+/// Longer than a program takes to look: each looks twice a second.
+const ROUND: Duration = Duration::from_millis(600);
 
 const A: &str = "0x000000000000000000000000000000000000000a";
 const B: &str = "0x000000000000000000000000000000000000000b";
@@ -35,17 +40,6 @@ fn address(text: &str) -> Address {
 
 fn wish(token: Option<&str>, condition: &str) -> AlertBody {
     AlertBody { token_address: token.map(address), condition: condition.to_owned() }
-}
-
-fn until<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(value) = done() {
-            return value;
-        }
-        assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 struct Bench {
@@ -68,10 +62,11 @@ impl Bench {
     /// Loads other prices and waits until the alert was looked at with them.
     fn load(&self, prices: &[(&str, &str, f64)], id: &str) -> Alert {
         let before = self.alert(id).checked_at;
+        // Times of looks are told apart by the millisecond.
         std::thread::sleep(Duration::from_millis(2));
         write(self.data.path(), prices);
         self.deck.load().unwrap();
-        until("the alert is looked at", || Some(self.alert(id)).filter(|alert| alert.checked_at > before))
+        wait_for("the alert is looked at", || Some(self.alert(id)).filter(|alert| alert.checked_at > before))
     }
 
     fn alert(&self, id: &str) -> Alert {
@@ -79,7 +74,7 @@ impl Bench {
     }
 
     fn list(&self) -> AlertList {
-        self.jobs.alerts(100).unwrap()
+        self.jobs.alerts(100, FIRED_ID_MAX).unwrap()
     }
 }
 
@@ -111,7 +106,7 @@ fn each_of_two_programs_looks_at_its_own_dataset() {
     jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap();
     write(two.data.path(), &[(A, "A", 30.0)]);
     two.deck.load().unwrap();
-    until("it fires", || jobs.alerts(9).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
+    wait_for("it fires", || jobs.alerts(9, FIRED_ID_MAX).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
     assert_eq!(one.list(), AlertList::default());
     assert_eq!((told(&one.jobs, &mut Heard::default()), told(&jobs, &mut Heard::default()).len()), (vec![], 1));
 }
@@ -124,15 +119,13 @@ fn two_programs_on_one_dataset_fire_once() {
     let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let mut events = deck.listen();
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
-    let round = Duration::from_millis(700);
-    std::thread::sleep(round);
+    let (here, once) = (|| (bench.alert(&id).fired, bench.alert(&id).holds), (1, 1));
+    stays("nothing fires", ROUND, || here() == (0, 0));
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
-    until("the other one hears of it", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
-    std::thread::sleep(round);
-    assert_eq!((bench.alert(&id).fired, bench.alert(&id).holds), (1, 1), "the older data of the other change nothing");
+    wait_until("the other one hears of it", || events.try_recv() == Ok(DeckEvent::AlertsFired));
+    stays("the older data of the other change nothing", ROUND, || here() == once);
     deck.load().unwrap();
-    std::thread::sleep(round);
-    assert_eq!((bench.alert(&id).fired, bench.alert(&id).holds), (1, 1));
+    stays("it fired once", ROUND, || here() == once);
     assert_eq!((told(&other, &mut Heard::default()).len(), told(&bench.jobs, &mut Heard::default()).len()), (1, 1));
 }
 
@@ -158,9 +151,9 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
 
     let now = bench.load(&[(A, "A", 30.0), (B, "B", 50.0)], id);
     assert_eq!((now.holds, now.fired), (1, 1));
-    until("both fired", || (bench.list().fired.len() == 2).then_some(()));
+    wait_until("both fired", || bench.list().fired.len() == 2);
     assert!(bench.list().fired.iter().all(|fired| fired.token_address == address(A)));
-    until("it is told", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+    wait_until("it is told", || events.try_recv() == Ok(DeckEvent::AlertsFired));
     let mut heard = Heard::default();
     let says = ["A: price > 20 chain:eth", "A: price>20"];
     assert_eq!(told(&bench.jobs, &mut heard), says);

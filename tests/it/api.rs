@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokendeck::api::{ApiOptions, answer_offline};
 
 use self::server::{JSON, KEY, Running, TOKEN, UNKNOWN, get};
+use crate::wait::wait_until;
 
 #[test]
 fn every_refusal_has_its_status_and_code() {
@@ -328,7 +329,7 @@ fn a_job_can_be_started_listed_and_read() {
     assert_eq!((created.status, created.header("location")), (202, Some(format!("/deep-analysis/jobs/{id}").as_str())));
     assert_eq!(server.ask(&get("/deep_analysis/jobs", "")).json()["total"], 1);
     assert_eq!(server.ask(&get(&format!("/deep-analysis/jobs/{id}/report"), "")).status, 200);
-    server::until(|| server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
+    wait_until("the job ends", || server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
     let gone = server.ask(&server::request("DELETE", &format!("/deep-analysis/jobs/{id}"), "", ""));
     gone.is_problem(409, "job_ended", "ended");
     let purge = server::request("DELETE", &format!("/deep-analysis/jobs/{id}?purge=true"), "", "");

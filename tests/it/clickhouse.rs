@@ -2,6 +2,8 @@
 //! named reason come of it. The engine here is one that lies as it is told; `real` asks real ones.
 
 pub(crate) mod in_place;
+#[path = "../../src/dataset/load/engine/place/tests/near.rs"]
+mod near;
 mod real;
 mod real_faults;
 mod real_sums;
@@ -29,6 +31,7 @@ use tokendeck::{
 };
 
 use self::server::{Rows, Server, Trouble};
+use crate::wait::wait_until;
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,5\n";
@@ -364,10 +367,7 @@ fn a_load_that_is_given_up_ends_the_query_there() {
         let asked = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
         let rows = bench.server.queries().iter().find(|query| query.contains("ArrowStream")).and_then(asked).unwrap();
         let killed = || bench.server.queries().iter().any(|query| query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC")));
-        while !killed() {
-            assert!(start.elapsed() < Duration::from_secs(20), "nobody ended the query");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the query is ended", killed);
         // What came of it is not taken for the whole next time.
         bench.server.trouble([]);
         assert_eq!(bench.load(&wire, rows_min).unwrap().table("candles").unwrap().height(), 10_000);

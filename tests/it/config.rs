@@ -31,21 +31,21 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
 #[test]
 fn wrong_values_are_told_with_what_was_expected() {
     let cases = [
-        ("api.rate_per_second = 'fast'", "`api.rate_per_second` is \"fast\": expected a whole number from 0 to 1000000"),
+        ("api.rate_per_second = 'fast'", "`api.rate_per_second` is 'fast': expected a whole number from 0 to 1000000"),
         ("api.rate_per_second = -1", "`api.rate_per_second` is -1: expected a whole number from 0 to 1000000"),
         ("api.connections = 0", "`api.connections` is 0: expected a whole number from 1 to 65536"),
         ("api.connections = 99999999999999999999", "`api.connections` is 99999999999999999999: expected a whole number from 1 to 65536"),
         ("api.enabled = 1", "`api.enabled` is 1: expected true or false"),
         ("api.listen = 8787", "`api.listen` is 8787: expected an address and a port, as in \"127.0.0.1:8787\""),
-        ("api.listen = 'localhost'", "`api.listen` is \"localhost\": expected an address and a port, as in \"127.0.0.1:8787\""),
-        ("api.hosts = ['a b']", "`api.hosts` is [\"a b\"]: expected a list of host names without port, as in [\"deck.example.org\"]"),
-        ("api.cors_origins = ['*']", "`api.cors_origins` is [\"*\"]: expected a list of origins, as in [\"https://deck.example.org\"]"),
+        ("api.listen = 'localhost'", "`api.listen` is 'localhost': expected an address and a port, as in \"127.0.0.1:8787\""),
+        ("api.hosts = ['a b']", "`api.hosts` is ['a b']: expected a list of host names without port, as in [\"deck.example.org\"]"),
+        ("api.cors_origins = ['*']", "`api.cors_origins` is ['*']: expected a list of origins, as in [\"https://deck.example.org\"]"),
         (
             "terminal.theme = 'drak'",
-            "`terminal.theme` is \"drak\": expected auto, dark, light, high-contrast, or the path of a theme file that ends in .toml",
+            "`terminal.theme` is 'drak': expected auto, dark, light, high-contrast, or the path of a theme file that ends in .toml",
         ),
-        ("datasets.dir = ''", "`datasets.dir` is \"\": expected a path, as text"),
-        ("datasets = 'x'", "`datasets` is \"x\": expected a section, [datasets]"),
+        ("datasets.dir = ''", "`datasets.dir` is '': expected a path, as text"),
+        ("datasets = 'x'", "`datasets` is 'x': expected a section, [datasets]"),
         ("analysis.whale_usd = nan", "`analysis.whale_usd` is nan: expected a number from 0 to 1000000000000000"),
         ("analysis.whale_usd = 1979-05-27", "`analysis.whale_usd` is 1979-05-27: expected a number from 0 to 1000000000000000"),
         ("terminal.keys.quit = 7", "`terminal.keys.quit` is 7: expected a key or a list of keys, as in [\"y\", \"F5\"]"),

@@ -21,7 +21,7 @@ use tokendeck::{
     },
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 
 /// What a run of the question does once it is let go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,11 +51,7 @@ impl Stage {
     }
 
     fn wait_for_run(&self, number: usize) {
-        let begun = Instant::now();
-        while self.runs() < number {
-            assert!(begun.elapsed() < PATIENCE, "run {number} has not begun");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(&format!("run {number} begins"), || self.runs() >= number);
     }
 }
 
@@ -125,19 +121,12 @@ impl House {
 }
 
 fn outcome(pending: &mut Pending<usize>) -> std::result::Result<usize, Code> {
-    let begun = Instant::now();
-    loop {
-        if let Some(outcome) = pending.poll_now() {
-            return outcome.map(|known| known.answer).map_err(|problem| problem.code);
-        }
-        assert!(begun.elapsed() < PATIENCE, "no outcome");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for("the outcome", || pending.poll_now()).map(|known| known.answer).map_err(|problem| problem.code)
 }
 
-/// Time for the others to come to where they wait.
-fn settle() {
-    std::thread::sleep(Duration::from_millis(100));
+/// Time for the others to come to where they wait, and not to run.
+fn settle(house: &House) {
+    stays("one run", Duration::from_millis(100), || house.stage.runs() == 1);
 }
 
 #[test]
@@ -145,8 +134,7 @@ fn what_many_ask_at_once_is_answered_once() {
     let house = house();
     let mut pending: Vec<_> = (0..8).map(|_| house.ask()).collect();
     house.stage.wait_for_run(1);
-    settle();
-    assert_eq!(house.stage.runs(), 1);
+    settle(&house);
     house.stage.let_go(Fate::Answers);
     assert!(pending.iter_mut().all(|pending| outcome(pending) == Ok(1)));
     assert_eq!((house.stage.runs(), house.deck.waiting()), (1, 0));
@@ -160,7 +148,7 @@ fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
         let mut one = house.ask();
         house.stage.wait_for_run(1);
         let mut others: Vec<_> = (0..4).map(|_| house.ask()).collect();
-        settle();
+        settle(&house);
         if let Some(fate) = fate {
             house.stage.let_go(fate);
             assert_eq!(outcome(&mut one).err(), first);
@@ -183,13 +171,9 @@ fn one_who_waits_may_leave() {
     let mut first = house.ask();
     house.stage.wait_for_run(1);
     let second = house.ask();
-    settle();
+    settle(&house);
     drop(second);
-    let begun = Instant::now();
-    while house.deck.waiting() > 1 {
-        assert!(begun.elapsed() < PATIENCE, "the place is not given back");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the place is given back", || house.deck.waiting() == 1);
     house.stage.let_go(Fate::Answers);
     assert_eq!((outcome(&mut first), house.stage.runs()), (Ok(1), 1));
 }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -17,6 +17,8 @@ use tokendeck::{
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
 };
+
+use crate::wait::wait_until;
 
 /// The first of the tokens has candles and a pool, the others nothing.
 fn token(i: usize) -> Address {
@@ -71,17 +73,13 @@ impl Bench {
     }
 }
 
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+fn ended(jobs: &Jobs, id: &str) -> Job {
+    wait_until("the job ends", || jobs.job(id).expect("the job").status.ended());
+    jobs.job(id).expect("the job")
 }
 
-fn ended(jobs: &Jobs, id: &str) -> Job {
-    until("the job ends", || jobs.job(id).expect("the job").status.ended());
-    jobs.job(id).expect("the job")
+fn count_of(job: &Job, status: TaskStatus) -> usize {
+    job.tasks.iter().filter(|task| task.status == status).count()
 }
 
 fn everything(count: usize) -> Vec<Address> {
@@ -135,8 +133,8 @@ fn a_job_goes_from_the_queue_to_its_report() {
     assert_eq!((error["status"].as_u64(), error["code"].as_str()), (Some(404), Some("no_candles")));
     assert_eq!(error["instance"].as_str(), Some(format!("/technical/{}/trendline", token(7)).as_str()));
 
-    until("listeners hear of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(id)) if id == job.job_id));
-    until("it is open no more", || jobs.open_count() == 0);
+    wait_until("listeners hear of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(id)) if id == job.job_id));
+    wait_until("it is open no more", || jobs.open_count() == 0);
     let progress = jobs.progress(&job.job_id).expect("progress");
     assert!(progress.len() == 12 && progress.iter().all(|task| (task.done, task.total) == (1, 1)));
     assert_eq!(jobs.terminate(&job.job_id).map_err(|problem| problem.code), Err(Code::JobEnded));
@@ -220,7 +218,10 @@ fn a_full_queue_refuses_and_has_room_again_later() {
     assert_eq!(jobs.create(&several(vec![token(2)])).map_err(|problem| problem.code), Err(Code::Busy));
     let terminated = jobs.terminate(&first).expect("terminated");
     assert_eq!(terminated.status, JobStatus::Terminated);
-    assert!(terminated.tasks.iter().all(|task| task.status == TaskStatus::Skipped && task.description.contains("terminated")));
+    assert!(
+        terminated.tasks.len() == 6
+            && terminated.tasks.iter().all(|task| task.status == TaskStatus::Skipped && task.description.contains("terminated"))
+    );
     jobs.create(&several(vec![token(2)])).expect("room again");
 }
 
@@ -232,17 +233,16 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     // The job may be quicker than this test: then once more.
     for _ in 0..20 {
         let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
-        until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
+        wait_until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
         if let Ok(job) = jobs.terminate(&id) {
             caught = Some(job);
             break;
         }
     }
     let job = caught.expect("a job is caught running");
-    let count = |status| job.tasks.iter().filter(|task| task.status == status).count();
     assert_eq!(job.status, JobStatus::Terminated);
-    assert_eq!(count(TaskStatus::Queued) + count(TaskStatus::Running), 0);
-    assert!(count(TaskStatus::Skipped) > 0);
+    assert_eq!(count_of(&job, TaskStatus::Queued) + count_of(&job, TaskStatus::Running), 0);
+    assert!(count_of(&job, TaskStatus::Skipped) > 0);
     let next = jobs.create(&several(vec![token(0)])).expect("created");
     assert_eq!(ended(&jobs, &next.job_id).status, JobStatus::Completed, "the worker is free again");
     assert_eq!(jobs.job(&job.job_id).expect("the job"), job, "nothing was added after the end");
@@ -256,7 +256,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
     for _ in 0..20 {
         let jobs = bench.open(1);
         let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
-        until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
+        wait_until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
         jobs.stop();
         let job = jobs.job(&id).expect("the job");
         if !job.status.ended() {
@@ -266,7 +266,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
     }
     let job = interrupted.expect("a job is interrupted");
     assert_eq!((job.status, job.tokens_used), (JobStatus::Queued, 0));
-    assert!(job.tasks.iter().all(|task| task.status == TaskStatus::Queued));
+    assert_eq!(count_of(&job, TaskStatus::Queued), 6 * TOKENS_MAX);
     let jobs = bench.open(1);
     let job = ended(&jobs, &job.job_id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Completed, TOKENS_MAX as u64));
@@ -279,7 +279,10 @@ fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     bench.deck.stand_on(Dataset::default());
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
-    assert!(job.tasks.iter().all(|task| task.status == TaskStatus::Failed && task.description.contains("No token")), "{job:?}");
+    assert!(
+        job.tasks.len() == 6 && job.tasks.iter().all(|task| task.status == TaskStatus::Failed && task.description.contains("No token")),
+        "{job:?}"
+    );
 }
 
 #[test]
@@ -292,13 +295,13 @@ fn two_programs_share_a_store_and_one_runs_it() {
     let id = second.create(&several(vec![token(0)])).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
     assert_eq!(first.job(&id), second.job(&id));
-    until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
+    wait_until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
     let long = first.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
     // Terminated from the other program, or already done.
     second.terminate(&long).map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
     assert!(first.job(&long).expect("the job").status.ended());
     drop(first);
-    until("the second takes over", || second.runs_here());
+    wait_until("the second takes over", || second.runs_here());
     let id = second.create(&several(vec![token(1)])).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
 }

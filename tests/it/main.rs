@@ -37,5 +37,6 @@ mod shared;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
+mod wait;
 mod watch;
 mod yields;

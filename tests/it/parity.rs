@@ -1,6 +1,7 @@
 //! One answer, whoever asks: what the API sends, what `tokendeck get` prints and what a view holds are the same bytes. Every endpoint
 //! that is read with GET has its cases here, and one without fails.
 
+mod in_place;
 mod mcp;
 
 use std::{
@@ -10,7 +11,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -54,9 +54,8 @@ use tokendeck::{
     wire::{MemoryLedger, Wire},
 };
 
-use crate::{clickhouse::in_place::Stays, remote::Bench};
+use crate::{demo::market, remote::Bench, wait::wait_until};
 
-const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const NOBODY: &str = "0x00000000000000000000000000000000000000ff";
@@ -88,8 +87,8 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         Some(held::<PatternsQuestion>),
         &[
             "/technical/{weth}/patterns",
-            "/technical/{uni}/patterns?timeframe=1h&explain=levels",
-            "/technical/{uni}/patterns?timeframe=1w&explain=true",
+            "/technical/{uni}/patterns?timeframe=1h&explain=true",
+            "/technical/{uni}/patterns?timeframe=1w&explain=record",
             "/technical/{nobody}/patterns",
         ],
     ),
@@ -275,6 +274,7 @@ fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {
 /// A server on a free port over its own deck, a second deck for what views hold, and a home for the command line.
 struct Faces {
     home: TempDir,
+    _market: Option<TempDir>,
     base: String,
     key: String,
     job: String,
@@ -299,7 +299,8 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<Deck> {
 
 impl Faces {
     fn new() -> Self {
-        Self::over(Path::new(DEMO), "")
+        let (market, data) = market();
+        Self { _market: Some(market), ..Self::over(&data, "") }
     }
 
     fn over(data: &Path, config: &str) -> Self {
@@ -310,11 +311,7 @@ impl Faces {
         fs::write(&written, config).unwrap();
         let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { queue: 8, ..JobOptions::default() }).unwrap();
         let job = jobs.create(&JobBody::One { token_address: Address::parse(UNI).unwrap() }).unwrap().job_id.clone();
-        let end = Instant::now() + Duration::from_mins(1);
-        while jobs.open_count() > 0 {
-            assert!(Instant::now() < end, "the job does not end");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the job ends", || jobs.open_count() == 0);
         jobs.add_alert(&AlertBody { token_address: Address::parse(UNI), condition: "price>20".to_owned() }, &Progress::default()).unwrap();
         let keys = Keys::in_memory().unwrap();
         let key = keys.show().unwrap().reveal().to_owned();
@@ -324,7 +321,7 @@ impl Faces {
         let base = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(api::serve(listener, api, std::future::pending()));
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { home, base, key, job, data: data.to_owned(), config: written, served, view, agent, _runtime: runtime }
+        Self { home, _market: None, base, key, job, data: data.to_owned(), config: written, served, view, agent, _runtime: runtime }
     }
 
     /// Status and body over HTTP.
@@ -416,7 +413,7 @@ fn every_endpoint_that_is_read_has_its_cases() {
 
 #[test]
 fn the_api_the_command_line_and_the_views_say_the_same() {
-    let answered = walk(&Faces::new(), usize::MAX);
+    let answered = walk(&Faces::new(), |_| usize::MAX);
     let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
     // The stream has no cases.
     assert_eq!(silent, ["events"]);
@@ -424,34 +421,24 @@ fn the_api_the_command_line_and_the_views_say_the_same() {
 
 #[test]
 fn of_files_elsewhere_too_they_say_the_same() {
-    let bench = Bench::of(Path::new(DEMO));
+    let (_market, data) = market();
+    let bench = Bench::of(&data);
     let faces = Faces::over(bench.folder.path(), &bench.config());
-    let answered = walk(&faces, 1);
+    let answered = walk(&faces, |_| 1);
     assert_eq!(answered.len(), CASES.len() - 1);
     let (_, metrics) = faces.over_http("/metrics", None);
     let metrics = String::from_utf8(metrics).unwrap();
     let fetched = metrics.lines().find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
-    let there: u64 = fs::read_dir(DEMO).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    let there: u64 = fs::read_dir(&data).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
     assert!(fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())), "{metrics}");
 }
 
-#[test]
-fn of_candles_that_stay_at_an_engine_too_they_say_the_same() {
-    let stays = Stays::of(Path::new(DEMO));
-    let faces = Faces::over(stays.folder.path(), &stays.config());
-    let answered = walk(&faces, 1);
-    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
-    // What reads all rows of the candles is refused.
-    assert_eq!(silent, ["table_describe", "events"]);
-    assert!(stays.fetched() > 4, "nothing stayed there");
-}
-
 /// Asks every face up to so many cases of every endpoint; the endpoints that gave an answer.
-fn walk(faces: &Faces, most: usize) -> BTreeSet<&'static str> {
+fn walk(faces: &Faces, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
     let mut answered = BTreeSet::new();
     for (name, held, targets) in CASES {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
-        for target in targets.iter().take(most) {
+        for target in targets.iter().take(most(name)) {
             let target = faces.filled(target);
             let (status, sent) = faces.compare(&target, None);
             if status < 400 {

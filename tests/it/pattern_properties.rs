@@ -54,6 +54,10 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
         prop_assert_eq!(detail.breakout_index.is_some(), pattern.completion_percent == 100.0);
         prop_assert!(detail.target_price.is_finite() && detail.target_price >= 0.0, "{:?}", pattern);
         prop_assert!(detail.boundary.iter().all(|line| line.from.price.is_finite() && line.to.price.is_finite()), "{:?}", pattern);
+        let (told, logit) =
+            (detail.why.iter().map(|part| part.contribution).sum::<f64>(), (pattern.confidence / (1.0 - pattern.confidence)).ln());
+        // Whatever is so sure that the odds leave the numbers has no logarithm to add up to.
+        prop_assert!(!logit.is_finite() || (told - logit).abs() < 1e-6 * (1.0 + logit.abs()), "{} of {}: {:?}", told, logit, detail.why);
         prop_assert!(detail.anchors.windows(2).all(|two| two[0].index <= two[1].index), "{:?}", pattern);
         prop_assert!(detail.anchors.iter().all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index)));
     }

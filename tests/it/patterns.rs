@@ -97,7 +97,7 @@ fn the_answer_has_its_shape_and_its_order() {
 fn an_explanation_adds_what_the_pattern_rests_on() {
     let rows = shapes(&["double_bottom", "rising_wedge"]);
     let (_folder, api) = api(&rows);
-    let (bare, explained) = (patterns(&api, ""), patterns(&api, "?explain=levels"));
+    let (bare, explained) = (patterns(&api, ""), patterns(&api, "?explain=true"));
     assert_eq!(bare["recommendedAction"], explained["recommendedAction"]);
     let (bare, explained) = (bare["patterns"].as_array().unwrap(), explained["patterns"].as_array().unwrap());
     assert!(!bare.is_empty() && bare.len() == explained.len());
@@ -129,7 +129,7 @@ fn an_explanation_adds_what_the_pattern_rests_on() {
 #[test]
 fn an_explanation_tells_the_record_of_the_names_it_found() {
     let (_folder, api) = api(&shapes(&["double_bottom", "rising_wedge"]));
-    let (levels, whole) = (patterns(&api, "?explain=levels"), patterns(&api, "?explain=true"));
+    let (levels, whole) = (patterns(&api, "?explain=true"), patterns(&api, "?explain=record"));
     let (status, all) = ask(&api, &format!("/technical/{TOKEN}/track-record"));
     assert_eq!(status, 200, "{all}");
     let found = |record: &&Value| levels["patterns"].as_array().unwrap().iter().any(|pattern| pattern["name"] == record["name"]);
@@ -195,7 +195,7 @@ fn bad_candles_are_passed_over_and_few_say_hold() {
     ];
     for (name, rows, empty) in cases {
         let (_folder, api) = api(&rows);
-        for query in ["", "?explain=levels", "?timeframe=1w"] {
+        for query in ["", "?explain=true", "?timeframe=1w"] {
             let answer = patterns(&api, query);
             let text = answer.to_string();
             let plain = text.replace("\"breakoutIndex\":null", "").replace("\"rewardRisk\":null", "");

@@ -14,7 +14,10 @@ use detector::detect;
 use judge::Said;
 use tokendeck::analysis::patterns::patterns;
 
-use crate::pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set};
+use crate::{
+    pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set},
+    shared::shared,
+};
 
 const SIZES: Sizes = Sizes { instances: 12, misses: 4, walks: 20, walk_length: 1_000 };
 
@@ -49,7 +52,10 @@ fn the_detector_finds_what_is_there_and_little_else() {
 /// `cargo bench --bench accuracy -- charts` prints them.
 #[test]
 fn real_charts_are_read_as_chartists_read_them() {
-    let Some(windows) = data::read() else { return };
+    if shared("data/charts").is_none() {
+        return;
+    }
+    let windows = data::read().expect("the charts");
     let said: Vec<Vec<Said>> = windows
         .iter()
         .map(|window| {

@@ -1,6 +1,7 @@
 //! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
 //! may befall a terminal in between.
 
+mod defect;
 mod screening;
 mod tasks;
 mod terminal;
@@ -9,7 +10,6 @@ use std::{
     fs,
     net::TcpListener,
     process::{Command, Stdio},
-    thread,
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokendeck::tui::keymap::VIEWS;
 
 use self::terminal::{DEMO, Home, SIZE};
+use crate::wait::{stays, wait_until};
 
 const ESC: &str = "\x1b";
 const CTRL_L: &str = "\x0c";
@@ -241,24 +242,6 @@ fn a_window_that_is_closed_ends_the_program_and_keeps_the_session() {
 }
 
 #[test]
-fn a_defect_gives_the_terminal_back_and_names_its_report() {
-    let home = Home::new();
-    let mut terminal = home.run(&["--data", DEMO], &[("TOKENDECK_REHEARSE_DEFECT", "1")]);
-    terminal.ready();
-    terminal.keys("w");
-    assert_eq!(terminal.exit(), 101);
-    terminal.restored();
-    terminal.see("tokendeck: this is a defect of the program");
-    let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
-    let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
-    assert_eq!(reports.len(), 1);
-    // A long path is wrapped by the terminal.
-    assert!(said.contains(&*reports[0].to_string_lossy()), "{said}");
-    let report = fs::read_to_string(&reports[0]).unwrap();
-    assert!(report.contains("TOKENDECK_REHEARSE_DEFECT") && report.contains("thread main"), "{report}");
-}
-
-#[test]
 fn a_port_in_use_is_said_and_stops_nothing() {
     let home = Home::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -317,16 +300,16 @@ fn without_a_terminal_it_says_in_one_line_what_to_do() {
 fn at_rest_nothing_is_written_and_no_time_is_spent() {
     let home = Home::new();
     let terminal = home.open();
-    terminal.settle();
+    terminal.keys("y");
+    terminal.see("copied address");
     // The message in the footer goes by itself, once.
-    thread::sleep(Duration::from_secs(4));
+    terminal.see_no("copied address");
     terminal.settle();
     let before = (terminal.written(), terminal.ticks());
-    thread::sleep(Duration::from_secs(2));
-    let after = (terminal.written(), terminal.ticks());
-    assert_eq!(after.0, before.0, "bytes written at rest");
+    stays("nothing is written at rest", Duration::from_secs(2), || terminal.written() == before.0);
     // A hundredth of a second may fall to anyone on a busy machine; a loop that runs on takes two hundred.
-    assert!(after.1 - before.1 <= 10, "{} ticks spent at rest", after.1 - before.1);
+    let spent = terminal.ticks() - before.1;
+    assert!(spent <= 10, "{spent} ticks spent at rest");
 }
 
 fn session(home: &Home) -> Value {
@@ -393,13 +376,7 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     terminal.see_no("this file exists");
     terminal.see("tokendeck-candles.csv");
     let whole = || fs::read_to_string(&written).is_ok_and(|text| text.lines().count() - 1 == rows);
-    for _ in 0..300 {
-        if whole() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert!(whole(), "the file was not replaced");
+    wait_until("the file is replaced", whole);
     // What can never match is refused where it is typed.
     terminal.keys("/close>2026-01");
     terminal.see("`2026-01` is not a number");

@@ -9,7 +9,7 @@ use tokendeck::{
     deck::{Deck, DeckOptions},
     tui::{
         app::{Appearance, Setup},
-        keymap::{Keymap, VIEWS, ViewId},
+        keymap::{Keymap, VIEWS, ViewId, ViewRow},
         picture, run,
         theme::{Depth, Options, Palette, Role, Theme},
         view::NoApi,
@@ -45,6 +45,15 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
     run::picture(setup, view, size, |_| ()).0
 }
 
+/// Tries every view, one beside the other: a picture is waited for until nothing has come for a while.
+fn in_each_view(views: &[ViewRow], test: impl Fn(&ViewRow) + Sync) {
+    std::thread::scope(|scope| {
+        for view in views {
+            scope.spawn(|| test(view));
+        }
+    });
+}
+
 fn plain(deck: &Arc<Deck>, view: ViewId, size: (u16, u16)) -> Buffer {
     screen(deck, view, size, &Palette::dark(), Options::default(), false)
 }
@@ -56,9 +65,9 @@ fn every_view_looks_as_it_did_at_every_size() {
     settings.set_snapshot_path("../snapshots/screens");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| {
-        for view in VIEWS.iter().filter(|view| view.id != ViewId::Data) {
-            for (width, height) in SIZES {
+    in_each_view(VIEWS, |view| {
+        settings.bind(|| {
+            for (width, height) in SIZES.into_iter().filter(|_| view.id != ViewId::Data) {
                 let text = picture::text(&plain(&deck, view.id, (width, height)));
                 assert!(
                     text.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= usize::from(width)),
@@ -67,7 +76,7 @@ fn every_view_looks_as_it_did_at_every_size() {
                 );
                 insta::assert_snapshot!(format!("{}-{width}x{height}", view.word), text);
             }
-        }
+        });
     });
 }
 
@@ -95,13 +104,13 @@ fn cut_number(text: &str) -> Option<&str> {
 fn no_number_is_cut_at_any_size() {
     assert_eq!(cut_number("a 0x1f98…f984  1.2… b"), Some("1.2"));
     let deck = deck();
-    for view in VIEWS {
+    in_each_view(VIEWS, |view| {
         for size in SIZES.into_iter().chain([(66, 20), (72, 24), (100, 30), (118, 34)]) {
             let text = picture::text(&plain(&deck, view.id, size));
             let cut = text.lines().find_map(cut_number);
             assert_eq!(cut, None, "{} at {size:?}:\n{text}", view.word);
         }
-    }
+    });
 }
 
 /// Contrast of WCAG 2.2, 1.4.3; none of colours that the terminal chooses.
@@ -123,7 +132,7 @@ fn every_letter_can_be_read() {
     let deck = deck();
     for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
         let selection = Theme::new(&palette, Options::default()).style(Role::Selection).bg;
-        for view in VIEWS {
+        in_each_view(VIEWS, |view| {
             let buffer = screen(&deck, view.id, SIZES[1], &palette, Options::default(), false);
             for (place, cell) in buffer.content().iter().enumerate().filter(|(_, cell)| cell.symbol().contains(char::is_alphanumeric)) {
                 let found = contrast(cell.fg, cell.bg).expect("colours of the palette");
@@ -131,14 +140,14 @@ fn every_letter_can_be_read() {
                 let wanted = if Some(cell.bg) == selection { 3.0 } else { 4.5 };
                 assert!(found >= wanted, "{} in {}: {found:.1} of `{}` at {place}", view.word, palette.name, cell.symbol());
             }
-        }
+        });
     }
 }
 
 #[test]
 fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
     let deck = deck();
-    for view in VIEWS {
+    in_each_view(VIEWS, |view| {
         let options = Options { depth: Depth::None, ..Options::default() };
         let buffer = screen(&deck, view.id, SIZES[1], &Palette::dark(), options, false);
         let coloured = buffer.content().iter().find(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset);
@@ -146,13 +155,13 @@ fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
         if view.id == ViewId::Tokens {
             assert!(buffer.content().iter().any(|cell| cell.modifier.contains(ratatui::style::Modifier::REVERSED)));
         }
-    }
+    });
 }
 
 #[test]
 fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
     let deck = deck();
-    for view in VIEWS {
+    in_each_view(VIEWS, |view| {
         for size in SIZES {
             let text = picture::text(&screen(&deck, view.id, size, &Palette::dark(), Options::default(), true));
             // Names and titles of the data are in any script.
@@ -160,16 +169,16 @@ fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
             let strange: String = text.chars().filter(|c| !c.is_ascii() && !of_data(*c)).collect();
             assert!(strange.is_empty(), "{} at {size:?}: {strange}", view.word);
         }
-    }
+    });
 }
 
 #[test]
 fn no_size_makes_a_view_panic() {
     let deck = deck();
-    for view in VIEWS {
+    in_each_view(VIEWS, |view| {
         for size in [(1, 1), (10, 5), (40, 10), (59, 16), (60, 15), (60, 16), (61, 17), (80, 16), (100, 200), (400, 16)] {
             let buffer = plain(&deck, view.id, size);
             assert_eq!((buffer.area.width, buffer.area.height), size, "{}", view.title);
         }
-    }
+    });
 }

@@ -88,7 +88,9 @@ fn a_storage_that_cannot_be_read_is_named_and_the_code_looked_at_without_it() {
         ("", "{\"\"0x\"\": \"\"\"\", \"\"7\"\": \"\"fff\"\"}".into()),
     ];
     let rows: Vec<_> = cases.iter().map(|(_, storage)| ("owner_mint", OWNER, storage.clone())).collect();
-    for (answer, (says, storage)) in answers(&rows).iter().zip(&cases) {
+    let answers = answers(&rows);
+    assert_eq!(answers.len(), cases.len());
+    for (answer, (says, storage)) in answers.iter().zip(&cases) {
         let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()).unwrap();
         let named = execution.unfinished.iter().any(|text| text.contains("`storage` in `contracts`") && text.contains(says));
         assert_eq!(named, !says.is_empty(), "{storage}: {:?}", execution.unfinished);

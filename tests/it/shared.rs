@@ -1,7 +1,7 @@
 //! The data beside the checkout, which not every machine has. A test that needs them is skipped with a message; where the checks find
 //! them, they set `TOKENDECK_SHARED=required`, and a test that did not find its data fails.
 
-use std::{env, path::Path};
+use std::{env, io::Write as _, path::Path};
 
 /// The whole path of `path` below `../shared`, if it is there.
 pub(crate) fn shared(path: &str) -> Option<String> {
@@ -10,6 +10,11 @@ pub(crate) fn shared(path: &str) -> Option<String> {
         return Some(whole);
     }
     assert!(env::var_os("TOKENDECK_SHARED").is_none(), "`{whole}` is not there, and TOKENDECK_SHARED asks for it");
-    eprintln!("skipped: `{whole}` is not there");
+    skipped(&format!("`{whole}` is not there"));
     None
+}
+
+/// Says on the terminal, past the capture of what passing tests print, that nothing was checked.
+pub(crate) fn skipped(because: &str) {
+    writeln!(std::io::stderr(), "skipped: {because}").ok();
 }

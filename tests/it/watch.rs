@@ -13,15 +13,15 @@ use std::{
 use tempfile::TempDir;
 use tokendeck::{
     dataset::{Spot, address::Address},
-    deck::{Deck, DeckEvent, DeckOptions, watch::Watching},
+    deck::{Deck, DeckEvent, DeckOptions, load::Watching},
 };
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
+use crate::wait::{PATIENCE, stays, wait_for, wait_until};
+
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-/// The longest that anything may take; reached only by a failure.
-const LONGEST: Duration = Duration::from_secs(30);
-/// Long enough for a load that should not come to have come.
-const UNDISTURBED: Duration = Duration::from_millis(900);
+/// Long enough for a load that should not come to have come: files are at rest after 150 ms.
+const UNDISTURBED: Duration = Duration::from_millis(500);
 
 fn tokens(price: u32) -> String {
     format!("token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,{price}\n")
@@ -55,8 +55,7 @@ impl Desk {
         let events = deck.listen();
         watch(&deck);
         let desk = Self { _place: place, folder, deck, events };
-        // What the first look takes up is what stands; from then on a change is told.
-        thread::sleep(Duration::from_millis(300));
+        wait_until("it is watched", || desk.deck.load_state().watching != Watching::Off);
         desk
     }
 
@@ -74,11 +73,7 @@ impl Desk {
     }
 
     fn until(&self, what: (u32, u32)) {
-        let start = Instant::now();
-        while self.stands() != what {
-            assert!(start.elapsed() < LONGEST, "{what:?} never came: {:?}, {:?}", self.stands(), self.deck.load_state());
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("price and name {what:?}"), || self.stands() == what);
     }
 
     fn told(&mut self) -> Option<DeckEvent> {
@@ -93,14 +88,10 @@ impl Desk {
 
     /// Waits for the reason of a load that failed.
     fn failure(&mut self) -> String {
-        let start = Instant::now();
-        loop {
-            if let Some(DeckEvent::LoadFailed(reason)) = self.told() {
-                return reason;
-            }
-            assert!(start.elapsed() < LONGEST, "nothing failed: {:?}", self.deck.load_state());
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_for("a load that fails", || match self.told() {
+            Some(DeckEvent::LoadFailed(reason)) => Some(reason),
+            _ => None,
+        })
     }
 }
 
@@ -113,11 +104,10 @@ fn a_changed_file_is_the_next_generation() {
     let after = desk.deck.snapshot().unwrap();
     assert_eq!(after.generation, before.generation + 1);
     assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
-    assert_eq!(desk.told(), Some(DeckEvent::Reloaded(after.generation)));
+    assert_eq!(wait_for("it is told", || desk.told()), DeckEvent::Reloaded(after.generation));
     assert_eq!(desk.deck.load_state().watching, Watching::Told);
     // At rest nothing is loaded, though the files were just read.
-    thread::sleep(UNDISTURBED);
-    assert_eq!(desk.deck.snapshot().unwrap().generation, after.generation);
+    stays("nothing is loaded", UNDISTURBED, || desk.deck.snapshot().unwrap().generation == after.generation);
 }
 
 #[test]
@@ -130,6 +120,7 @@ fn however_a_file_is_saved_it_is_noticed() {
     desk.until((2, 1));
     // Moved away, written anew, the old one removed, as editors save.
     fs::rename(file("tokens.csv"), file("tokens.csv~")).unwrap();
+    // Gone for longer than files take to be at rest.
     thread::sleep(Duration::from_millis(200));
     fs::write(file("tokens.csv"), tokens(3)).unwrap();
     fs::remove_file(file("tokens.csv~")).unwrap();
@@ -161,7 +152,7 @@ fn a_file_that_still_grows_is_waited_for() {
     desk.until((2, 1));
     let snapshot = desk.deck.snapshot().unwrap();
     assert_eq!((snapshot.generation, snapshot.dataset.tokens().len()), (generation + 1, 41));
-    assert_eq!(desk.told(), Some(DeckEvent::Reloaded(generation + 1)));
+    assert_eq!(wait_for("it is told", || desk.told()), DeckEvent::Reloaded(generation + 1));
 }
 
 #[test]
@@ -176,20 +167,18 @@ fn what_cannot_be_used_leaves_what_stands() {
         let reason = desk.failure();
         assert!(reason.contains(says), "{reason}");
         assert_eq!(desk.stands(), (1, 1));
+        // Nothing is to be concluded from it, as alerts do.
+        assert!(!desk.deck.is_current(&desk.deck.snapshot().unwrap()), "{name}");
         let stale = desk.deck.stale().unwrap();
         assert_eq!(stale.spot, Some(Spot { file: name.to_owned(), row }));
         assert!(stale.since <= desk.deck.load_state().ended.unwrap());
         assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
         // Said once, not over and over.
-        thread::sleep(UNDISTURBED);
-        assert_eq!(desk.told(), None, "{name}");
+        stays(&format!("{name}: nothing is told"), UNDISTURBED, || desk.told().is_none());
         write(&desk.folder, 1);
         fs::remove_file(desk.folder.join("dataset.toml")).ok();
-        let start = Instant::now();
-        while desk.deck.load_state().failure.is_some() {
-            assert!(start.elapsed() < LONGEST, "{name} stays broken");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("{name} is read again"), || desk.deck.load_state().failure.is_none());
+        wait_until(&format!("{name} stands as it is"), || desk.deck.is_current(&desk.deck.snapshot().unwrap()));
         while desk.told().is_some() {}
     }
     assert_eq!(desk.deck.stale(), None);
@@ -272,6 +261,7 @@ fn another_folder_that_is_opened_is_watched_from_then() {
     assert!(desk.deck.load_state().failure.is_some() && desk.deck.stale().is_none());
     desk.deck.open(&other);
     desk.deck.load().unwrap();
+    // Nothing tells when the watch has gone over to it.
     thread::sleep(Duration::from_millis(300));
     fs::write(other.join("tokens.csv"), tokens(9)).unwrap();
     desk.until((9, 8));
@@ -285,14 +275,7 @@ fn without_the_systems_help_one_looks_now_and_then_and_says_so_once() {
     for price in 2..4 {
         fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
         desk.until((price, 1));
-        let start = Instant::now();
-        let told = loop {
-            if let Some(event) = desk.told() {
-                break event;
-            }
-            assert!(start.elapsed() < LONGEST);
-            thread::sleep(Duration::from_millis(10));
-        };
+        let told = wait_for("a generation is told", || desk.told());
         assert!(matches!(told, DeckEvent::Reloaded(_)), "{told:?}");
     }
 }
@@ -302,11 +285,7 @@ fn the_threads_end_with_the_deck() {
     let desk = Desk::plain();
     let weak = Arc::downgrade(&desk.deck);
     drop(desk);
-    let start = Instant::now();
-    while weak.upgrade().is_some() {
-        assert!(start.elapsed() < LONGEST);
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the deck is gone", || weak.upgrade().is_none());
 }
 
 #[test]
@@ -317,7 +296,7 @@ fn a_file_that_is_appended_to_without_a_pause_is_taken_in_line_by_whole_line() {
     let mut name = 1;
     // Each line in two pieces: what is half written is never taken.
     while desk.stands().1 < 5 {
-        assert!(start.elapsed() < LONGEST, "never taken in: {:?}", desk.deck.load_state());
+        assert!(start.elapsed() < PATIENCE, "never taken in: {:?}", desk.deck.load_state());
         name += 1;
         write!(file, "{TOKEN},bri").unwrap();
         thread::sleep(Duration::from_millis(40));

@@ -99,6 +99,7 @@ fn figures_worked_out_by_hand() {
     // Closes 100, 110, 99, 99; opens 100, 100, 110, 99.
     let near = |name: &str, column: usize, expected: &[Option<f64>]| {
         let column = &of(&candles, name)[column];
+        assert_eq!(column.len(), expected.len(), "{name}");
         for (value, expected) in column.iter().zip(expected) {
             let same = match (value, expected) {
                 (Some(value), Some(expected)) => (value - expected).abs() < 1e-9,

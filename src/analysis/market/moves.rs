@@ -134,6 +134,12 @@ mod tests {
         let minute = Interval(60_000);
         assert_eq!(volume_24h(&[(minute, minutes.as_candles())]), None);
         assert_eq!(volume_24h(&[(minute, minutes.as_candles()), (Interval::HOUR, hourly.as_candles())]), Some(24.0 * 20.0));
+        // A day to the hour is whole, an hour less is not; and what ended more than one of its candles ago is not the last day.
+        let hours = |from: i64, to: i64| candles(&(from..to).map(|n| (n, 2.0)).collect::<Vec<_>>());
+        assert_eq!(volume_24h(&[(Interval::HOUR, hours(0, 24).as_candles())]), Some(24.0 * 20.0));
+        assert_eq!(volume_24h(&[(Interval::HOUR, hours(1, 24).as_candles())]), None);
+        let after = |to: i64| volume_24h(&[(minute, minutes.as_candles()), (Interval::HOUR, hours(0, to).as_candles())]);
+        assert_eq!((after(29), after(28)), (Some(24.0 * 20.0), None));
         let mut gap = hourly.clone();
         gap.volume[20] = f64::NAN;
         assert_eq!(volume_24h(&[(Interval::HOUR, gap.as_candles())]), None);

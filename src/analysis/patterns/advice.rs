@@ -1,6 +1,6 @@
 //! What the patterns advise together, and what became of each after its breakout.
 
-use super::{Pattern, Status, TradeAction, find::Find, series::Series};
+use super::{Pattern, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
 /// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
 const WATCHED: usize = 600;
@@ -8,7 +8,7 @@ const WATCHED: usize = 600;
 const FADES: f64 = 20.0;
 
 /// The logarithm of the price whose close voids the find.
-pub(super) fn stop(series: &Series, find: &Find) -> f64 {
+pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let side = if find.up { 1.0 } else { -1.0 };
     if find.breakout.is_some() {
         return find.level - side * find.height / 2.0;
@@ -18,7 +18,7 @@ pub(super) fn stop(series: &Series, find: &Find) -> f64 {
 }
 
 /// What became of the find: the target is reached by a high or low, the failure is a close back over the boundary by half the height.
-pub(super) fn status(series: &Series, find: &Find) -> Status {
+pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     let Some(breakout) = find.breakout else {
         return Status::Forming;
     };
@@ -45,7 +45,7 @@ pub(super) fn first(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> 
 }
 
 /// The sum over the finds of direction × confidence, half for those that form, less with age, nothing for those that are over.
-pub(super) fn action(series: &Series, finds: &[Find]) -> TradeAction {
+pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
     let sum: f64 = finds.iter().map(|find| say(series, find)).sum();
     match sum {
         0.6.. => TradeAction::StrongBuy,
@@ -56,7 +56,7 @@ pub(super) fn action(series: &Series, finds: &[Find]) -> TradeAction {
     }
 }
 
-fn say(series: &Series, find: &Find) -> f64 {
+fn say(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
     let fresh = (-age / FADES).exp();
     // Too old to matter: its status need not be looked up.
@@ -70,4 +70,103 @@ fn say(series: &Series, find: &Find) -> f64 {
     };
     let direction = if find.up { 1.0 } else { -1.0 };
     direction * find.confidence * weight * fresh
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{
+        frames::CandleVec,
+        numeric::Line,
+        patterns::{
+            find::{BoundaryLine, PatternTurns, Pivot},
+            name::PatternName,
+        },
+    };
+
+    /// Candles that close at these prices, with wicks of a hundredth of a percent.
+    fn series(closes: &[f64]) -> CandleSeries {
+        let candles = CandleVec {
+            timestamp: (0..closes.len() as i64).collect(),
+            open: closes.to_vec(),
+            high: closes.iter().map(|close| close * 1.0001).collect(),
+            low: closes.iter().map(|close| close * 0.9999).collect(),
+            close: closes.to_vec(),
+            volume: vec![1.0; closes.len()],
+        };
+        CandleSeries::of(&candles.as_candles(), 2).expect("prices that move")
+    }
+
+    /// Between 1 and e^-0.2 or e^0.2. Upwards its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards they are
+    /// 1 − (e^0.2 − 1) = 0.779 and e^0.1 = 1.105.
+    fn find(up: bool, breakout: Option<u32>) -> FoundPattern {
+        let level = |intercept| Line { slope: 0.0, intercept };
+        FoundPattern {
+            name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
+            turns: PatternTurns::of(&[Pivot::default()]),
+            start: 0,
+            breakout,
+            up,
+            level: 0.0,
+            height: 0.2,
+            completion: if breakout.is_some() { 100.0 } else { 60.0 },
+            confidence: 0.7,
+            upper: if up { BoundaryLine::Breaks(level(0.0)) } else { BoundaryLine::Voids(level(0.2)) },
+            lower: if up { BoundaryLine::Voids(level(-0.2)) } else { BoundaryLine::Breaks(level(0.0)) },
+            why: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_breakout_reaches_its_target_or_comes_back_whichever_is_first() {
+        for (up, closes, expected) in [
+            (true, &[1.0, 1.02, 1.05][..], Status::Confirmed),
+            (true, &[1.0, 1.02, 1.18], Status::Confirmed),
+            (true, &[1.0, 1.02, 1.19], Status::Reached),
+            (true, &[1.0, 1.02, 0.91], Status::Confirmed),
+            (true, &[1.0, 1.02, 0.90], Status::Failed),
+            (true, &[1.0, 1.02, 0.90, 1.3], Status::Failed),
+            (true, &[1.0, 1.02, 1.3, 0.5], Status::Reached),
+            (false, &[1.0, 0.98, 0.78], Status::Confirmed),
+            (false, &[1.0, 0.98, 0.77], Status::Reached),
+            (false, &[1.0, 0.98, 1.10], Status::Confirmed),
+            (false, &[1.0, 0.98, 1.11], Status::Failed),
+        ] {
+            assert_eq!(status(&series(closes), &find(up, Some(1))), expected, "{up} {closes:?}");
+            assert_eq!(status(&series(closes), &find(up, None)), Status::Forming, "{up} {closes:?}");
+        }
+        // What comes after the candles in which the target counts changes nothing.
+        let mut late = vec![1.0; WATCHED + 1];
+        late[0] = 1.01;
+        late.push(1.3);
+        assert_eq!(status(&series(&late), &find(true, Some(1))), Status::Confirmed);
+        assert_eq!(status(&series(&late), &find(true, Some(2))), Status::Reached);
+    }
+
+    #[test]
+    fn the_stop_is_half_the_height_back_or_the_line_that_voids() {
+        let series = series(&[1.0, 1.02, 1.05]);
+        assert_eq!([true, false].map(|up| stop(&series, &find(up, Some(1)))), [-0.1, 0.1]);
+        assert_eq!([true, false].map(|up| stop(&series, &find(up, None))), [-0.2, 0.2]);
+    }
+
+    #[test]
+    fn the_advice_weighs_what_forms_by_half_what_is_old_by_less_and_what_is_over_not_at_all() {
+        let (now, failed) = (series(&[1.0, 1.02, 1.05]), series(&[1.0, 1.02, 0.90]));
+        let old = series(&[&[1.01, 1.02][..], &[1.03; 60]].concat());
+        let (up, down) = (find(true, Some(1)), find(false, None));
+        for (series, finds, expected) in [
+            (&now, vec![up.clone()], TradeAction::StrongBuy),
+            (&now, vec![find(true, None)], TradeAction::Buy),
+            (&now, vec![down.clone()], TradeAction::Sell),
+            (&now, vec![down.clone(), down.clone()], TradeAction::StrongSell),
+            (&now, vec![up.clone(), down], TradeAction::Buy),
+            (&now, vec![find(true, None), find(false, None)], TradeAction::Hold),
+            (&failed, vec![up.clone()], TradeAction::Hold),
+            (&old, vec![up], TradeAction::Hold),
+            (&now, Vec::new(), TradeAction::Hold),
+        ] {
+            assert_eq!(action(series, &finds), expected, "{finds:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Each of the 24 patterns drawn by hand, and next to it a drawing that breaks one rule of its definition.
 
-use super::{PatternName as P, PatternsAnswer, Status, overlap, patterns, series::Series, textbook};
+use super::{PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook};
 use crate::analysis::frames::CandleVec;
 
 /// Turns as (candle, level in 0.03 of a logarithm).
@@ -144,7 +144,7 @@ fn names(answer: &PatternsAnswer) -> Vec<P> {
 
 /// What the textbook calls the candles. Chartists, and with them the answer, are less strict: a near miss may still get the name.
 fn textbook_names(candles: &CandleVec) -> Vec<P> {
-    let series = Series::of(&candles.as_candles(), 20).expect("candles that move");
+    let series = CandleSeries::of(&candles.as_candles(), 20).expect("candles that move");
     overlap::choose(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
 }
 

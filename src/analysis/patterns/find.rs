@@ -41,18 +41,18 @@ impl Pivot {
     }
 }
 
-pub(super) type Turns = zigzag::Turns<Pivot>;
+pub(super) type PatternTurns = zigzag::Turns<Pivot>;
 
 /// What a close beyond a line means.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Edge {
+pub(super) enum BoundaryLine {
     /// It confirms the pattern.
     Breaks(Line),
     /// It voids the pattern.
     Voids(Line),
 }
 
-impl Edge {
+impl BoundaryLine {
     pub(super) fn line(self) -> Line {
         match self {
             Self::Breaks(line) | Self::Voids(line) => line,
@@ -62,9 +62,9 @@ impl Edge {
 
 /// A pattern that is not void, upright.
 #[derive(Debug, Clone)]
-pub(super) struct Find {
+pub(super) struct FoundPattern {
     pub(super) name: PatternName,
-    pub(super) turns: Turns,
+    pub(super) turns: PatternTurns,
     /// Among the valid candles.
     pub(super) start: u32,
     /// The first close beyond the boundary, among the valid candles.
@@ -76,13 +76,13 @@ pub(super) struct Find {
     /// Percent.
     pub(super) completion: f64,
     pub(super) confidence: f64,
-    pub(super) upper: Edge,
-    pub(super) lower: Edge,
+    pub(super) upper: BoundaryLine,
+    pub(super) lower: BoundaryLine,
     /// What made its confidence, where that is asked for.
     pub(super) why: Vec<Reason>,
 }
 
-impl Find {
+impl FoundPattern {
     /// The last candle of the pattern, of `count` valid ones.
     pub(super) fn end(&self, count: usize) -> u32 {
         self.breakout.unwrap_or(count as u32 - 1)
@@ -106,9 +106,9 @@ impl Find {
     }
 
     pub(super) fn mirrored(self) -> Self {
-        let negated = |edge: Edge| match edge {
-            Edge::Breaks(line) => Edge::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
-            Edge::Voids(line) => Edge::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
+        let negated = |edge: BoundaryLine| match edge {
+            BoundaryLine::Breaks(line) => BoundaryLine::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
+            BoundaryLine::Voids(line) => BoundaryLine::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
         };
         Self {
             name: self.name.mirrored(),

@@ -16,7 +16,7 @@ mod reversal;
 mod search;
 mod side;
 
-use self::candidate::Candidate;
+use self::candidate::PatternCandidate;
 pub use self::{
     candidate::PatternFamily,
     company::{COMPANY, overlap},
@@ -26,11 +26,11 @@ pub use self::{
 };
 use super::{
     Reason,
-    find::{Edge, Find, Pivot as Turn},
+    find::{BoundaryLine, FoundPattern, Pivot as Turn},
     name,
     name::PatternName,
     series,
-    series::Series,
+    series::CandleSeries,
     zigzag,
 };
 use crate::{
@@ -52,12 +52,12 @@ pub struct Proposal {
 
 /// All that the search proposes.
 pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
-    let Some(series) = Series::of(candles, super::CANDLES_LEAST) else {
+    let Some(series) = CandleSeries::of(candles, super::CANDLES_LEAST) else {
         return Vec::new();
     };
-    let proposal = |candidate: &Candidate| {
+    let proposal = |candidate: &PatternCandidate| {
         let measures = measures::all(series.tape(candidate.flipped), candidate);
-        let Candidate { kind, flipped, start, end, .. } = *candidate;
+        let PatternCandidate { kind, flipped, start, end, .. } = *candidate;
         Proposal { name: candidate.name(), kind, flipped, start, end, measures }
     };
     search::all(&series, None).kept.iter().map(proposal).collect()
@@ -136,7 +136,7 @@ fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<com
 }
 
 /// What is answered, of the stretches that the textbook leaves free.
-pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<Find> {
+pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<FoundPattern> {
     let found = search::all(series, Some(&model.sieve));
     let mut measured = [0.0; MEASURES];
     let mut logit = |place: usize| {
@@ -168,7 +168,7 @@ pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explai
 }
 
 /// Upright, with lines over the slots of the frame.
-fn find(series: &Series, candidate: &Candidate, confidence: f64) -> Find {
+fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
     let upright = if candidate.flipped { candidate.turned() } else { *candidate };
     let (first, end) = (upright.turns.first().at, upright.end);
     let slot = |at: u32| series.slot[at as usize];
@@ -176,13 +176,13 @@ fn find(series: &Series, candidate: &Candidate, confidence: f64) -> Find {
         let x = f64::from(end - first);
         Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
     };
-    let turn = |pivot: &pivots::Pivot| {
+    let turn = |pivot: &pivots::TapePivot| {
         let extreme = if pivot.high { series.way.high[pivot.at as usize] } else { series.way.low[pivot.at as usize] };
         Turn { at: pivot.at, slot: slot(pivot.at), price: extreme, high: pivot.high, fresh: false }
     };
-    let edge = |breaks: bool, of: Line| if breaks { Edge::Breaks(line(of)) } else { Edge::Voids(line(of)) };
+    let edge = |breaks: bool, of: Line| if breaks { BoundaryLine::Breaks(line(of)) } else { BoundaryLine::Voids(line(of)) };
     let both = candidate.kind.breaks_both_ways();
-    Find {
+    FoundPattern {
         name: candidate.name(),
         turns: upright.turns.as_slice().iter().map(turn).collect(),
         start: upright.start,
@@ -199,7 +199,7 @@ fn find(series: &Series, candidate: &Candidate, confidence: f64) -> Find {
 }
 
 /// Of one that forms: its turns, and the share of the way from the last one to the boundary, of the turns and the breakout.
-fn completion(series: &Series, upright: &Candidate) -> f64 {
+fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     let last = upright.turns.last();
     let side = if last.high { upright.lower } else { upright.upper }.at(f64::from(upright.end - upright.turns.first().at));
     let way = side - last.price;
@@ -208,17 +208,16 @@ fn completion(series: &Series, upright: &Candidate) -> f64 {
     100.0 * (turns + share) / (turns + 1.0)
 }
 
-/// So many parts of a confidence are told.
+/// So many parts of a confidence are told one by one.
 const MOST: usize = 12;
 
-/// The parts of a confidence, the largest first.
+/// The parts of a confidence, the largest first, and what they lack of its log odds.
 fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
     let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
     let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
-    let second = company.parts(&one.company).map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
-    let mut parts: Vec<Reason> =
-        first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) }).collect();
-    parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
-    parts.truncate(MOST);
-    parts
+    // Its own measures are told one by one; what they are worth together would count them twice.
+    let others = company.parts(&one.company).filter(|(measure, ..)| *measure != company::OWN_LOGIT);
+    let second = others.map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
+    let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
+    Reason::adding_up(parts.collect(), MOST, company.logit(&one.company))
 }

@@ -1,6 +1,6 @@
 //! Which textbook patterns are kept: of those that overlap the better one. And the order of all finds.
 
-use super::find::Find;
+use super::find::FoundPattern;
 
 /// Two that share this much of the shorter are one.
 const OVERLAP_MOST: f64 = 0.4;
@@ -8,9 +8,9 @@ const OVERLAP_MOST: f64 = 0.4;
 const BUCKET: u32 = 256;
 
 /// The finds to keep. `count` is the number of valid candles.
-pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
-    let rank = |find: &Find| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
-    let place = |find: &Find| (find.end(count), find.start, find.name);
+pub(super) fn choose(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPattern> {
+    let rank = |find: &FoundPattern| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
+    let place = |find: &FoundPattern| (find.end(count), find.start, find.name);
     finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
     let mut buckets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count / BUCKET as usize + 1];
     finds.retain(|find| {
@@ -26,7 +26,7 @@ pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
 }
 
 /// Those that end latest first, of these the more confident first.
-pub(super) fn order(finds: &mut [Find], count: usize) {
+pub(super) fn order(finds: &mut [FoundPattern], count: usize) {
     finds.sort_by(|a, b| {
         let later = b.end(count).cmp(&a.end(count));
         later.then(b.confidence.total_cmp(&a.confidence)).then((a.start, a.name).cmp(&(b.start, b.name)))

@@ -9,7 +9,7 @@ use crate::dataset::candles::Candles;
 const AVERAGED: usize = 30;
 
 /// The valid candles, oldest first. All columns have one length.
-pub(super) struct Series {
+pub(super) struct CandleSeries {
     /// Each candle's place in the frame.
     pub(super) slot: Vec<u32>,
     pub(super) way: Tape,
@@ -41,7 +41,7 @@ pub(super) struct Tape {
     since_low: Rc<[u32]>,
 }
 
-impl Series {
+impl CandleSeries {
     /// None with fewer than `least` valid candles, or where no price ever moves.
     pub(super) fn of(candles: &Candles<'_>, least: usize) -> Option<Self> {
         let slots: Vec<usize> = (0..candles.len()).filter(|&i| candles.valid(i)).collect();

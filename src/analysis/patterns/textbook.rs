@@ -11,10 +11,10 @@ mod reversal;
 mod search;
 mod shape;
 
-use super::{Reason, find, find::Find, name, series, series::Series, zigzag};
+use super::{Reason, find, find::FoundPattern, name, series, series::CandleSeries, zigzag};
 
 /// All that keep the rules, overlapping.
-pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
+pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
     let mut finds = search::all(series, explain);
     finds.retain(|find| find.confidence >= confidence::LEAST);
     finds
@@ -34,7 +34,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(series: &'a Series, flipped: bool, explain: bool) -> Self {
+    fn of(series: &'a CandleSeries, flipped: bool, explain: bool) -> Self {
         let tape = series.tape(flipped);
         Self { slot: &series.slot, high: &tape.high, low: &tape.low, close: &tape.close, range: series.middle, explain }
     }

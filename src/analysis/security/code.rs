@@ -22,13 +22,13 @@ use std::collections::HashSet;
 
 use self::{
     effects::{Before, Books},
-    functions::Shape,
+    functions::CodeShape,
     machine::Machine,
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
-use crate::dataset::{address::Address, source::caught};
+use crate::{dataset::address::Address, untrusted::caught};
 
 /// A place of the storage and what stands there.
 pub type Slot = ([u8; 32], [u8; 32]);
@@ -168,12 +168,12 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
 
 /// A proxy is executed through the contracts behind it. Where they are not known it shows nothing of what it does: that it is one is the
 /// finding, and the end.
-fn proxy(shape: &mut Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
+fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
     let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
     let exchanged = shape.delegates && shape.proxy_slot || empty;
-    let behind: Vec<Shape> = input.behind.iter().map(|behind| functions::shape(&behind.code)).collect();
-    let in_parts = behind.iter().any(Shape::token);
+    let behind: Vec<CodeShape> = input.behind.iter().map(|behind| functions::shape(&behind.code)).collect();
+    let in_parts = behind.iter().any(CodeShape::token);
     if !shape.clone && !exchanged && !in_parts {
         return false;
     }
@@ -206,7 +206,7 @@ fn holder(input: &CodeInput<'_>) -> PowerHolder {
     }
 }
 
-fn execute(input: &CodeInput<'_>, shape: &Shape, budget: &Budget, cancelled: &dyn Fn() -> bool, report: &mut CodeReport) {
+fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool, report: &mut CodeReport) {
     let mut machine = Machine::new(budget, cancelled);
     rehearse(&mut machine, input, shape, report);
     report.calls = machine.calls;
@@ -221,7 +221,7 @@ fn execute(input: &CodeInput<'_>, shape: &Shape, budget: &Budget, cancelled: &dy
     }
 }
 
-fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, report: &mut CodeReport) {
+fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
     let stage = stage::set(machine, input, &shape.functions);
     report.standing = Some(stage.standing);
     report.deploys = stage.deploys;
@@ -280,7 +280,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
     if stage.standing == Standing::Snapshot {
-        let asked = snapshot::Asked { functions: &shape.functions, holder, whole: lacks.is_none(), input };
+        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: lacks.is_none(), input };
         let beside = snapshot::beside(machine, &stage, &before, &effects, &asked);
         for anomaly in beside {
             if report.anomalies.iter().all(|known| known.code != anomaly.code) {

@@ -162,7 +162,7 @@ impl AnomalyCode {
         self.row().nature == Nature::Fatal
     }
 
-    /// Whether it is a power, which counts by who holds it.
+    /// Whether it is a power: its weight depends on who holds it.
     pub fn is_power(self) -> bool {
         self.row().nature == Nature::Power
     }

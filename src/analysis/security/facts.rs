@@ -12,7 +12,7 @@ use crate::dataset::{
     time::Time,
 };
 
-/// What an address is, as far as it matters for who holds and who trades.
+/// The role of an address among holders and traders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressRole {
     Trader,
@@ -132,7 +132,7 @@ pub struct Called {
     pub how: String,
     /// No other label contradicts it.
     pub decisive: bool,
-    /// The rows that say so, and those that contradict.
+    /// Rows of the dataset that support it, then those that contradict it.
     pub rows: Vec<EvidenceRow>,
 }
 
@@ -203,7 +203,7 @@ pub struct Facts<'a> {
     pub pools: Vec<Address>,
     /// How many of them tell of it: the others are too small.
     pub telling: usize,
-    /// Pools in which others are traded for it.
+    /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
     roles: HashMap<Address, AddressRole>,
 }

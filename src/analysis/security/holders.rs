@@ -40,7 +40,7 @@ pub struct HolderFindings {
     /// No holders are given.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// What the tests lacked, and what they saw.
+    /// Data that the tests needed and did not have.
     pub lacking: Lacking,
     pub metrics: Option<HolderMetrics>,
 }

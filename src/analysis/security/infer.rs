@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Who waits for the answer: hears how far it is, and may give up.
-pub trait Watch {
+pub trait ProgressSink {
     /// An error when nobody waits any more.
     fn step(&self, done: u64, total: u64) -> Result<()>;
     fn cancelled(&self) -> bool;
@@ -42,7 +42,7 @@ pub fn infer(
     corpus: &Corpus,
     explain: bool,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
-    watch: &dyn Watch,
+    watch: &dyn ProgressSink,
 ) -> Result<SecurityInference> {
     let facts = Facts::new(dataset, token);
     // Transfers are as many steps as they are rows, execution and comparison one each.

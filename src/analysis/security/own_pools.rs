@@ -19,11 +19,11 @@ const WRAPPED: &[&str] = &[
 /// The pools of a token, told apart.
 #[derive(Debug, Default)]
 pub struct OwnPools {
-    /// Those in which it is what is traded: first those that tell of it, each part with the most liquid first.
+    /// Pools with the token as the base side: first those large enough to tell of it, each group by liquidity.
     pub own: Vec<Address>,
-    /// How many of them tell of it. The others are too small, but liquidity may have moved there.
+    /// How many of them are large enough. Liquidity may have moved to the others.
     pub telling: usize,
-    /// Those in which others are traded for it.
+    /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
 }
 

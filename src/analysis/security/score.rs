@@ -124,6 +124,11 @@ pub fn word_of(recommendation: &str) -> &'static str {
     words.into_iter().find(|word| recommendation.starts_with(word)).unwrap_or(AVOID)
 }
 
+/// Whether the recommendation's word is one that reassures.
+pub fn is_safe(recommendation: &str) -> bool {
+    WORDS.iter().take(2).any(|(_, word)| recommendation.starts_with(word))
+}
+
 /// Whether the recommendation's word says that too little was looked at for the score to reassure.
 pub fn too_little_known(recommendation: &str) -> bool {
     recommendation.starts_with(NOT_ENOUGH_DATA)

@@ -9,8 +9,8 @@ mod ledger;
 mod wash;
 
 use self::{
-    amounts::Digits,
-    ledger::{Kind, Ledger, Move},
+    amounts::LeadingDigits,
+    ledger::{Move, TransferKind, TransferLedger},
     wash::Wash,
 };
 use super::{
@@ -40,7 +40,7 @@ pub struct Transactions {
     /// Neither transfers nor pool events are there.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// What the tests lacked, and what they saw.
+    /// Data that the tests needed and did not have.
     pub lacking: Lacking,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Transactions {
 struct Trades {
     buys: u64,
     sells: u64,
-    /// Sales that outsiders tried, and those that failed.
+    /// Sales tried by outsiders, and how many of them failed.
     tried: u64,
     failed: u64,
     /// Places of the first sales, of those that failed, of the first purchases of snipers.
@@ -71,10 +71,10 @@ struct Trades {
 struct Seen<'a> {
     facts: &'a Facts<'a>,
     pools: Vec<PoolStory>,
-    ledger: Ledger,
+    ledger: TransferLedger,
     trades: Trades,
     wash: Wash,
-    digits: Digits,
+    digits: LeadingDigits,
     lacking: Lacking,
 }
 
@@ -131,8 +131,8 @@ fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Res
 impl<'a> Seen<'a> {
     fn new(facts: &'a Facts<'a>, pools: Vec<PoolStory>) -> Self {
         let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
-        let ledger = Ledger::new(launch);
-        let (trades, wash, digits, lacking) = (Trades::default(), Wash::default(), Digits::default(), Lacking::default());
+        let ledger = TransferLedger::new(launch);
+        let (trades, wash, digits, lacking) = (Trades::default(), Wash::default(), LeadingDigits::default(), Lacking::default());
         Self { facts, pools, ledger, trades, wash, digits, lacking }
     }
 
@@ -195,10 +195,10 @@ impl<'a> Seen<'a> {
 }
 
 impl Trades {
-    fn see(&mut self, seen: &Move, ledger: &Ledger, creator: Option<Address>) {
+    fn see(&mut self, seen: &Move, ledger: &TransferLedger, creator: Option<Address>) {
         let since_launch = |time: Time| ledger.launch.map(|launch| time.0 - launch.time.0);
         match seen.kind {
-            Kind::Sell => {
+            TransferKind::Sell => {
                 let outsider = !ledger.wallet(seen.from).insider;
                 self.tried += u64::from(outsider);
                 self.failed += u64::from(outsider && seen.failed);
@@ -215,7 +215,7 @@ impl Trades {
                     keep(&mut self.creator_sales, seen.row);
                 }
             }
-            Kind::Buy if !seen.failed => {
+            TransferKind::Buy if !seen.failed => {
                 self.buys += 1;
                 let launch = ledger.launch.and_then(|launch| launch.block);
                 let blocks = seen.block.zip(launch).map(|(block, launch)| block - launch);
@@ -225,7 +225,7 @@ impl Trades {
                 }
             }
             // The mint of the launch itself is not late.
-            Kind::Mint if !seen.failed && seen.time.and_then(since_launch).is_some_and(|since| since > 0) => {
+            TransferKind::Mint if !seen.failed && seen.time.and_then(since_launch).is_some_and(|since| since > 0) => {
                 *self.minted_late.entry(seen.to).or_default() += seen.value;
                 keep(&mut self.mints_late, seen.row);
             }

@@ -35,7 +35,7 @@ impl Allowance {
 }
 
 /// The window as seen from below: what a line must stay under.
-pub(super) struct Side<'a> {
+pub(super) struct LineSide<'a> {
     x: &'a [f64],
     tip: Vec<f64>,
     /// Where the wick begins: the nearer of open and close.
@@ -45,7 +45,7 @@ pub(super) struct Side<'a> {
     pub(super) sign: f64,
 }
 
-impl<'a> Side<'a> {
+impl<'a> LineSide<'a> {
     pub(super) fn support(window: &'a Window) -> Self {
         let body = window.open.iter().zip(&window.close).map(|(open, close)| open.min(*close)).collect();
         Self { x: &window.x, tip: window.low.clone(), body, close: window.close.clone(), sign: 1.0 }
@@ -70,7 +70,7 @@ pub(super) struct TouchedLine {
 
 /// The best line through two pivots that no close is beyond, with few wicks beyond: one with three sure touches if there is any, else
 /// one that may rest on stabs. Where there is none, the hull's edge over the middle, which has nothing beyond it at all.
-pub(super) fn find(side: &Side, measure: Measure) -> TouchedLine {
+pub(super) fn find(side: &LineSide, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
     for allowance in [WICKS, WICKS_AT_MOST] {
         if let Some(best) = search.best_pair(allowance).filter(|best| best.sure >= TOUCHES_MODERATE) {
@@ -129,7 +129,7 @@ impl Four {
 }
 
 struct Search<'a> {
-    side: &'a Side<'a>,
+    side: &'a LineSide<'a>,
     tolerance: f64,
     longest_wick: f64,
     pivots: Vec<Pivot>,
@@ -141,7 +141,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Pivots are sought with stabs cut off, or a stab would hide the turns beside it.
-    fn new(side: &'a Side<'a>, measure: Measure) -> Self {
+    fn new(side: &'a LineSide<'a>, measure: Measure) -> Self {
         let longest_wick = STAB * measure.true_range;
         let calm = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
         let calm: Vec<f64> = side.body.iter().zip(&side.tip).map(calm).collect();

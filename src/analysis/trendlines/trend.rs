@@ -100,7 +100,7 @@ pub enum TrendMeasure {
 
 /// The word and its confidence.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct TrendVerdict {
     pub(super) trend: Trend,
     pub(super) confidence: f64,
     /// None where there are too few closes, or all are one price.
@@ -108,8 +108,8 @@ pub(super) struct Verdict {
 }
 
 /// The word for a window, from the logarithms of its closes.
-pub(super) fn judge(window: &Window, logs: &[f64]) -> Verdict {
-    let sideways = |confidence| Verdict { trend: Trend::Sideways, confidence, why: None };
+pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
+    let sideways = |confidence| TrendVerdict { trend: Trend::Sideways, confidence, why: None };
     if logs.len() < 3 {
         return sideways(0.0);
     }
@@ -118,7 +118,7 @@ pub(super) fn judge(window: &Window, logs: &[f64]) -> Verdict {
     };
     let why = WEIGHTS.reasons(&measures);
     let (trend, confidence) = why.chances.word();
-    Verdict { trend, confidence, why: Some(why) }
+    TrendVerdict { trend, confidence, why: Some(why) }
 }
 
 impl Measures {

@@ -22,7 +22,7 @@ pub(super) struct Window {
     scale: f64,
 }
 
-/// What counts as near in this window.
+/// The unit of distance in this window.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
     /// The median true range (Wilder 1978) of a candle.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     pools::{Pools, YieldPool},
-    program::{Item, Program},
+    program::{Item, LinearProgram},
     risk::RiskLevel,
     wallet::WalletToken,
 };
@@ -37,7 +37,7 @@ pub struct Case<'p> {
     pub values: Vec<f64>,
     /// USD of the wallet; the program's unit.
     pub unit: f64,
-    pub program: Program,
+    pub program: LinearProgram,
     /// The candidate of each of the program's items.
     pub origins: Vec<u32>,
 }
@@ -64,7 +64,7 @@ impl<'p> Case<'p> {
         let values: Vec<f64> =
             holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
-        let mut case = Self { candidates: Vec::new(), values, unit, program: Program::default(), origins: Vec::new() };
+        let mut case = Self { candidates: Vec::new(), values, unit, program: LinearProgram::default(), origins: Vec::new() };
         case.choose(pools, holdings, wish);
         case.bound(wish);
         case.couple(pools, wish);

@@ -3,7 +3,7 @@
 
 use super::{
     effort::Effort,
-    program::{Choice, Program},
+    program::{Choice, LinearProgram},
 };
 
 /// A stretch of a pool's hull: its chord, or the curve from `from` on.
@@ -33,7 +33,7 @@ const CLOSE: f64 = 1e-12;
 
 /// The state of the path.
 struct Path<'a> {
-    program: &'a Program,
+    program: &'a LinearProgram,
     columns: Vec<Column>,
     /// Places of the coupling rows in the factored matrix.
     places: Vec<Option<usize>>,
@@ -48,7 +48,7 @@ struct Path<'a> {
 
 /// Solves over the hulls with each item free, in or out, and only the `active` coupling rows; `None` when what must be used does not
 /// fit. `items` are those that are not out.
-pub fn solve(program: &Program, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
+pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
     let mut places = vec![None; program.caps.len()];
     let mut room = program.budgets.clone();
     for (row, _) in active.iter().enumerate().filter(|(_, active)| **active) {
@@ -105,7 +105,7 @@ pub fn solve(program: &Program, items: &[(u32, Choice)], active: &[bool], effort
 }
 
 impl<'a> Path<'a> {
-    fn new(program: &'a Program, columns: Vec<Column>, places: Vec<Option<usize>>, room: Vec<f64>) -> Self {
+    fn new(program: &'a LinearProgram, columns: Vec<Column>, places: Vec<Option<usize>>, room: Vec<f64>) -> Self {
         let count = columns.len();
         let mut path = Self {
             program,

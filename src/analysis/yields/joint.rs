@@ -8,7 +8,7 @@ use super::{
     interior::{self, Interior},
     line::{self, Solved, TokenBudget},
     open::Open,
-    program::{Choice, Deposits, Program},
+    program::{Choice, Deposits, LinearProgram},
 };
 
 /// The best plan found and what none can exceed, in units of the wallet.
@@ -30,7 +30,7 @@ const WHOLE: usize = 300;
 const ROUNDS: usize = 12;
 
 /// The best plan, as far as the effort goes.
-pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
+pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
     let mut members = vec![Vec::new(); program.budgets.len()];
     for (i, item) in program.items.iter().enumerate() {
         members[item.token as usize].push(i as u32);
@@ -67,7 +67,7 @@ pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
 }
 
 /// Whether each coupling row is broken.
-fn holds(program: &Program, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
+fn holds(program: &LinearProgram, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
     program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + HOLDS))
 }
 
@@ -78,7 +78,7 @@ struct Node {
 }
 
 struct Joint<'a, 'b> {
-    program: &'a Program,
+    program: &'a LinearProgram,
     /// The coupling rows that some solution broke; the others cost nothing and are only watched.
     active: Vec<bool>,
     lambdas: Vec<f64>,

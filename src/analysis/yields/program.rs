@@ -53,7 +53,7 @@ impl Item {
 
 /// All pools, the budget of each token and the caps of the coupling rows.
 #[derive(Debug, Clone, Default)]
-pub struct Program {
+pub struct LinearProgram {
     pub items: Vec<Item>,
     pub budgets: Vec<f64>,
     pub caps: Vec<f64>,
@@ -70,7 +70,7 @@ pub enum Choice {
 /// Deposits by item, those not named being 0.
 pub type Deposits = Vec<(u32, f64)>;
 
-impl Program {
+impl LinearProgram {
     /// What the coupling rows carry.
     pub fn loads(&self, deposits: &[(u32, f64)]) -> Vec<f64> {
         let mut loads = vec![0.0; self.caps.len()];

@@ -3,7 +3,7 @@
 
 use ruint::aliases::U256;
 
-use super::{amounts, case::Case, program::Program, wallet::WalletToken};
+use super::{amounts, case::Case, program::LinearProgram, wallet::WalletToken};
 
 /// A position in whole units.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ fn deposit(deposits: &[(u32, f64)], item: u32) -> f64 {
 }
 
 struct Settling<'a> {
-    program: &'a Program,
+    program: &'a LinearProgram,
     loads: Vec<f64>,
     positions: Vec<Position>,
 }

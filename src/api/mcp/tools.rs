@@ -13,9 +13,10 @@ use crate::{
     },
     error::{Code, Problem, Result},
     question::{
-        filter::{ColumnKind, FilterColumn, nearest},
+        filter::{ColumnKind, FilterColumn},
         parameter::{Parameter, ParameterKind, clip, encode},
     },
+    spelling::nearest,
 };
 
 /// The tools, in the order of the endpoints.
@@ -32,7 +33,7 @@ pub(super) struct Tool {
 
 /// A request of the API.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct ApiRequest {
     pub method: &'static str,
     pub target: String,
     pub body: Vec<u8>,
@@ -78,7 +79,7 @@ impl Tool {
 
     /// The request that these arguments stand for. What a value means the endpoint judges; here it only has to be known and of a kind
     /// that a request can carry.
-    pub(super) fn request(&self, arguments: &JsonObject) -> Result<Request> {
+    pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
         for (name, value) in arguments {
@@ -99,7 +100,7 @@ impl Tool {
         }
         let target = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };
         let body = if self.endpoint.body.is_some() { Value::Object(body).to_string().into_bytes() } else { Vec::new() };
-        Ok(Request { method: self.endpoint.verb.method(), target, body })
+        Ok(ApiRequest { method: self.endpoint.verb.method(), target, body })
     }
 
     fn unknown(&self, name: &str) -> Problem {

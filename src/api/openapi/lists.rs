@@ -7,7 +7,7 @@ use crate::{
     analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX},
     question::{
         filter::{ColumnKind, FilterColumn, TEXT_CHARS_MAX},
-        list::SORTS_MAX,
+        order::SORTS_MAX,
         parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
     },
 };

@@ -13,7 +13,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 use super::import::{FILE, Fault, PLACE};
 use crate::dataset::{
     address::Address,
-    candles::Interval,
+    interval::Interval,
     order::{Spool, without},
     schema::TableSchema,
     text_runs::{pairs, runs_of},

@@ -100,7 +100,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends rows of another table as they stand there. None where they are damaged.
+    /// Appends rows of another cached table without decoding them. None where they are damaged.
     pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
         let first = self.rows;
         for (nth, sink) in self.sinks.iter_mut().enumerate() {

@@ -13,6 +13,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
+    SortLimits,
     index::{Index, Report, SourceFile},
     table::{INDEX, LargeTable},
 };
@@ -109,15 +110,16 @@ fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
 pub(crate) struct Place {
     tables: PathBuf,
     name: String,
+    sorting: SortLimits,
 }
 
 impl Place {
     /// In the cache folder, which is created where it is missing.
-    pub(crate) fn new(cache: &Path, key: &Key) -> io::Result<Self> {
+    pub(crate) fn new(cache: &Path, key: &Key, sorting: SortLimits) -> io::Result<Self> {
         let tables = cache.join("tables");
         // For the user alone, as the data may be.
         DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
-        Ok(Self { tables, name: key.0.clone() })
+        Ok(Self { tables, name: key.0.clone(), sorting })
     }
 
     /// The table of the cache with most in it of those made with `stem` and whose report `fits`, with its name.
@@ -143,7 +145,7 @@ impl Place {
             }
         }
         let (_, folder, name) = best?;
-        let (table, report) = LargeTable::open(&folder, schema).ok()?;
+        let (table, report) = self.read(&folder, schema).ok()?;
         Some((table, report, name))
     }
 
@@ -167,7 +169,7 @@ impl Place {
         if !folder.is_dir() {
             return None;
         }
-        match LargeTable::open(&folder, schema) {
+        match self.read(&folder, schema) {
             Ok(opened) => {
                 // When it was used last decides what goes first.
                 OpenOptions::new().append(true).open(folder.join(INDEX)).and_then(|file| file.set_modified(SystemTime::now())).ok();
@@ -179,6 +181,11 @@ impl Place {
                 None
             }
         }
+    }
+
+    /// Opens the table in the folder, which is one of the cache's.
+    pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, Report), String> {
+        LargeTable::open(folder, schema, self.sorting)
     }
 
     /// Whether the table is there, whole or not.

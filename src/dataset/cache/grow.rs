@@ -17,7 +17,7 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    candles::Interval,
+    interval::Interval,
     order::{keyless, side_by_side, sorted, without, without_repeats},
     progress::Cancelled,
     schema::{Kind, TableSchema},
@@ -73,7 +73,7 @@ pub(crate) fn grow(
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
         place.drop_beside(before);
     }
-    LargeTable::open(&folder, schema).map(|(table, _)| Some(table)).map_err(Fault::Failed)
+    place.read(&folder, schema).map(|(table, _)| Some(table)).map_err(Fault::Failed)
 }
 
 /// What changes in the table, from its first row to its last, and how many rows are left out because their key comes again.
@@ -308,7 +308,7 @@ fn as_kept(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
     Ok(frame)
 }
 
-/// Where the rows go, one after the other.
+/// Writes the merged rows, one after the other.
 struct Output<'a> {
     base: &'a LargeTable,
     columns: Columns,

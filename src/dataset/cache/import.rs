@@ -258,7 +258,7 @@ impl CacheBuilder {
         index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
         let folder = self.place.keep(&made)?;
         remove(&part);
-        LargeTable::open(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
+        self.place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
     }
 }
 

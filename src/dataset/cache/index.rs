@@ -58,7 +58,7 @@ pub(crate) struct FileEnd {
     pub(crate) rows: u64,
     pub(crate) rows_bad: u64,
     pub(crate) left_out: u64,
-    /// What was learnt of it, as whoever reads it notes it.
+    /// Notes of the readers of the file, as JSON of their own.
     pub(crate) learnt: serde_json::Value,
 }
 
@@ -78,7 +78,7 @@ impl SourceFile {
         Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
     }
 
-    /// Whether it is the file as it was.
+    /// Whether the file is unchanged.
     pub(crate) fn is(&self, file: &KeyFile) -> bool {
         let modified = i64::try_from(file.modified / 1_000_000).ok();
         self.bytes == file.bytes && self.ends == file.ends && (self.modified == modified || file.modified == 0)
@@ -97,7 +97,7 @@ impl SourceFile {
     }
 }
 
-/// Whose rows begin where, noted as they are written.
+/// The first row of every token and interval, noted as the rows are written.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// Rank of the token, first row.

@@ -1,10 +1,10 @@
-//! How far an import came, so that one that was cut off goes on from there. Replaced whole, after what it speaks of is written.
+//! How far the making of a cached table came, so that one that was cut off goes on from there. It is replaced whole, after the data it describes are written.
 
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Numbered by its form and that of what it speaks of: what an older program left half done is begun anew.
+/// Numbered by the form of the journal and of the data it describes: a table half made by an older program is begun anew.
 const FILE: &str = "journal-5";
 
 /// The journal of an import.

@@ -5,14 +5,11 @@ use std::{
     fs::File,
     io::{self, BufWriter, Write},
     ops::Range,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
-use super::map::Map;
-
-/// More places than these stand in a file; few in tests, which then meet it.
-pub(super) const LIST_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+use super::{map::Map, table::LargeTable};
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
@@ -74,15 +71,16 @@ impl Places {
 /// Takes places one after the other: the first into memory, and if they become many, all of them into a file.
 #[derive(Debug)]
 pub struct PlacesWriter {
-    /// Where the file can stand; none keeps them in memory.
-    folder: Option<PathBuf>,
+    /// Where the file can stand, and how many places need none; without it all stay in memory.
+    beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl PlacesWriter {
-    pub fn new(folder: Option<&Path>) -> Self {
-        Self { folder: folder.map(Path::to_owned), list: Vec::new(), file: None }
+    /// Of rows of a large table, beside which many stand in a file; of a table in memory, in memory.
+    pub fn beside(table: Option<&LargeTable>) -> Self {
+        Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }
 
     pub fn push(&mut self, place: u32) -> io::Result<()> {
@@ -90,8 +88,8 @@ impl PlacesWriter {
             return file.write_all(&place.to_le_bytes());
         }
         self.list.push(place);
-        if self.list.len() > LIST_MAX
-            && let Some(folder) = &self.folder
+        if let Some((folder, in_memory)) = &self.beside
+            && self.list.len() > *in_memory
         {
             let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);
             for place in std::mem::take(&mut self.list) {
@@ -120,11 +118,12 @@ mod tests {
     #[test]
     fn places_are_the_same_wherever_they_stand() {
         let folder = tempfile::tempdir().unwrap();
-        for count in [0, 3, LIST_MAX, LIST_MAX + 1, 2 * LIST_MAX + 7] {
-            let mut writer = PlacesWriter::new(Some(folder.path()));
+        for count in [0, 3, 1_000, 1_001, 2_007] {
+            let beside = Some((folder.path().to_owned(), 1_000));
+            let mut writer = PlacesWriter { beside, list: Vec::new(), file: None };
             (0..count as u32).for_each(|place| writer.push(place ^ 5).unwrap());
             let places = writer.finish().unwrap();
-            assert_eq!(matches!(places, Places::Filed(_)), count > LIST_MAX, "{count}");
+            assert_eq!(matches!(places, Places::Filed(_)), count > 1_000, "{count}");
             assert!(places.iter().eq((0..count).map(|place| place ^ 5)), "{count}");
             let back = Places::Backwards(Box::new(places.clone()));
             assert_eq!((back.len(), back.get(0), back.get(count)), (count, count.checked_sub(1).and_then(|last| places.get(last)), None));

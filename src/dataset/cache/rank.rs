@@ -14,17 +14,15 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 use super::{
     Form,
     bounds::Extent,
-    places::{LIST_MAX, Places, PlacesWriter},
+    places::{Places, PlacesWriter},
     table::{CellsOf, LargeTable},
 };
 use crate::dataset::{
-    candles::Interval,
+    interval::Interval,
     order::{Spool, rising, rising_bytes, rising_whole},
     schema::Kind,
 };
 
-/// Rows that are sorted in memory at a time, as a rule.
-const PART: usize = LIST_MAX / 4;
 /// Rows between two looks at whether the order is still wanted.
 const STRETCH: usize = 65_536;
 
@@ -273,19 +271,15 @@ pub fn rank<'a, E: From<io::Error>>(
     static FILES: AtomicU64 = AtomicU64::new(0);
     let sorter = Sorter::new(table, by.into(), among)?;
     let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, atomic::Ordering::Relaxed)));
-    let ranked = sort(table.folder(), &sorter, &spread, &mut step);
+    let ranked = sort(&sorter, &spread, &mut step);
     fs::remove_file(&spread).ok();
     ranked
 }
 
-fn sort<E: From<io::Error>>(
-    folder: &Path,
-    sorter: &Sorter<'_>,
-    spread: &Path,
-    step: &mut impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<Places, E> {
+fn sort<E: From<io::Error>>(sorter: &Sorter<'_>, spread: &Path, step: &mut impl FnMut(u64, u64) -> Result<(), E>) -> Result<Places, E> {
     let rows = sorter.among.len();
-    let parts = rows / PART + 1;
+    // A row here is its key and its place: four of a list's places, as a rule.
+    let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
     // Keys of rows from all over the table tell where to part them.
     let sample = parts * 256;
     let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
@@ -302,7 +296,7 @@ fn sort<E: From<io::Error>>(
         spool.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
     }
     spool.flush()?;
-    let mut sorted = PlacesWriter::new(Some(folder));
+    let mut sorted = PlacesWriter::beside(Some(sorter.table));
     let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
     for part in 0..parts {
         order.clear();

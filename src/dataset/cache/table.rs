@@ -10,14 +10,14 @@ use std::{
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
 
 use super::{
-    Form, Kept,
+    Form, Kept, SortLimits,
     bounds::{Bounds, Extent, are_kept},
     columns::Region,
     index::{Index, Report, SLAB},
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, candles::Interval, coerce, schema::TableSchema, text_runs::Texts};
+use crate::dataset::{address::Address, coerce, interval::Interval, schema::TableSchema, text_runs::Texts};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
@@ -33,12 +33,13 @@ pub struct LargeTable {
     seen: Vec<AtomicU64>,
     damaged: AtomicBool,
     folder: PathBuf,
+    sorting: SortLimits,
     grown_from: Option<String>,
 }
 
 impl LargeTable {
     /// Opens the table in `folder`. The index is compared with its checksum, and the file with the length and the frame it should have.
-    pub(super) fn open(folder: &Path, schema: &'static TableSchema) -> Result<(Self, Report), String> {
+    pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, Report), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
         let columns = kept(schema).ok_or("the table is not one that may be large")?;
@@ -53,7 +54,8 @@ impl LargeTable {
         let report = std::mem::take(&mut index.about.report);
         let grown_from = report.grown_from.clone();
         let seen = (0..slabs.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let table = Self { schema, columns, index, map, seen, damaged: AtomicBool::new(false), folder: folder.to_owned(), grown_from };
+        let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
+        let table = Self { schema, columns, index, map, seen, damaged, folder, sorting, grown_from };
         // The frame of the Arrow file: before the columns and after them.
         let length = table.map.bytes().len();
         let frame = table.whole(0..super::arrow::BODY_AT as usize) && table.whole(length.saturating_sub(SLAB)..length);
@@ -125,6 +127,11 @@ impl LargeTable {
     /// Where a file that belongs to the table for a while can stand.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// How its rows are filtered and sorted.
+    pub fn sorting(&self) -> SortLimits {
+        self.sorting
     }
 
     /// How a column is read again and again, cell by cell; none of a column that the index tells.

@@ -11,7 +11,7 @@ const SHOWN: usize = 80;
 
 /// A cell as it was found.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub(crate) enum RawCell<'a> {
     Null,
     Text(Cow<'a, str>),
     Int(i128),
@@ -22,58 +22,58 @@ pub(crate) enum Cell<'a> {
     /// Milliseconds since 1970 UTC.
     Time(i64),
     Bytes(Cow<'a, [u8]>),
-    List(Vec<Cell<'static>>),
+    List(Vec<RawCell<'static>>),
     /// Nothing we read: a struct, a duration.
     Other,
 }
 
 /// The cells of a raw column, which must be of one chunk.
-pub(crate) fn cells(column: &Column) -> Vec<Cell<'_>> {
+pub(crate) fn cells(column: &Column) -> Vec<RawCell<'_>> {
     let series = column.as_materialized_series();
     // The two commonest types are read without asking the type of every cell.
     if let Ok(texts) = series.str() {
-        texts.iter().map(|text| text.map_or(Cell::Null, |text| Cell::Text(Cow::Borrowed(text)))).collect()
+        texts.iter().map(|text| text.map_or(RawCell::Null, |text| RawCell::Text(Cow::Borrowed(text)))).collect()
     } else if let Ok(numbers) = series.f64() {
-        numbers.iter().map(|number| number.map_or(Cell::Null, Cell::Float)).collect()
+        numbers.iter().map(|number| number.map_or(RawCell::Null, RawCell::Float)).collect()
     } else {
         series.iter().map(from_any).collect()
     }
 }
 
-fn from_any(value: AnyValue<'_>) -> Cell<'_> {
+fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
     match value {
-        AnyValue::Null => Cell::Null,
-        AnyValue::Boolean(truth) => Cell::Bool(truth),
-        AnyValue::String(text) => Cell::Text(Cow::Borrowed(text)),
-        AnyValue::UInt8(n) => Cell::Int(n.into()),
-        AnyValue::UInt16(n) => Cell::Int(n.into()),
-        AnyValue::UInt32(n) => Cell::Int(n.into()),
-        AnyValue::UInt64(n) => Cell::Int(n.into()),
-        AnyValue::UInt128(n) => Cell::Text(Cow::Owned(n.to_string())),
-        AnyValue::Int8(n) => Cell::Int(n.into()),
-        AnyValue::Int16(n) => Cell::Int(n.into()),
-        AnyValue::Int32(n) => Cell::Int(n.into()),
-        AnyValue::Int64(n) => Cell::Int(n.into()),
-        AnyValue::Int128(n) => Cell::Int(n),
+        AnyValue::Null => RawCell::Null,
+        AnyValue::Boolean(truth) => RawCell::Bool(truth),
+        AnyValue::String(text) => RawCell::Text(Cow::Borrowed(text)),
+        AnyValue::UInt8(n) => RawCell::Int(n.into()),
+        AnyValue::UInt16(n) => RawCell::Int(n.into()),
+        AnyValue::UInt32(n) => RawCell::Int(n.into()),
+        AnyValue::UInt64(n) => RawCell::Int(n.into()),
+        AnyValue::UInt128(n) => RawCell::Text(Cow::Owned(n.to_string())),
+        AnyValue::Int8(n) => RawCell::Int(n.into()),
+        AnyValue::Int16(n) => RawCell::Int(n.into()),
+        AnyValue::Int32(n) => RawCell::Int(n.into()),
+        AnyValue::Int64(n) => RawCell::Int(n.into()),
+        AnyValue::Int128(n) => RawCell::Int(n),
         // The shortest text of an f32 is what was meant: 0.1, not 0.10000000149.
-        AnyValue::Float32(n) => n.to_string().parse().map_or(Cell::Null, Cell::Float),
-        AnyValue::Float64(n) => Cell::Float(n),
-        AnyValue::Date(day) => Cell::Day(day),
+        AnyValue::Float32(n) => n.to_string().parse().map_or(RawCell::Null, RawCell::Float),
+        AnyValue::Float64(n) => RawCell::Float(n),
+        AnyValue::Date(day) => RawCell::Day(day),
         AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => match unit {
-            TimeUnit::Milliseconds => Cell::Time(time),
-            TimeUnit::Microseconds => Cell::Time(time.div_euclid(1_000)),
-            TimeUnit::Nanoseconds => Cell::Time(time.div_euclid(1_000_000)),
+            TimeUnit::Milliseconds => RawCell::Time(time),
+            TimeUnit::Microseconds => RawCell::Time(time.div_euclid(1_000)),
+            TimeUnit::Nanoseconds => RawCell::Time(time.div_euclid(1_000_000)),
         },
-        AnyValue::Decimal(unscaled, _, scale) => Cell::Text(Cow::Owned(decimal(unscaled, scale))),
-        AnyValue::Binary(bytes) => Cell::Bytes(Cow::Borrowed(bytes)),
-        AnyValue::BinaryOwned(bytes) => Cell::Bytes(Cow::Owned(bytes)),
+        AnyValue::Decimal(unscaled, _, scale) => RawCell::Text(Cow::Owned(decimal(unscaled, scale))),
+        AnyValue::Binary(bytes) => RawCell::Bytes(Cow::Borrowed(bytes)),
+        AnyValue::BinaryOwned(bytes) => RawCell::Bytes(Cow::Owned(bytes)),
         AnyValue::List(series) | AnyValue::Array(series, _) => {
             let series = series.rechunk();
-            Cell::List(series.iter().map(|value| from_any(value).into_owned()).collect())
+            RawCell::List(series.iter().map(|value| from_any(value).into_owned()).collect())
         }
         other => match other.get_str() {
-            Some(text) => Cell::Text(Cow::Owned(text.to_owned())),
-            None => Cell::Other,
+            Some(text) => RawCell::Text(Cow::Owned(text.to_owned())),
+            None => RawCell::Other,
         },
     }
 }
@@ -87,26 +87,26 @@ fn decimal(unscaled: i128, scale: usize) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-impl Cell<'_> {
-    pub(crate) fn into_owned(self) -> Cell<'static> {
+impl RawCell<'_> {
+    pub(crate) fn into_owned(self) -> RawCell<'static> {
         match self {
-            Cell::Null => Cell::Null,
-            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
-            Cell::Int(n) => Cell::Int(n),
-            Cell::Float(n) => Cell::Float(n),
-            Cell::Bool(truth) => Cell::Bool(truth),
-            Cell::Day(day) => Cell::Day(day),
-            Cell::Time(time) => Cell::Time(time),
-            Cell::Bytes(bytes) => Cell::Bytes(Cow::Owned(bytes.into_owned())),
-            Cell::List(list) => Cell::List(list),
-            Cell::Other => Cell::Other,
+            RawCell::Null => RawCell::Null,
+            RawCell::Text(text) => RawCell::Text(Cow::Owned(text.into_owned())),
+            RawCell::Int(n) => RawCell::Int(n),
+            RawCell::Float(n) => RawCell::Float(n),
+            RawCell::Bool(truth) => RawCell::Bool(truth),
+            RawCell::Day(day) => RawCell::Day(day),
+            RawCell::Time(time) => RawCell::Time(time),
+            RawCell::Bytes(bytes) => RawCell::Bytes(Cow::Owned(bytes.into_owned())),
+            RawCell::List(list) => RawCell::List(list),
+            RawCell::Other => RawCell::Other,
         }
     }
 
     pub(crate) fn is_null(&self) -> bool {
         match self {
-            Cell::Null => true,
-            Cell::Text(text) => is_null_word(text),
+            RawCell::Null => true,
+            RawCell::Text(text) => is_null_word(text),
             _ => false,
         }
     }
@@ -114,24 +114,24 @@ impl Cell<'_> {
     /// The cell as text, where it has one; empty cells are `""`.
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         Some(match self {
-            Cell::Null => Cow::Borrowed(""),
-            Cell::Text(text) => Cow::Borrowed(text.trim()),
-            Cell::Int(n) => Cow::Owned(n.to_string()),
-            Cell::Float(n) => Cow::Owned(n.to_string()),
-            Cell::Bool(truth) => Cow::Owned(truth.to_string()),
-            Cell::Day(day) => Cow::Owned(crate::dataset::time::Day(*day).to_string()),
-            Cell::Time(time) => Cow::Owned(crate::dataset::time::Time(*time).to_string()),
-            Cell::Bytes(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
-            Cell::List(_) | Cell::Other => return None,
+            RawCell::Null => Cow::Borrowed(""),
+            RawCell::Text(text) => Cow::Borrowed(text.trim()),
+            RawCell::Int(n) => Cow::Owned(n.to_string()),
+            RawCell::Float(n) => Cow::Owned(n.to_string()),
+            RawCell::Bool(truth) => Cow::Owned(truth.to_string()),
+            RawCell::Day(day) => Cow::Owned(crate::dataset::time::Day(*day).to_string()),
+            RawCell::Time(time) => Cow::Owned(crate::dataset::time::Time(*time).to_string()),
+            RawCell::Bytes(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
+            RawCell::List(_) | RawCell::Other => return None,
         })
     }
 
     /// The cell as a finding shows it, shortened.
     pub(crate) fn shown(&self) -> String {
         let text = match self {
-            Cell::Bytes(bytes) => Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)])),
-            Cell::List(list) => {
-                let texts: Vec<_> = list.iter().take(SHOWN).map(Cell::shown).collect();
+            RawCell::Bytes(bytes) => Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)])),
+            RawCell::List(list) => {
+                let texts: Vec<_> = list.iter().take(SHOWN).map(RawCell::shown).collect();
                 Cow::Owned(format!("[{}]", texts.join(", ")))
             }
             _ => self.to_text().unwrap_or(Cow::Borrowed("a value of another type")),
@@ -145,7 +145,7 @@ pub(crate) fn is_null_word(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "NULL" | "NA" | "NaN" | "nan" | "-")
 }
 
-pub(super) fn text(cell: &Cell<'_>) -> Read<String> {
+pub(super) fn text(cell: &RawCell<'_>) -> Read<String> {
     if cell.is_null() {
         return Ok(None);
     }
@@ -153,44 +153,44 @@ pub(super) fn text(cell: &Cell<'_>) -> Read<String> {
 }
 
 /// An address, and whether its checksum is broken.
-pub(super) fn address(cell: &Cell<'_>) -> Read<(Address, bool)> {
+pub(super) fn address(cell: &RawCell<'_>) -> Read<(Address, bool)> {
     match cell {
         _ if cell.is_null() => Ok(None),
-        Cell::Text(text) => {
+        RawCell::Text(text) => {
             let text = text.trim();
             let address = Address::or_coin(text).ok_or(Bad)?;
             Ok(Some((address, Address::checksum_broken(text))))
         }
-        Cell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {
+        RawCell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {
             Ok(bytes) => Ok(Some((Address(bytes), false))),
             // Text that its source called binary.
-            Err(_) => address(&Cell::Text(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| Bad)?))),
+            Err(_) => address(&RawCell::Text(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| Bad)?))),
         },
         _ => Err(Bad),
     }
 }
 
-pub(super) fn hex(cell: &Cell<'_>) -> Read<String> {
+pub(super) fn hex(cell: &RawCell<'_>) -> Read<String> {
     match cell {
         _ if cell.is_null() => Ok(None),
-        Cell::Text(text) => {
+        RawCell::Text(text) => {
             let text = text.trim();
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
             let readable = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
             if readable { Ok(Some(format!("0x{}", digits.to_ascii_lowercase()))) } else { Err(Bad) }
         }
-        Cell::Bytes(bytes) => Ok(Some(const_hex::encode_prefixed(bytes))),
+        RawCell::Bytes(bytes) => Ok(Some(const_hex::encode_prefixed(bytes))),
         _ => Err(Bad),
     }
 }
 
-pub(super) fn boolean(cell: &Cell<'_>) -> Read<bool> {
+pub(super) fn boolean(cell: &RawCell<'_>) -> Read<bool> {
     match cell {
         _ if cell.is_null() => Ok(None),
-        Cell::Bool(truth) => Ok(Some(*truth)),
-        Cell::Int(0) => Ok(Some(false)),
-        Cell::Int(1) => Ok(Some(true)),
-        Cell::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+        RawCell::Bool(truth) => Ok(Some(*truth)),
+        RawCell::Int(0) => Ok(Some(false)),
+        RawCell::Int(1) => Ok(Some(true)),
+        RawCell::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "y" | "1" => Ok(Some(true)),
             "false" | "f" | "no" | "n" | "0" => Ok(Some(false)),
             _ => Err(Bad),

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::Cell;
+use super::cell::RawCell;
 
 /// The digits that a floating-point number has at most, and that it shows as a rule.
 const MOST: usize = 17;
@@ -40,13 +40,13 @@ impl Digits {
         LOOKED.saturating_sub(self.cells) as usize
     }
 
-    pub(crate) fn note(&mut self, cells: &[Cell<'_>]) {
+    pub(crate) fn note(&mut self, cells: &[RawCell<'_>]) {
         for cell in cells {
             if self.cells >= LOOKED {
                 return;
             }
             self.cells += 1;
-            if let Cell::Text(text) = cell {
+            if let RawCell::Text(text) = cell {
                 self.note_text(text.trim());
             }
         }
@@ -90,7 +90,7 @@ mod tests {
         let floats = |texts: &[&str]| {
             let mut digits = Digits::default();
             for _ in 0..5 {
-                digits.note(&texts.iter().map(|text| Cell::Text((*text).into())).collect::<Vec<_>>());
+                digits.note(&texts.iter().map(|text| RawCell::Text((*text).into())).collect::<Vec<_>>());
             }
             digits.are_floats()
         };
@@ -110,12 +110,12 @@ mod tests {
             assert_eq!(floats(texts), expected, "{texts:?}");
         }
         let mut few = Digits::default();
-        few.note(&[Cell::Text("7.5346634119754725".into())]);
+        few.note(&[RawCell::Text("7.5346634119754725".into())]);
         assert!(!few.are_floats(), "one amount tells nothing");
-        let mut small = vec![Cell::Text("0.002495416008154929".into()); 5];
+        let mut small = vec![RawCell::Text("0.002495416008154929".into()); 5];
         few.note(&small);
         assert!(!few.are_floats(), "nor do those below one");
-        small.push(Cell::Text("3.6773969020594204".into()));
+        small.push(RawCell::Text("3.6773969020594204".into()));
         few.note(&small);
         assert!(few.are_floats(), "two that end early, where others have eighteen decimals");
     }

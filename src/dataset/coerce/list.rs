@@ -7,15 +7,15 @@ use serde_json::value::RawValue;
 use super::{
     super::{address::Address, chain::Chain},
     Bad, Read,
-    cell::{self, Cell},
+    cell::{self, RawCell},
 };
 
 /// The elements of a list cell; a cell that is no list is a list of one. `Err` when it begins as JSON and is none.
-pub(crate) fn elements(cell: &Cell<'_>, split: Option<&str>, spaces: bool) -> Result<Vec<Cell<'static>>, Bad> {
+pub(crate) fn elements(cell: &RawCell<'_>, split: Option<&str>, spaces: bool) -> Result<Vec<RawCell<'static>>, Bad> {
     match cell {
         _ if cell.is_null() => Ok(Vec::new()),
-        Cell::List(list) => Ok(list.clone()),
-        Cell::Text(text) => {
+        RawCell::List(list) => Ok(list.clone()),
+        RawCell::Text(text) => {
             let text = text.trim();
             if split.is_none() && text.starts_with('[') {
                 return json(text);
@@ -25,26 +25,26 @@ pub(crate) fn elements(cell: &Cell<'_>, split: Option<&str>, spaces: bool) -> Re
                 None => text.split(|c: char| matches!(c, ';' | ',' | '|') || spaces && c.is_whitespace()).collect(),
             };
             let kept = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
-            Ok(kept.map(|part| Cell::Text(Cow::Owned(part.to_owned()))).collect())
+            Ok(kept.map(|part| RawCell::Text(Cow::Owned(part.to_owned()))).collect())
         }
         other => Ok(vec![other.clone().into_owned()]),
     }
 }
 
-fn json(text: &str) -> Result<Vec<Cell<'static>>, Bad> {
+fn json(text: &str) -> Result<Vec<RawCell<'static>>, Bad> {
     let values: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| Bad)?;
     values
         .into_iter()
         .map(|value| match value.get() {
-            "null" => Ok(Cell::Null),
-            raw if raw.starts_with('"') => serde_json::from_str(raw).map(|text: String| Cell::Text(text.into())).map_err(|_| Bad),
-            raw => Ok(Cell::Text(raw.to_owned().into())),
+            "null" => Ok(RawCell::Null),
+            raw if raw.starts_with('"') => serde_json::from_str(raw).map(|text: String| RawCell::Text(text.into())).map_err(|_| Bad),
+            raw => Ok(RawCell::Text(raw.to_owned().into())),
         })
         .collect()
 }
 
 /// Several chains, each once.
-pub(super) fn chains(cell: &Cell<'_>, split: Option<&str>) -> Read<Vec<String>> {
+pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String>> {
     let mut chains: Vec<String> = Vec::new();
     for element in elements(cell, split, false)? {
         if element.is_null() {
@@ -69,7 +69,7 @@ pub(super) fn chains(cell: &Cell<'_>, split: Option<&str>) -> Read<Vec<String>> 
 }
 
 /// Several addresses, and whether the checksum of one is broken.
-pub(super) fn addresses(cell: &Cell<'_>, split: Option<&str>) -> Read<(Vec<Address>, bool)> {
+pub(super) fn addresses(cell: &RawCell<'_>, split: Option<&str>) -> Read<(Vec<Address>, bool)> {
     if cell.is_null() {
         return Ok(None);
     }
@@ -99,11 +99,11 @@ mod tests {
             ("eth;ethereum;1", &["eth"]),
             ("robinhood chain", &["robinhood-chain"]),
         ] {
-            let read = chains(&Cell::Text(text.into()), None).expect(text).expect(text);
+            let read = chains(&RawCell::Text(text.into()), None).expect(text).expect(text);
             assert_eq!(read, expected, "{text}");
         }
-        assert_eq!(chains(&Cell::Text("[1, ".into()), None), Err(Bad));
-        assert_eq!(chains(&Cell::Text(";".into()), None), Ok(None));
-        assert_eq!(chains(&Cell::List(vec![Cell::Int(1), Cell::Null]), None), Ok(Some(vec!["eth".to_owned()])));
+        assert_eq!(chains(&RawCell::Text("[1, ".into()), None), Err(Bad));
+        assert_eq!(chains(&RawCell::Text(";".into()), None), Ok(None));
+        assert_eq!(chains(&RawCell::List(vec![RawCell::Int(1), RawCell::Null]), None), Ok(Some(vec!["eth".to_owned()])));
     }
 }

@@ -1,10 +1,8 @@
 //! How a column is written, as its cells together show: which sign its decimals have, whether its times are Excel's days. One cell
 //! alone does not tell: `1,234` is a thousand or one and a bit.
 
-use std::fmt;
-
-use super::cell::Cell;
-use crate::dataset::time::DAY_MS;
+use super::cell::RawCell;
+use crate::dataset::{manifest::Decimal, time::DAY_MS};
 
 /// How the cells of a column are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,39 +18,14 @@ const SUFFIXES: &[(char, i32)] = &[('K', 3), ('M', 6), ('B', 9), ('T', 12)];
 /// What may stand between thousands beside the comma or the point.
 const GAPS: &[char] = &[' ', '\u{a0}', '\u{202f}', '\'', '’', '_'];
 
-/// The sign before the decimals; the other one may stand between thousands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decimal {
-    Point,
-    Comma,
-}
-
-impl Decimal {
-    fn signs(self) -> (u8, u8) {
-        match self {
-            Self::Point => (b'.', b','),
-            Self::Comma => (b',', b'.'),
-        }
-    }
-}
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Point => "decimal points",
-            Self::Comma => "decimal commas",
-        })
-    }
-}
-
 /// What texts say of their decimal sign.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Evidence {
+pub(crate) struct DecimalSigns {
     pub point: bool,
     pub comma: bool,
 }
 
-impl Evidence {
+impl DecimalSigns {
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         texts.fold(Self::default(), |all, text| all.and(cell(text)))
     }
@@ -71,23 +44,23 @@ impl Evidence {
     }
 }
 
-/// What one text says: nothing where it could be either.
-fn cell(text: &str) -> Evidence {
+/// The decimal sign that one text shows; none where it could be either.
+fn cell(text: &str) -> DecimalSigns {
     let (body, _) = parts(text.trim().trim_start_matches(['+', '-']));
-    let (point, comma) = (Evidence { point: true, comma: false }, Evidence { point: false, comma: true });
+    let (point, comma) = (DecimalSigns { point: true, comma: false }, DecimalSigns { point: false, comma: true });
     let readable = body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || GAPS.contains(&c));
-    let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return Evidence::default() };
+    let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return DecimalSigns::default() };
     let (dots, commas) = (body.matches('.').count(), body.matches(',').count());
     match (dots, commas) {
         // Of two signs the last is the decimal's.
         (1.., 1..) if body[last..].starts_with(',') => comma,
         // Thousands in three digits, or decimals that happen to be three.
-        (1, 0) | (0, 1) if grouped(&body.replace(',', "."), b'.') => Evidence::default(),
+        (1, 0) | (0, 1) if grouped(&body.replace(',', "."), b'.') => DecimalSigns::default(),
         (1.., 1..) | (1, 0) => point,
         (0, 1) => comma,
         (2.., 0) if grouped(body, b'.') => comma,
         (0, 2..) if grouped(body, b',') => point,
-        _ => Evidence::default(),
+        _ => DecimalSigns::default(),
     }
 }
 
@@ -196,11 +169,11 @@ impl Times {
     }
 
     /// Of a cell; nothing of one that is no number.
-    pub(crate) fn of_cell(cell: &Cell<'_>) -> Self {
+    pub(crate) fn of_cell(cell: &RawCell<'_>) -> Self {
         match cell {
-            Cell::Int(number) => Self::of_number(*number as f64),
-            Cell::Float(number) => Self::of_number(*number),
-            Cell::Text(text) => Self::of_text(text),
+            RawCell::Int(number) => Self::of_number(*number as f64),
+            RawCell::Float(number) => Self::of_number(*number),
+            RawCell::Text(text) => Self::of_text(text),
             _ => Self(0),
         }
     }
@@ -273,7 +246,7 @@ mod tests {
             (&["12.5", "12,5"], None),
             (&["0x1,2", "a.b", ""], None),
         ] {
-            assert_eq!(Evidence::of(texts.iter().copied()).decimal(), expected, "{texts:?}");
+            assert_eq!(DecimalSigns::of(texts.iter().copied()).decimal(), expected, "{texts:?}");
         }
     }
 

@@ -4,11 +4,8 @@ use std::borrow::Cow;
 
 use ruint::aliases::U256;
 
-use super::{
-    Bad, Read,
-    cell::Cell,
-    manner::{Decimal, plain},
-};
+use super::{Bad, Read, cell::RawCell, manner::plain};
+use crate::dataset::manifest::Decimal;
 
 /// Up to here an f64 holds every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -16,7 +13,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// More decimals than this no token has; an amount would be nothing but zeros.
 const MAX_DECIMALS: i64 = 255;
 
-pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
+pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
     if let Some(scale) = scale {
         let Some(number) = float(cell, Some(scale), decimal)? else { return Ok(None) };
         // 0.3 × 10 is not 3 to the last bit; what is off by rounding alone is a whole number.
@@ -26,11 +23,11 @@ pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decim
     }
     match cell {
         _ if cell.is_null() => Ok(None),
-        Cell::Int(n) => i64::try_from(*n).map(Some).map_err(|_| Bad),
-        Cell::Float(n) if !n.is_finite() => Ok(None),
-        Cell::Float(n) => whole(*n),
-        Cell::Bool(truth) => Ok(Some(i64::from(*truth))),
-        Cell::Text(text) => {
+        RawCell::Int(n) => i64::try_from(*n).map(Some).map_err(|_| Bad),
+        RawCell::Float(n) if !n.is_finite() => Ok(None),
+        RawCell::Float(n) => whole(*n),
+        RawCell::Bool(truth) => Ok(Some(i64::from(*truth))),
+        RawCell::Text(text) => {
             let text = text.trim();
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Some(number));
@@ -74,16 +71,16 @@ fn is_infinite_word(text: &str) -> bool {
 }
 
 /// A finite number; not-a-number and the infinities are no value.
-pub(super) fn float(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<f64> {
+pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<f64> {
     let number = match cell {
         _ if cell.is_null() => return Ok(None),
-        Cell::Int(n) => *n as f64,
-        Cell::Float(n) if !n.is_finite() => return Ok(None),
-        Cell::Float(n) => *n,
-        Cell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
+        RawCell::Int(n) => *n as f64,
+        RawCell::Float(n) if !n.is_finite() => return Ok(None),
+        RawCell::Float(n) => *n,
+        RawCell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
         // What a point alone can mean is read straight away; with decimal commas it stands between thousands.
-        Cell::Text(text) if decimal == Some(Decimal::Comma) => written(text.trim(), decimal).parse().map_err(|_| Bad)?,
-        Cell::Text(text) => text.trim().parse().or_else(|_| written(text.trim(), decimal).parse()).map_err(|_| Bad)?,
+        RawCell::Text(text) if decimal == Some(Decimal::Comma) => written(text.trim(), decimal).parse().map_err(|_| Bad)?,
+        RawCell::Text(text) => text.trim().parse().or_else(|_| written(text.trim(), decimal).parse()).map_err(|_| Bad)?,
         _ => return Err(Bad),
     };
     let number = scale.map_or(number, |scale| scaled(number, scale));
@@ -100,41 +97,41 @@ fn scaled(number: f64, scale: f64) -> f64 {
     }
 }
 
-pub(super) fn uint256(cell: &Cell<'_>, decimal: Option<Decimal>) -> Read<String> {
+pub(super) fn uint256(cell: &RawCell<'_>, decimal: Option<Decimal>) -> Read<String> {
     let read = whole_256(cell);
     let read = match (&read, cell) {
-        (Err(Bad), Cell::Text(text)) if decimal.is_some() => whole_256(&Cell::Text(written(text.trim(), decimal))),
+        (Err(Bad), RawCell::Text(text)) if decimal.is_some() => whole_256(&RawCell::Text(written(text.trim(), decimal))),
         _ => read,
     };
     read.map(|number| number.map(|number| number.to_string()))
 }
 
 /// Whether the cell is a floating-point number so large that it may not be the one that was meant: its last digits are lost.
-pub(crate) fn lost_digits(cell: &Cell<'_>) -> bool {
-    matches!(cell, Cell::Float(number) if number.is_finite() && *number > EXACT)
+pub(crate) fn lost_digits(cell: &RawCell<'_>) -> bool {
+    matches!(cell, RawCell::Float(number) if number.is_finite() && *number > EXACT)
 }
 
 /// As `uint256`; where the person says that amounts are `approximate`, or their column's type does, of a floating-point number too.
-pub(super) fn uint256_said(cell: &Cell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+pub(super) fn uint256_said(cell: &RawCell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     let read = uint256(cell, decimal);
     if read.is_ok() || !approximate && !lost_digits(cell) {
         return read;
     }
     let number = float(cell, None, decimal)?.filter(|number| *number >= 0.0);
-    number.map(|number| uint256(&Cell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
+    number.map(|number| uint256(&RawCell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
 }
 
 /// An amount of whole tokens in smallest units, digit for digit: what is finer than the smallest unit is bad, unless amounts are
 /// `approximate`.
-pub(crate) fn smallest_units(cell: &Cell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+pub(crate) fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     if !(0..=MAX_DECIMALS).contains(&decimals) {
         return Err(Bad);
     }
     let text = match cell {
         _ if cell.is_null() => return Ok(None),
-        Cell::Text(text) => written(text.trim(), decimal).into_owned(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) if number.is_finite() => number.to_string(),
+        RawCell::Text(text) => written(text.trim(), decimal).into_owned(),
+        RawCell::Int(number) => number.to_string(),
+        RawCell::Float(number) if number.is_finite() => number.to_string(),
         _ => return Err(Bad),
     };
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
@@ -154,16 +151,16 @@ pub(crate) fn smallest_units(cell: &Cell<'_>, decimals: i64, decimal: Option<Dec
         }
         if kept == 0 { "0".to_owned() } else { digits[..kept].to_owned() }
     };
-    uint256(&Cell::Text(digits.into()), None)
+    uint256(&RawCell::Text(digits.into()), None)
 }
 
-fn whole_256(cell: &Cell<'_>) -> Read<U256> {
+fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
     match cell {
         _ if cell.is_null() => Ok(None),
-        Cell::Int(n) => u128::try_from(*n).map(|n| Some(U256::from(n))).map_err(|_| Bad),
-        Cell::Float(n) if !n.is_finite() => Ok(None),
-        Cell::Float(n) if *n >= 0.0 => whole(*n).map(|n| n.map(|n| U256::from(n as u64))),
-        Cell::Text(text) => {
+        RawCell::Int(n) => u128::try_from(*n).map(|n| Some(U256::from(n))).map_err(|_| Bad),
+        RawCell::Float(n) if !n.is_finite() => Ok(None),
+        RawCell::Float(n) if *n >= 0.0 => whole(*n).map(|n| n.map(|n| U256::from(n as u64))),
+        RawCell::Text(text) => {
             let text = text.trim();
             if let Some(digits) = text.strip_prefix("0x") {
                 return if digits.is_empty() { Err(Bad) } else { U256::from_str_radix(digits, 16).map(Some).map_err(|_| Bad) };
@@ -179,13 +176,13 @@ fn whole_256(cell: &Cell<'_>) -> Read<U256> {
             U256::from_str_radix(digits, 10).map(Some).map_err(|_| Bad)
         }
         // A 32-byte word, as nodes give it.
-        Cell::Bytes(bytes) if bytes.len() == 32 => Ok(U256::try_from_be_slice(bytes)),
+        RawCell::Bytes(bytes) if bytes.len() == 32 => Ok(U256::try_from_be_slice(bytes)),
         _ => Err(Bad),
     }
 }
 
 /// An amount in smallest units as whole tokens, rounded once.
-pub(crate) fn raw_amount(cell: &Cell<'_>, decimals: i64) -> Read<f64> {
+pub(crate) fn raw_amount(cell: &RawCell<'_>, decimals: i64) -> Read<f64> {
     if !(0..=MAX_DECIMALS).contains(&decimals) {
         return Err(Bad);
     }
@@ -197,8 +194,8 @@ pub(crate) fn raw_amount(cell: &Cell<'_>, decimals: i64) -> Read<f64> {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Cell<'_> {
-        Cell::Text(text.into())
+    fn text(text: &str) -> RawCell<'_> {
+        RawCell::Text(text.into())
     }
 
     #[test]
@@ -216,11 +213,11 @@ mod tests {
             (text("9223372036854775808"), Err(Bad)),
             (text("-"), Ok(None)),
             (text("inf"), Ok(None)),
-            (Cell::Float(12.0), Ok(Some(12))),
-            (Cell::Float(12.5), Err(Bad)),
-            (Cell::Float(1e17), Err(Bad)),
-            (Cell::Float(f64::NAN), Ok(None)),
-            (Cell::Int(i128::from(u64::MAX)), Err(Bad)),
+            (RawCell::Float(12.0), Ok(Some(12))),
+            (RawCell::Float(12.5), Err(Bad)),
+            (RawCell::Float(1e17), Err(Bad)),
+            (RawCell::Float(f64::NAN), Ok(None)),
+            (RawCell::Int(i128::from(u64::MAX)), Err(Bad)),
         ] {
             assert_eq!(integer(&cell, None, None), expected, "{cell:?}");
         }
@@ -233,10 +230,10 @@ mod tests {
         assert_eq!(float(&text("3000"), Some(1e-6), None), Ok(Some(0.003)));
         assert_eq!(float(&text("2.5"), Some(100.0), None), Ok(Some(250.0)));
         assert_eq!(float(&text("Infinity"), None, None), Ok(None));
-        assert_eq!(float(&Cell::Float(f64::NEG_INFINITY), None, None), Ok(None));
+        assert_eq!(float(&RawCell::Float(f64::NEG_INFINITY), None, None), Ok(None));
         assert_eq!(float(&text("1e999"), None, None), Err(Bad));
         assert_eq!(float(&text("$5"), None, None), Err(Bad));
-        assert_eq!(float(&Cell::Bool(true), None, None), Err(Bad));
+        assert_eq!(float(&RawCell::Bool(true), None, None), Err(Bad));
     }
 
     #[test]
@@ -249,13 +246,13 @@ mod tests {
         assert_eq!(uint256(&text("0x"), None), Err(Bad));
         assert_eq!(uint256(&text("-1"), None), Err(Bad));
         assert_eq!(uint256(&text("1.5"), None), Err(Bad));
-        assert_eq!(uint256(&Cell::Float(1e20), None), Err(Bad));
+        assert_eq!(uint256(&RawCell::Float(1e20), None), Err(Bad));
         assert_eq!(raw_amount(&text("1500000"), 6), Ok(Some(1.5)));
         assert_eq!(raw_amount(&text("100000000000000000000"), 18), Ok(Some(100.0)));
         assert_eq!(raw_amount(&text("1"), 300), Err(Bad));
         assert_eq!(uint256(&text("1,000"), Some(Decimal::Point)), Ok(Some("1000".to_owned())));
         assert_eq!(smallest_units(&text("0.00000015"), 6, None, true), Ok(Some("0".to_owned())));
-        assert_eq!(uint256_said(&Cell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
+        assert_eq!(uint256_said(&RawCell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
         assert_eq!(uint256_said(&text("2.5e21"), None, true), Ok(Some("2500000000000000000000".to_owned())));
         assert_eq!(uint256_said(&text("-1"), None, true), Err(Bad));
         for (whole, decimals, expected) in [

@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use super::{
     super::time::{DAY_MS, MINUTE_MS, Time},
     Bad, Read,
-    cell::Cell,
+    cell::RawCell,
     manner::excel_day,
 };
 
@@ -14,18 +14,18 @@ const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-
 const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d"];
 
 /// Milliseconds since 1970 UTC. With `days`, numbers are Excel's.
-pub(super) fn time(cell: &Cell<'_>, format: Option<&str>, days: bool) -> Read<i64> {
+pub(super) fn time(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read<i64> {
     let time = match cell {
         _ if cell.is_null() => return Ok(None),
-        Cell::Int(number) if days => excel_day(*number as f64).ok_or(Bad)?,
-        Cell::Float(number) if days => excel_day(*number).ok_or(Bad)?,
-        Cell::Text(text) if days => text.trim().parse().ok().and_then(excel_day).ok_or(Bad)?,
-        Cell::Time(time) => *time,
-        Cell::Day(day) => i64::from(*day) * DAY_MS,
-        Cell::Int(number) => epoch(*number).ok_or(Bad)?,
-        Cell::Float(number) if !number.is_finite() => return Ok(None),
-        Cell::Float(number) => epoch_float(*number).ok_or(Bad)?,
-        Cell::Text(text) => match format {
+        RawCell::Int(number) if days => excel_day(*number as f64).ok_or(Bad)?,
+        RawCell::Float(number) if days => excel_day(*number).ok_or(Bad)?,
+        RawCell::Text(text) if days => text.trim().parse().ok().and_then(excel_day).ok_or(Bad)?,
+        RawCell::Time(time) => *time,
+        RawCell::Day(day) => i64::from(*day) * DAY_MS,
+        RawCell::Int(number) => epoch(*number).ok_or(Bad)?,
+        RawCell::Float(number) if !number.is_finite() => return Ok(None),
+        RawCell::Float(number) => epoch_float(*number).ok_or(Bad)?,
+        RawCell::Text(text) => match format {
             Some(format) => formatted(text.trim(), format).ok_or(Bad)?,
             None => written(text.trim()).ok_or(Bad)?,
         },
@@ -41,7 +41,7 @@ pub(super) fn in_bounds(time: i64) -> bool {
 }
 
 /// Days since 1970. A time of day other than midnight would be lost, and so is bad.
-pub(super) fn date(cell: &Cell<'_>, format: Option<&str>, days: bool) -> Read<i32> {
+pub(super) fn date(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read<i32> {
     match time(cell, format, days)? {
         None => Ok(None),
         Some(time) if time % DAY_MS == 0 => Ok(Some(Time(time).day().0)),
@@ -170,21 +170,21 @@ mod tests {
             "1609556645000000",
             "1609556645000000000",
         ] {
-            assert_eq!(time(&Cell::Text(text.into()), None, false), Ok(Some(moment)), "{text}");
+            assert_eq!(time(&RawCell::Text(text.into()), None, false), Ok(Some(moment)), "{text}");
         }
-        assert_eq!(time(&Cell::Text("1/2/2021 3:04".into()), Some("%m/%d/%Y %H:%M"), false), Ok(Some(moment - 5_000)));
+        assert_eq!(time(&RawCell::Text("1/2/2021 3:04".into()), Some("%m/%d/%Y %H:%M"), false), Ok(Some(moment - 5_000)));
     }
 
     #[test]
     fn a_date_is_midnight_utc_and_a_time_is_no_date() {
         let midnight = 1_609_545_600_000;
         for text in ["2021-01-02", "20210102", "2021/01/02", "2021-01-02T00:00:00Z"] {
-            assert_eq!(time(&Cell::Text(text.into()), None, false), Ok(Some(midnight)), "{text}");
-            assert_eq!(date(&Cell::Text(text.into()), None, false), Ok(Some(18_629)), "{text}");
+            assert_eq!(time(&RawCell::Text(text.into()), None, false), Ok(Some(midnight)), "{text}");
+            assert_eq!(date(&RawCell::Text(text.into()), None, false), Ok(Some(18_629)), "{text}");
         }
-        assert_eq!(date(&Cell::Text("01/02/2021".into()), Some("%m/%d/%Y"), false), Ok(Some(18_629)));
-        assert_eq!(date(&Cell::Text("2021-01-02T00:00:01Z".into()), None, false), Err(Bad));
-        assert_eq!(date(&Cell::Day(18_629), None, false), Ok(Some(18_629)));
+        assert_eq!(date(&RawCell::Text("01/02/2021".into()), Some("%m/%d/%Y"), false), Ok(Some(18_629)));
+        assert_eq!(date(&RawCell::Text("2021-01-02T00:00:01Z".into()), None, false), Err(Bad));
+        assert_eq!(date(&RawCell::Day(18_629), None, false), Ok(Some(18_629)));
     }
 
     #[test]
@@ -201,10 +201,10 @@ mod tests {
             ".",
             "--1",
         ] {
-            assert_eq!(time(&Cell::Text(text.into()), None, false), Err(Bad), "{text}");
+            assert_eq!(time(&RawCell::Text(text.into()), None, false), Err(Bad), "{text}");
         }
-        assert_eq!(time(&Cell::Text("x".into()), Some("%Q%%%"), false), Err(Bad));
-        assert_eq!(time(&Cell::Float(f64::INFINITY), None, false), Ok(None));
-        assert_eq!(time(&Cell::Time(i64::MAX), None, false), Err(Bad));
+        assert_eq!(time(&RawCell::Text("x".into()), Some("%Q%%%"), false), Err(Bad));
+        assert_eq!(time(&RawCell::Float(f64::INFINITY), None, false), Ok(None));
+        assert_eq!(time(&RawCell::Time(i64::MAX), None, false), Err(Bad));
     }
 }

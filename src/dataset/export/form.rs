@@ -1,4 +1,4 @@
-//! How a table stands in a file or on its way to someone: CSV, JSON, NDJSON, Parquet or an Arrow stream, rows taken stretch by stretch in
+//! How a table stands in a file or on its way to someone: CSV, JSON, NDJSON, Parquet or an Arrow stream, rows taken chunk by chunk in
 //! bounded memory. Knows nothing of where the bytes go.
 
 use std::io::Write;
@@ -13,15 +13,15 @@ use serde_json::Value;
 use super::cells::{self, Cells};
 
 /// Rows that are best handed over at once.
-pub const STRETCH: usize = 8_192;
+pub const CHUNK_ROWS: usize = 8_192;
 /// Rows of a row group of a Parquet file: what is held in memory.
-pub(super) const GROUP: usize = 16 * STRETCH;
+pub(super) const GROUP: usize = 16 * CHUNK_ROWS;
 /// Rows of a record batch of an Arrow stream.
-const BATCH: usize = 4 * STRETCH;
+const BATCH: usize = 4 * CHUNK_ROWS;
 
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ExportFormat {
     Csv,
     /// One object a line, in a list.
     Json,
@@ -34,7 +34,7 @@ pub enum Form {
 
 /// Rows handed over at once, of the columns that the file was begun with.
 #[derive(Debug)]
-pub enum Stretch<'a> {
+pub enum RowChunk<'a> {
     /// One JSON value a cell.
     Values(&'a [Vec<Value>]),
     Frame(DataFrame),
@@ -43,12 +43,12 @@ pub enum Stretch<'a> {
 /// A table being written. Errors are for the person.
 pub trait TableSink {
     /// Takes further rows; none of them tell their types all the same.
-    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String>;
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String>;
     /// Ends the table, all of it handed on.
     fn finish(self: Box<Self>) -> Result<(), String>;
 }
 
-impl Form {
+impl ExportFormat {
     /// What files are written as.
     pub const FILES: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
 
@@ -63,9 +63,9 @@ impl Form {
         }
     }
 
-    /// Rows of a stretch that it takes best.
+    /// Rows of a chunk that it takes best.
     pub(super) fn stretch(self) -> usize {
-        if self == Self::Arrow { BATCH } else { STRETCH }
+        if self == Self::Arrow { BATCH } else { CHUNK_ROWS }
     }
 
     /// Whether every column must have one type.
@@ -89,7 +89,7 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-impl Stretch<'_> {
+impl RowChunk<'_> {
     fn height(&self) -> usize {
         match self {
             Self::Values(rows) => rows.len(),
@@ -127,9 +127,9 @@ impl<W: Write> CsvFile<W> {
 }
 
 impl<W: Write> TableSink for CsvFile<W> {
-    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
-        let cells = stretch.cells(self.columns);
-        for row in 0..stretch.height() {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+        let cells = chunk.cells(self.columns);
+        for row in 0..chunk.height() {
             for column in &cells {
                 self.text.clear();
                 column.text(row, &mut self.text);
@@ -166,9 +166,9 @@ impl<W: Write> Objects<W> {
 }
 
 impl<W: Write> TableSink for Objects<W> {
-    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
-        let cells = stretch.cells(self.names.len());
-        for row in 0..stretch.height() {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+        let cells = chunk.cells(self.names.len());
+        for row in 0..chunk.height() {
             self.text.clear();
             self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
@@ -212,8 +212,8 @@ struct ParquetFile<W: Write> {
 }
 
 impl<W: Write> TableSink for ParquetFile<W> {
-    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
-        let frame = stretch.typed()?;
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+        let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
             self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(said)?, frame.clear()));
         }
@@ -248,8 +248,8 @@ struct ArrowStream<W: Write> {
 }
 
 impl<W: Write> TableSink for ArrowStream<W> {
-    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
-        let frame = stretch.typed()?;
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+        let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
             let schema = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
             self.out.start(&schema.map(|field| (field.name.clone(), field)).collect(), None).map_err(said)?;

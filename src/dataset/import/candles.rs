@@ -9,13 +9,13 @@ mod volumes;
 pub(super) use self::columns::{PRICES, spans};
 use self::{
     columns::refusal,
-    columns::{Columns, columns},
-    volumes::{Made, Volume},
+    columns::{CandleColumns, columns},
+    volumes::{Volume, VolumeRule},
 };
 use super::{
     edits::{Fix, fixed, numbers},
-    evidence::volume::Range,
-    format::{Asked, Plan, Take},
+    evidence::volume::PriceRange,
+    format::{FileToImport, ImportPlan, Take},
     refusal::{COLUMN, Refusal, VALUE},
     rows::{Edited, put},
     sheet::Sheet,
@@ -40,14 +40,14 @@ pub(super) fn is_named(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
     plan(asked, sheet, &found)
 }
 
 /// How candles with these columns are taken.
-fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refusal> {
+fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
     found.in_dollars(asked.options.as_usd)?;
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &asked.options.pick);
@@ -90,7 +90,7 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
 }
 
 /// What to say of prices of which nothing tells the currency.
-fn prices_assumed(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, token: Option<&TokenMatch>) -> Option<String> {
+fn prices_assumed(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let told = asked.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
@@ -108,7 +108,12 @@ fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Take {
 }
 
 /// The rows with cells as the loader reads them.
-fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
+fn rows(
+    asked: &FileToImport<'_>,
+    sheet: &Sheet,
+    found: &CandleColumns,
+    volume: &Volume,
+) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
     let mut fixes = vec![Fix::time(sheet, found.time, found.when)];
     if let Some(step) = found.ended {
         fixes = vec![Fix::ended(sheet, found.time, found.when, step)];
@@ -141,7 +146,12 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
         let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
         let tokens = (0..batch.height).map(|row| {
-            Made::tokens(Range { low: lows[row], high: highs[row] }, closes[row], first[row], second.as_ref().map(|second| second[row]))
+            VolumeRule::tokens(
+                PriceRange { low: lows[row], high: highs[row] },
+                closes[row],
+                first[row],
+                second.as_ref().map(|second| second[row]),
+            )
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
         super::edits::put_numbers(batch, TOKENS_TRADED, tokens);
@@ -149,7 +159,7 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
 }
 
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
-pub(super) fn of_token(asked: &Asked<'_>, token: &TokenMatch) -> Result<Plan, Refusal> {
+pub(super) fn of_token(asked: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
         .iter()
@@ -166,5 +176,5 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &TokenMatch) -> Result<Plan, Re
     take = with_volume(take, sheet, &volume);
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
-    Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))
+    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))
 }

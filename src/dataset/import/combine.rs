@@ -20,7 +20,7 @@ const MEASURED: &[&str] = &["candles"];
 
 /// What became of the rows of one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct MergeCounts {
     pub new: u64,
     pub changed: u64,
     pub same: u64,
@@ -31,7 +31,7 @@ pub(super) struct Counts {
 pub(super) struct Combined {
     /// Those to be written, in the schema's columns and order.
     pub frame: DataFrame,
-    pub counts: HashMap<u32, Counts>,
+    pub counts: HashMap<u32, MergeCounts>,
     /// New rows whose key comes again later in the same file.
     pub repeats: Vec<Repeat>,
     /// Rows of a file, by its number, that take the place of rows from a source, by its.
@@ -134,7 +134,7 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
         Ok(members.into_iter().zip(order::hashes(&frame, &names(schema))?).collect())
     };
     let (before, stood) = (lookup(before)?, lookup(stood)?);
-    let mut counts: HashMap<u32, Counts> = HashMap::new();
+    let mut counts: HashMap<u32, MergeCounts> = HashMap::new();
     let mut replaced: HashMap<(u32, u32), Replaced> = HashMap::new();
     let tokens = frame.column("token_address").ok().and_then(|column| column.str().ok());
     for (i, group) in groups.iter().enumerate() {

@@ -30,7 +30,7 @@ pub(super) fn with_approximate(text: &str, table: &str, column: &'static str) ->
 
 /// The text with a line more for a table, or as `replaced` has it: the first that says what it should and nothing else.
 fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl FnOnce(&mut TableManifest)) -> Result<String, String> {
-    let mut expected = Manifest::parse(text)?;
+    let mut expected = Manifest::parse(text).map_err(|error| format!("{FILE}, {error}"))?;
     let schema = crate::dataset::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
     say(expected.tables.entry(schema.name).or_default());
     let edited = [replaced, under_header(text, table, line), Some(appended(text, table, line))];

@@ -4,26 +4,28 @@
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{
-    ImportError, Run, Standing, TableReport,
+    ExistingTable, ImportError, Run, TableReport,
     combine::{FIRST_NEW, OURS, Repeat, STOOD},
     place::Finished,
     sound::several,
     table::{self, Written},
     tokens::coin_word,
 };
-use crate::dataset::{
-    address::Address,
-    chain::Chain,
-    coerce,
-    findings::{Finding, Severity},
-    origin::{self, Origin},
-    schema::{self, TABLES},
-    source::guarded,
+use crate::{
+    dataset::{
+        address::Address,
+        chain::Chain,
+        coerce,
+        findings::{Finding, Severity},
+        origin::{self, Origin},
+        schema::{self, TABLES},
+    },
+    untrusted::guarded,
 };
 
 impl Run<'_> {
     /// Candles are measurements: new ones take the place of others, and it is said whose.
-    fn tell_replaced(&mut self, standing: &Standing, written: &Written) {
+    fn tell_replaced(&mut self, standing: &ExistingTable, written: &Written) {
         if standing.schema.name != "candles" {
             return;
         }
@@ -138,7 +140,7 @@ impl Run<'_> {
             file.kept = file.findings.kept().to_vec();
             file.counts = file.findings.counts().to_vec();
         }
-        let tokens = Standing::of(&self.context, &TABLES[0])?;
+        let tokens = ExistingTable::of(&self.context, &TABLES[0])?;
         if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
             let from = table::write_empty(self.folder, &TABLES[0])?;
             self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
@@ -184,7 +186,7 @@ impl Run<'_> {
             for repeat in written.repeats.iter().filter(|repeat| repeat.source == source) {
                 taken.repeated += 1;
                 if !repeat.same && repeat.differs.is_none() {
-                    // Beyond those that are kept: counted with them.
+                    // A finding beyond those kept is counted all the same.
                     if let Some((column, reason)) = &told {
                         file.findings.count_more(&file.file, column.as_deref(), reason, 1);
                         continue;

@@ -31,7 +31,7 @@ use super::{
     refusal::{ADDRESS, Refusal, VALUE},
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
-    tokens::{Said, TokenMatch, Tokens},
+    tokens::{KnownTokens, TokenHints, TokenMatch},
 };
 use crate::dataset::{
     address::Address,
@@ -52,21 +52,21 @@ pub struct FormatRow {
     /// The tables it goes to.
     pub tables: &'static [&'static str],
     knows: fn(&Sniffed) -> bool,
-    open: fn(&Asked<'_>) -> Result<Plan, Refusal>,
+    open: fn(&FileToImport<'_>) -> Result<ImportPlan, Refusal>,
 }
 
 /// A file that is to be taken, and what there is to know about it.
-pub(super) struct Asked<'a> {
+pub(super) struct FileToImport<'a> {
     pub looked: &'a Sniffed,
-    pub tokens: &'a Tokens,
-    pub said: Said<'a>,
+    pub tokens: &'a KnownTokens,
+    pub said: TokenHints<'a>,
     pub options: &'a ImportOptions,
     /// The decimals of the dataset's tokens.
     pub decimals: &'a HashMap<Address, Option<i64>>,
 }
 
 /// How a file is taken.
-pub(super) struct Plan {
+pub(super) struct ImportPlan {
     pub takes: Vec<Take>,
     /// The token it is about, if it is about one.
     pub token: Option<TokenMatch>,
@@ -196,7 +196,7 @@ impl FormatRow {
         FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
 
-    pub(super) fn plan(&self, asked: &Asked<'_>) -> Result<Plan, Refusal> {
+    pub(super) fn plan(&self, asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         (self.open)(asked)
     }
 }
@@ -210,7 +210,7 @@ pub fn formats_table() -> String {
     format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
 }
 
-impl<'a> Asked<'a> {
+impl<'a> FileToImport<'a> {
     /// The file as a table.
     fn sheet_of(&self) -> Result<&'a Sheet, String> {
         self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
@@ -252,7 +252,7 @@ impl<'a> Asked<'a> {
             let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
-        self.tokens.find(&self.looked.name, content, Said { contract: true, ..self.said })
+        self.tokens.find(&self.looked.name, content, TokenHints { contract: true, ..self.said })
     }
 
     /// The token of a file of prices.
@@ -261,7 +261,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Plan {
+impl ImportPlan {
     pub(super) fn of(takes: Vec<Take>) -> Self {
         Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new(), notes: Vec::new() }
     }
@@ -291,9 +291,9 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl ImportPlan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn with_said(mut self, asked: &Asked<'_>) -> Result<Self, Refusal> {
+    pub(super) fn with_said(mut self, asked: &FileToImport<'_>) -> Result<Self, Refusal> {
         let options = asked.options;
         if self.takes.iter().any(|take| take.table != "candles") {
             one_list(asked)?;
@@ -323,7 +323,7 @@ impl Plan {
 }
 
 /// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
-fn one_list(asked: &Asked<'_>) -> Result<(), Refusal> {
+fn one_list(asked: &FileToImport<'_>) -> Result<(), Refusal> {
     let lists = asked.looked.sheet.as_ref().map_or(&[][..], Sheet::lists);
     let picked = asked.options.pick.iter().any(|(name, _)| name == LIST);
     if picked || lists.len() < 2 {

@@ -21,7 +21,7 @@ pub(super) enum First {
 
 /// What stands at a place of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum OutlineNode {
     /// With so many members; of more than `MEMBERS` none is entered.
     Object(usize),
     List(First),
@@ -31,7 +31,7 @@ pub(super) enum Node {
 
 /// The places of the text, `a.b.c` each; the text itself is "".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outline(Vec<(String, Node)>);
+pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
 type Members<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
 
@@ -48,14 +48,14 @@ impl Outline {
         self.0.iter().map(|(place, _)| place.as_str())
     }
 
-    pub(super) fn node(&self, place: &str) -> Option<&Node> {
+    pub(super) fn node(&self, place: &str) -> Option<&OutlineNode> {
         self.0.iter().find(|(known, _)| known == place).map(|(_, node)| node)
     }
 
     /// What the list at the place begins with.
     pub(super) fn list(&self, place: &str) -> Option<&First> {
         match self.node(place)? {
-            Node::List(first) => Some(first),
+            OutlineNode::List(first) => Some(first),
             _ => None,
         }
     }
@@ -73,7 +73,7 @@ impl Outline {
 
     pub(super) fn text(&self, place: &str) -> Option<&str> {
         match self.node(place)? {
-            Node::Text(text) => Some(text),
+            OutlineNode::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -83,8 +83,8 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(Node::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} members"),
-            Some(Node::Object(_)) => {
+            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} members"),
+            Some(OutlineNode::Object(_)) => {
                 let names: Vec<String> = self
                     .0
                     .iter()
@@ -95,23 +95,23 @@ impl fmt::Display for Outline {
                     .collect();
                 write!(f, "an object with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
             }
-            Some(Node::List(First::Object(keys))) => {
+            Some(OutlineNode::List(First::Object(keys))) => {
                 let names: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();
                 write!(f, "a list of objects with {}", names.join(", "))
             }
-            Some(Node::List(First::List(length))) => write!(f, "a list of lists of {length}"),
-            Some(Node::List(First::Nothing)) => f.write_str("an empty list"),
-            Some(Node::List(First::Other)) => f.write_str("a list of single values"),
+            Some(OutlineNode::List(First::List(length))) => write!(f, "a list of lists of {length}"),
+            Some(OutlineNode::List(First::Nothing)) => f.write_str("an empty list"),
+            Some(OutlineNode::List(First::Other)) => f.write_str("a list of single values"),
             _ => f.write_str("a single value"),
         }
     }
 }
 
-fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String, Node)>) {
+fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String, OutlineNode)>) {
     match value.get().as_bytes().first() {
         Some(b'{') => {
             let members = serde_json::from_str::<Members<'_>>(value.get());
-            nodes.push((place.to_owned(), Node::Object(members.as_ref().map_or(0, Members::len))));
+            nodes.push((place.to_owned(), OutlineNode::Object(members.as_ref().map_or(0, Members::len))));
             let Ok(members) = members else { return };
             if depth < DEPTH && members.len() <= MEMBERS {
                 let mut members: Vec<_> = members.into_iter().collect();
@@ -124,10 +124,10 @@ fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String
         }
         Some(b'[') => {
             let first = list(value.get()).ok().and_then(|list| list.first().copied()).map_or(First::Nothing, first);
-            nodes.push((place.to_owned(), Node::List(first)));
+            nodes.push((place.to_owned(), OutlineNode::List(first)));
         }
-        Some(b'"') => nodes.push((place.to_owned(), Node::Text(serde_json::from_str(value.get()).unwrap_or_default()))),
-        _ => nodes.push((place.to_owned(), Node::Other)),
+        Some(b'"') => nodes.push((place.to_owned(), OutlineNode::Text(serde_json::from_str(value.get()).unwrap_or_default()))),
+        _ => nodes.push((place.to_owned(), OutlineNode::Other)),
     }
 }
 

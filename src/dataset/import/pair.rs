@@ -61,12 +61,12 @@ const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3),
 
 /// What was traded, and what for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct TradingPair {
     pub base: String,
     pub quote: String,
 }
 
-impl Pair {
+impl TradingPair {
     pub(super) fn in_dollars(&self) -> bool {
         DOLLARS.contains(&self.quote.as_str())
     }
@@ -139,7 +139,7 @@ pub(super) fn address(name: &str) -> Option<Address> {
 }
 
 /// The pair in a name or a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol as it is.
-pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
+pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
     // A stroke parts folders in the name of a file, and the two of a pair in a ticker.
     let is_file = text.rsplit('/').next().is_some_and(|last| last.contains('.'));
     let words = if is_file { words(text) } else { words(&text.replace('/', "_")) };
@@ -154,7 +154,7 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
         .enumerate()
         .find(|(i, two)| quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.contains(&two[0].as_str())));
     if let Some((_, [base, quote])) = apart {
-        return Some(Pair::of(base, quote));
+        return Some(TradingPair::of(base, quote));
     }
     let joined = |word: &String| {
         if known(word) {
@@ -167,7 +167,7 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
         // Kraken marks coins by X and currencies by Z: XXBTZUSD.
         if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
         {
-            return Some(Pair::of(base(quote).trim_end_matches('Z'), quote));
+            return Some(TradingPair::of(base(quote).trim_end_matches('Z'), quote));
         }
         let known_base = |quote: &&str| BASES.contains(&base(quote)) || known(base(quote));
         let quote = all(DOLLARS, 2)
@@ -175,7 +175,7 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
             .or_else(|| all(DOLLARS, 2).next())
             .or_else(|| all(OTHERS, 3).find(known_base))
             .or_else(|| all(OTHERS, 3).next())?;
-        Some(Pair::of(base(quote), quote))
+        Some(TradingPair::of(base(quote), quote))
     };
     words.iter().find_map(joined)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use polars::prelude::DataFrame;
 use serde::Serialize;
 
-use super::{sheet::flat, take::Amount};
+use super::{sheet::flat, take::RowCounts};
 use crate::dataset::{
     findings::{Finding, FindingCount, Findings},
     load::bind::bind,
@@ -125,7 +125,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    pub(super) fn of(table: &'static str, amount: &Amount, left_out_why: &'static str) -> Self {
+    pub(super) fn of(table: &'static str, amount: &RowCounts, left_out_why: &'static str) -> Self {
         let (new, changed, same, repeated) = (0, 0, 0, 0);
         Self { table, rows: amount.rows, new, changed, same, repeated, set_aside: amount.bad, left_out: amount.left_out, left_out_why }
     }

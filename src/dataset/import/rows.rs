@@ -87,15 +87,15 @@ pub(super) fn link_text(text: &str) -> Cow<'_, str> {
 type Cells = Vec<Option<String>>;
 type Next = Box<dyn FnMut() -> Option<Result<Cells, &'static str>> + Send>;
 
-/// Rows that are made one by one.
-pub(super) struct Made {
+/// Rows produced one at a time.
+pub(super) struct GeneratedRows {
     names: Vec<String>,
     next: Next,
     done: u64,
     bytes: u64,
 }
 
-impl Made {
+impl GeneratedRows {
     pub(super) fn over(
         names: &[&str],
         bytes: u64,
@@ -105,7 +105,7 @@ impl Made {
     }
 }
 
-impl RowSource for Made {
+impl RowSource for GeneratedRows {
     fn next_batch(&mut self) -> Result<Option<Batch>, String> {
         let mut columns: Vec<Cells> = self.names.iter().map(|_| Vec::new()).collect();
         let mut malformed = Vec::new();

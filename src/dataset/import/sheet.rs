@@ -7,10 +7,10 @@ pub(super) mod json;
 
 use std::{collections::HashMap, sync::Arc};
 
-use self::{header::Line, json::Json};
+use self::{header::NumberedRow, json::Json};
 use super::{
     evidence::when::{Unsure, When},
-    rows::Made,
+    rows::GeneratedRows,
     sniff::Sniffed,
 };
 use crate::dataset::source::{self, Layout, RowSource};
@@ -50,7 +50,7 @@ enum How {
 
 impl Sheet {
     /// The table in separated text, whose first rows are these.
-    pub(super) fn separated(rows: &[Line], delimiter: u8) -> Option<Self> {
+    pub(super) fn separated(rows: &[NumberedRow], delimiter: u8) -> Option<Self> {
         let laid = header::laid(rows)?;
         let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
@@ -72,7 +72,7 @@ impl Sheet {
 
     /// A sheet of a workbook.
     pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
-        let lines: Vec<Line> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
+        let lines: Vec<NumberedRow> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
         let laid = header::laid(&lines)?;
         let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| row).collect();
         let first = rows.iter().take(ROWS).cloned().collect();
@@ -130,7 +130,7 @@ impl Sheet {
             How::Json(json) => {
                 let (json, mut at) = (Arc::clone(json), 0);
                 let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(Made::over(&names, looked.bytes, move || {
+                Ok(GeneratedRows::over(&names, looked.bytes, move || {
                     at += 1;
                     (at <= json.height()).then(|| Ok(json.row(at - 1)))
                 }))
@@ -138,7 +138,7 @@ impl Sheet {
             How::Cells(cells) => {
                 let (cells, mut at) = (Arc::clone(cells), 0);
                 let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(Made::over(&names, looked.bytes, move || {
+                Ok(GeneratedRows::over(&names, looked.bytes, move || {
                     at += 1;
                     cells.get(at - 1).map(|row| Ok(row.iter().map(|cell| Some(cell.clone()).filter(|cell| !cell.is_empty())).collect()))
                 }))

@@ -10,7 +10,7 @@ use std::{
 use super::{
     archive, database,
     outline::{First, Outline},
-    sheet::{self, Sheet, header::Line, json::Json},
+    sheet::{self, Sheet, header::NumberedRow, json::Json},
     unpack::{self, Copied},
     workbook,
 };
@@ -31,7 +31,7 @@ const BINARY: u8 = 0;
 
 /// Where the bytes are.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum FileLocation {
     File(PathBuf),
     /// A member of a zip archive.
     Member(PathBuf, archive::Member),
@@ -40,12 +40,12 @@ pub(super) enum Place {
 /// A file, or a member of an archive, and what it looks like.
 #[derive(Debug)]
 pub(super) struct Sniffed {
-    pub place: Place,
+    pub place: FileLocation,
     /// As people are told: the file's name, and the member's behind it.
     pub name: String,
     pub bytes: u64,
-    pub shape: Shape,
-    /// It as a table, where it holds one.
+    pub shape: FileShape,
+    /// The file as a table, if it holds one.
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
     /// The copy that is read in its place.
@@ -53,7 +53,7 @@ pub(super) struct Sniffed {
 }
 
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum FileShape {
     /// Separated text: the first rows, the header among them if there is one.
     Rows(Vec<Vec<String>>),
     /// A JSON text, whole.
@@ -66,7 +66,7 @@ pub(super) enum Shape {
     Cells,
 }
 
-impl Place {
+impl FileLocation {
     pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, String> {
         match self {
             Self::File(path) => Ok(Box::new(File::open(path).map_err(|error| format!("cannot be read: {error}"))?)),
@@ -105,7 +105,7 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
     let copied = copied.map(std::sync::Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
-    let head = match first(&Place::File(path.to_owned())) {
+    let head = match first(&FileLocation::File(path.to_owned())) {
         Ok(head) => head,
         Err(reason) => return fail(reason),
     };
@@ -118,10 +118,10 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
             Ok(sheets) => {
                 let several = sheets.len() > 1;
                 let of = |(sheet, rows): (String, Vec<Vec<String>>)| Sniffed {
-                    place: Place::File(path.to_owned()),
+                    place: FileLocation::File(path.to_owned()),
                     name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
                     bytes,
-                    shape: Shape::Cells,
+                    shape: FileShape::Cells,
                     sheet: Sheet::cells(rows),
                     head: head.clone(),
                     copied: copied.clone(),
@@ -144,17 +144,17 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
             Err(reason) => fail(reason),
         };
     }
-    vec![shape(Place::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
+    vec![shape(FileLocation::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
 }
 
 /// A member of an archive; a binary table is copied out, as it is read from several places.
 fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
-    let place = Place::Member(path.to_owned(), member);
+    let place = FileLocation::Member(path.to_owned(), member);
     let head = first(&place)?;
     if is_binary(&head) {
         let out = unpack::copied(place.open()?)?;
         let bytes = std::fs::metadata(&out.0).map_or(bytes, |meta| meta.len());
-        return shape(Place::File(out.0.clone()), told.to_owned(), bytes, head, Some(std::sync::Arc::new(out)));
+        return shape(FileLocation::File(out.0.clone()), told.to_owned(), bytes, head, Some(std::sync::Arc::new(out)));
     }
     shape(place, told.to_owned(), bytes, head, copied)
 }
@@ -163,36 +163,36 @@ fn is_binary(head: &[u8]) -> bool {
     head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
 }
 
-fn first(place: &Place) -> Result<Vec<u8>, String> {
+fn first(place: &FileLocation) -> Result<Vec<u8>, String> {
     let mut head = Vec::new();
     place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
     Ok(head)
 }
 
-fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
+fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
     let path = match &place {
-        Place::File(path) => Some(path.clone()),
-        Place::Member(..) => None,
+        FileLocation::File(path) => Some(path.clone()),
+        FileLocation::Member(..) => None,
     };
     let (shape, sheet) = match path {
-        Some(path) if is_binary(&head) => (Shape::Columns(source::open(&path, none())?.columns().to_vec()), None),
+        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, none())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
     let mut looked = Sniffed { place, name, bytes, shape, sheet, head, copied };
     looked.sheet = match (&looked.shape, looked.sheet.take()) {
-        (Shape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
-        (Shape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
-        (Shape::JsonLines(_), _) => Some(Sheet::streamed(&looked, true)?),
+        (FileShape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
+        (FileShape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
+        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&looked, true)?),
         (_, sheet) => sheet,
     };
     Ok(looked)
 }
 
-fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), String> {
+fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
@@ -201,7 +201,7 @@ fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), Stri
         Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
         Some(b'{') => {
             if let Some(keys) = object_line(&first) {
-                return Ok((Shape::JsonLines(keys), None));
+                return Ok((FileShape::JsonLines(keys), None));
             }
         }
         _ => {}
@@ -210,14 +210,14 @@ fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), Stri
         let text = source::whole_text(place.open()?, head, MAX_JSON)?;
         let outline = Outline::of(&text)?;
         let sheet = Json::of(&text)?.map(Sheet::json);
-        return Ok((Shape::Json { text, outline }, sheet));
+        return Ok((FileShape::Json { text, outline }, sheet));
     }
     let (rows, delimiter) = first_rows(&first);
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
     let sheet = Sheet::separated(&rows, delimiter);
-    Ok((Shape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
+    Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 
 /// Whether the text is a web page or XML. MetaTrader writes names as `<DATE>`, which is neither.
@@ -234,7 +234,7 @@ fn object_line(text: &[u8]) -> Option<Vec<String>> {
 }
 
 /// The first rows of separated text, and what parts their cells: that by which most rows have as many.
-fn first_rows(text: &[u8]) -> (Vec<Line>, u8) {
+fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
     let even = |delimiter: u8| {
@@ -250,7 +250,7 @@ fn first_rows(text: &[u8]) -> (Vec<Line>, u8) {
     (rows_by(whole, delimiter, sheet::ROWS), delimiter)
 }
 
-fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<Line> {
+fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text);
     let mut rows = Vec::new();
     let (mut line, mut counted) = (0, 0);
@@ -278,21 +278,21 @@ impl Sniffed {
     /// Its rows from the start, laid out so where it is text with fields.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
-            (Shape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, all()),
-            (Shape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, all()),
-            (Shape::Columns(_), Place::File(path)) => source::open(path, all()),
-            (Shape::Columns(_) | Shape::Json { .. } | Shape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
+            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, all()),
+            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, all()),
+            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, all()),
+            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
     }
 
     /// Whether a dataset reads such a file as it is: no workbook, no archive, nothing piped in, no table deep in a JSON text.
     pub(super) fn is_read_where_it_lies(&self) -> bool {
         let flat = match &self.shape {
-            Shape::Rows(_) | Shape::JsonLines(_) | Shape::Columns(_) => true,
-            Shape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
-            Shape::Cells => false,
+            FileShape::Rows(_) | FileShape::JsonLines(_) | FileShape::Columns(_) => true,
+            FileShape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
+            FileShape::Cells => false,
         };
-        flat && self.copied.is_none() && matches!(self.place, Place::File(_)) && source::format_of(&self.name).is_some()
+        flat && self.copied.is_none() && matches!(self.place, FileLocation::File(_)) && source::format_of(&self.name).is_some()
     }
 
     pub(super) fn head(&self) -> &[u8] {
@@ -302,20 +302,20 @@ impl Sniffed {
     /// The header in lower case; empty for JSON.
     pub(super) fn header(&self) -> Vec<String> {
         let names = match &self.shape {
-            Shape::Rows(rows) => match &self.sheet {
+            FileShape::Rows(rows) => match &self.sheet {
                 Some(sheet) if sheet.named => sheet.names.clone(),
                 _ => rows.first().cloned().unwrap_or_default(),
             },
-            Shape::Columns(names) | Shape::JsonLines(names) => names.clone(),
-            Shape::Json { .. } => Vec::new(),
-            Shape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
+            FileShape::Columns(names) | FileShape::JsonLines(names) => names.clone(),
+            FileShape::Json { .. } => Vec::new(),
+            FileShape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
         };
         names.iter().map(|name| name.to_lowercase()).collect()
     }
 
     pub(super) fn outline(&self) -> Option<&Outline> {
         match &self.shape {
-            Shape::Json { outline, .. } => Some(outline),
+            FileShape::Json { outline, .. } => Some(outline),
             _ => None,
         }
     }
@@ -327,15 +327,15 @@ impl Sniffed {
             format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })
         };
         match &self.shape {
-            Shape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
-            Shape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
-            Shape::Columns(names) => format!("a table with the columns {}", listed(names)),
+            FileShape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
+            FileShape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
+            FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
             // By these names --map and dataset.toml speak of them.
-            Shape::Json { outline, .. } => match &self.sheet {
+            FileShape::Json { outline, .. } => match &self.sheet {
                 Some(sheet) => format!("{outline}; as a table its columns are {}", listed(&sheet.names)),
                 None => outline.to_string(),
             },
-            Shape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
+            FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     combine::Repeat,
     refusal::{COLUMN, Refusal, VALUE, WRITE_TOKENS},
-    take::{Amount, Stop},
+    take::{NotTaken, RowCounts},
 };
 use crate::dataset::{
     findings::{Finding, Findings, Severity},
@@ -29,7 +29,7 @@ struct Flaw {
 }
 
 /// Refuses a file of which too many rows break what must hold, naming the first; where it is forced, says what was forced.
-pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings, forced: bool) -> Result<Option<String>, Stop> {
+pub(super) fn sound(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
         // No line to copy: it would take what is broken.
@@ -39,7 +39,7 @@ pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings, forced: b
 }
 
 /// What is wrong with too much of a file, the first of it named.
-fn flaw(table: &str, amount: &Amount, findings: &Findings) -> Option<Flaw> {
+fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
     let broken = amount.broken + unreadable;
@@ -64,7 +64,7 @@ fn another(table: &str) -> String {
 }
 
 /// A column of which many cells cannot be read is another than it was taken for: they would all be left empty.
-fn unread(table: &str, amount: &Amount, findings: &Findings) -> Option<Flaw> {
+fn unread(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
     let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
     let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
@@ -77,7 +77,7 @@ fn unread(table: &str, amount: &Amount, findings: &Findings) -> Option<Flaw> {
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
-fn counted(amount: &Amount, findings: &Findings) -> Option<Flaw> {
+fn counted(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
     if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
         return None;

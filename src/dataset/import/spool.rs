@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use polars::prelude::DataFrame;
 
 use super::combine;
-use crate::dataset::{order, schema::TableSchema, source::guarded};
+use crate::{
+    dataset::{order, schema::TableSchema},
+    untrusted::guarded,
+};
 
 /// Bytes of rows kept in memory.
 const IN_MEMORY: usize = 32 << 20;
 const BUCKETS: usize = 64;
 
 /// The gathered rows of one table.
-pub(super) struct Spool {
+pub(super) struct TableSpool {
     pub schema: &'static TableSchema,
     path: PathBuf,
     frames: Vec<DataFrame>,
@@ -22,7 +25,7 @@ pub(super) struct Spool {
     buckets: Option<order::Spool>,
 }
 
-impl Spool {
+impl TableSpool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
         let path = folder.join(format!("{}.rows", schema.name));
         Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
@@ -86,7 +89,7 @@ mod tests {
     use super::*;
     use crate::dataset::{
         coerce,
-        import::combine::{Counts, FIRST_NEW, OURS, STOOD, combine},
+        import::combine::{FIRST_NEW, MergeCounts, OURS, STOOD, combine},
         schema,
     };
 
@@ -103,12 +106,12 @@ mod tests {
         DataFrame::new(rows, table.columns.iter().map(column).collect()).unwrap()
     }
 
-    type Outcome = (Vec<(String, String)>, HashMap<u32, Counts>, usize);
+    type Outcome = (Vec<(String, String)>, HashMap<u32, MergeCounts>, usize);
 
     fn outcome(limit: usize, refused: &[u32]) -> Outcome {
         let place = tempfile::tempdir().unwrap();
         let schema = schema::table("labels").unwrap();
-        let mut spool = Spool::new(schema, place.path()).with_limit(limit);
+        let mut spool = TableSpool::new(schema, place.path()).with_limit(limit);
         let new = FIRST_NEW;
         for (frame, source) in [
             (labels(0, 10, "mine"), STOOD),
@@ -122,7 +125,7 @@ mod tests {
             spool.add(frame, source, &rows).unwrap();
         }
         let refused: HashSet<u32> = refused.iter().copied().collect();
-        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, Counts>::new(), 0);
+        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, MergeCounts>::new(), 0);
         spool
             .each(|_, frame| {
                 let combined = combine(schema, frame, &refused).map_err(|error| error.to_string())?;
@@ -133,7 +136,7 @@ mod tests {
                 repeats += combined.repeats.len();
                 for (source, part) in combined.counts {
                     let sum = counts.entry(source).or_default();
-                    *sum = Counts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
+                    *sum = MergeCounts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
                 }
                 Ok(())
             })
@@ -151,8 +154,8 @@ mod tests {
         assert_eq!((rows.len(), repeats), (691, 0));
         let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
         assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));
-        assert_eq!(counts[&FIRST_NEW], Counts { new: 200, changed: 100, same: 5 });
-        assert_eq!(counts[&(FIRST_NEW + 1)], Counts { new: 1, changed: 10, same: 0 });
+        assert_eq!(counts[&FIRST_NEW], MergeCounts { new: 200, changed: 100, same: 5 });
+        assert_eq!(counts[&(FIRST_NEW + 1)], MergeCounts { new: 1, changed: 10, same: 0 });
         assert_eq!(counts.len(), 2);
     }
 }

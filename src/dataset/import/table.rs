@@ -14,21 +14,24 @@ use polars::{
 };
 
 use super::{
-    combine::{self, Counts, FIRST_NEW, OURS, Repeat, Replaced, STOOD},
-    spool::{Spool, failed},
-    take::{Reading, Stop},
+    combine::{self, FIRST_NEW, MergeCounts, OURS, Repeat, Replaced, STOOD},
+    spool::{TableSpool, failed},
+    take::{NotTaken, Reading},
 };
-use crate::dataset::{
-    coerce,
-    findings::Findings,
-    load::Context,
-    manifest::TableManifest,
-    origin::{self, Origin},
-    schema::TableSchema,
-    source::{
-        self, guarded,
-        locate::{self, LocatedFile},
+use crate::{
+    dataset::{
+        coerce,
+        findings::Findings,
+        load::Context,
+        manifest::TableManifest,
+        origin::{self, Origin},
+        schema::TableSchema,
+        source::{
+            self,
+            locate::{self, LocatedFile},
+        },
     },
+    untrusted::guarded,
 };
 
 /// The folder of what is imported beside the person's own files.
@@ -40,7 +43,7 @@ const GROUP_ROWS: usize = 131_072;
 
 /// A table as it stands.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct ExistingTable {
     pub schema: &'static TableSchema,
     /// The file of imported rows, there or to be.
     pub target: PathBuf,
@@ -58,14 +61,14 @@ pub(super) struct Standing {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub rows: u64,
-    pub counts: HashMap<u32, Counts>,
+    pub counts: HashMap<u32, MergeCounts>,
     pub repeats: Vec<Repeat>,
     pub replaced: HashMap<(u32, u32), Replaced>,
     /// The finished file, where the table changed.
     pub file: Option<PathBuf>,
 }
 
-impl Standing {
+impl ExistingTable {
     pub(super) fn of(context: &Context<'_>, schema: &'static TableSchema) -> Result<Self, String> {
         let folder = context.folder;
         let said = context.manifest.tables.get(schema.name);
@@ -103,7 +106,11 @@ impl Standing {
     }
 
     /// Hands on the rows that stand, each with the number of its kind of source.
-    pub(super) fn read(&self, context: &Context<'_>, mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), Stop>) -> Result<(), Stop> {
+    pub(super) fn read(
+        &self,
+        context: &Context<'_>,
+        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), NotTaken>,
+    ) -> Result<(), NotTaken> {
         let plain = TableManifest::default();
         let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
         let files = self.theirs.iter().map(|found| (&*found.path, STOOD, theirs));
@@ -111,11 +118,11 @@ impl Standing {
         for (path, number, manifest) in files.chain(ours) {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-            let blame = |stop: Stop| match stop {
-                Stop::Refused(refusal) => {
+            let blame = |stop: NotTaken| match stop {
+                NotTaken::Refused(refusal) => {
                     format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
                 }
-                Stop::Cancelled => Stop::Cancelled,
+                NotTaken::Cancelled => NotTaken::Cancelled,
             };
             let mut rows =
                 source::open(path, crate::dataset::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
@@ -160,12 +167,12 @@ fn is_ours(path: &Path) -> bool {
 
 /// Makes one table of the rows gathered, in a file of the workplace that says where they came from.
 pub(super) fn write(
-    spool: Spool,
+    spool: TableSpool,
     folder: &Path,
     context: &Context<'_>,
     refused: &HashSet<u32>,
     origins: Option<&[Origin]>,
-) -> Result<Written, Stop> {
+) -> Result<Written, NotTaken> {
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
@@ -187,12 +194,12 @@ pub(super) fn write(
         }
         for (source, counts) in combined.counts {
             let sum = written.counts.entry(source).or_default();
-            *sum = Counts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
+            *sum = MergeCounts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
         }
         output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
     });
     if cancelled {
-        return Err(Stop::Cancelled);
+        return Err(NotTaken::Cancelled);
     }
     outcome?;
     if let Some(output) = output {

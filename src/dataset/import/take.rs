@@ -23,35 +23,35 @@ use crate::dataset::{
 
 /// Why a file is not taken.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum NotTaken {
     Cancelled,
     Refused(Refusal),
 }
 
-impl From<String> for Stop {
+impl From<String> for NotTaken {
     fn from(reason: String) -> Self {
         Self::Refused(reason.into())
     }
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for NotTaken {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<Cancelled> for Stop {
+impl From<Cancelled> for NotTaken {
     fn from(Cancelled: Cancelled) -> Self {
         Self::Cancelled
     }
 }
 
 /// Takes rows with the numbers they have in the source.
-type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), Stop> + 'a;
+type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
 /// How much was read of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Amount {
+pub(super) struct RowCounts {
     pub rows: u64,
     /// Rows that could not be read.
     pub bad: u64,
@@ -80,8 +80,8 @@ impl Reading<'_> {
         &self,
         source: &mut dyn RowSource,
         findings: &mut Findings,
-        mut keep: impl FnMut(DataFrame, &[u32]) -> Result<(), Stop>,
-    ) -> Result<Amount, Stop> {
+        mut keep: impl FnMut(DataFrame, &[u32]) -> Result<(), NotTaken>,
+    ) -> Result<RowCounts, NotTaken> {
         let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
         std::mem::swap(&mut rows.findings, findings);
         let outcome = self.read(source, &mut rows, &mut keep);
@@ -92,7 +92,7 @@ impl Reading<'_> {
             rows.end();
         }
         std::mem::swap(&mut rows.findings, findings);
-        outcome.map(|()| Amount {
+        outcome.map(|()| RowCounts {
             rows: rows.rows,
             bad: rows.rows_bad,
             left_out: rows.left_out,
@@ -102,7 +102,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), Stop> {
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), NotTaken> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;

@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, DataType};
 
 use super::{
     options::ImportOptions,
-    pair::{self, Pair},
+    pair::{self, TradingPair},
     refusal::{ADDRESS, Refusal},
 };
 use crate::dataset::{
@@ -36,7 +36,7 @@ impl Known {
 
 /// The tokens the dataset has, and those this import brings.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
+pub(super) struct KnownTokens {
     by_symbol: HashMap<String, Vec<Known>>,
     symbols: HashMap<Address, Option<String>>,
     /// The chains of tokens of which no more is known than that rows are about them.
@@ -53,7 +53,7 @@ pub(super) struct TokenMatch {
     pub pack: f64,
     /// Whether a pair told in what its prices are.
     pub quoted: bool,
-    pub by: By,
+    pub by: TokenFoundBy,
     /// How it was found, for the person.
     pub says: String,
 }
@@ -79,7 +79,7 @@ pub(super) fn coin_word(address: &Address, symbol: Option<&str>) -> Option<Strin
 
 /// By what a token was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum TokenFoundBy {
     /// The person said it.
     Said,
     /// The file, in it or by its name.
@@ -88,7 +88,7 @@ pub(super) enum By {
 
 /// What the person said.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct TokenHints<'a> {
     pub token: Option<Address>,
     /// The coin whose address `token` is.
     pub coin: Option<&'a str>,
@@ -100,7 +100,7 @@ pub(super) struct Said<'a> {
     pub forced: bool,
 }
 
-impl<'a> Said<'a> {
+impl<'a> TokenHints<'a> {
     pub(super) fn of(options: &'a ImportOptions, chain: &'a Chain) -> Self {
         Self {
             token: options.token,
@@ -129,7 +129,7 @@ fn say(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
         .say("token", ADDRESS)
 }
 
-impl Tokens {
+impl KnownTokens {
     pub(super) fn has(&self, address: &Address) -> bool {
         self.symbols.contains_key(address)
     }
@@ -202,7 +202,7 @@ impl Tokens {
 
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
     /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
-    fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, Refusal> {
+    fn by_symbol(&self, symbol: &str, said: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
         let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !said.contract && self.has(coin));
         if coin.is_some() {
             return Ok(coin);
@@ -229,8 +229,8 @@ impl Tokens {
     }
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<TokenMatch, Refusal> {
-        let found = |address: Address, symbol: Option<String>, by: By, says: String| TokenMatch {
+    pub(super) fn find(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+        let found = |address: Address, symbol: Option<String>, by: TokenFoundBy, says: String| TokenMatch {
             address,
             symbol,
             pack: 1.0,
@@ -244,7 +244,7 @@ impl Tokens {
                     let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
                     Err(Refusal::new(reason).say("token", address.to_string()))
                 }
-                _ => Ok(found(address, None, By::File, "from the file's name".to_owned())),
+                _ => Ok(found(address, None, TokenFoundBy::File, "from the file's name".to_owned())),
             };
         }
         let (symbol, place) = match content {
@@ -271,13 +271,13 @@ impl Tokens {
                 }
                 _ => format!("as said with {by}"),
             };
-            return Ok(found(address, known.or(symbol), By::Said, says));
+            return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
             return Err(say("does not say which token it is of", pair::coin(name).as_deref(), said.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, said)? {
-            return Ok(found(address, Some(symbol), By::File, place.to_owned()));
+            return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
         }
         let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
         Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
@@ -295,13 +295,13 @@ impl Tokens {
     }
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<TokenMatch, Refusal> {
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
-        let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
+        let Some(TradingPair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
             return self.find(name, content, said);
         };
-        let pair = Pair { base, quote };
+        let pair = TradingPair { base, quote };
         if !pair.in_dollars() && !said.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
             // No line to copy: it would take other money for dollars.
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_file_finds_its_token_or_says_what_is_needed() {
         let [uni, pepe, other, scam] = ["1", "2", "3", "4"].map(|digit| format!("0x{}", digit.repeat(40)));
-        let mut tokens = Tokens::default();
+        let mut tokens = KnownTokens::default();
         tokens.add(&frame(&[
             (&uni, "UNI", "eth", false),
             (&pepe, "PEPE", "eth", true),
@@ -368,7 +368,7 @@ mod tests {
             (&other, "UNI", "base", false),
         ]));
         let chain = Chain::parse("eth").unwrap();
-        let said = |token: Option<&str>, as_usd| Said {
+        let said = |token: Option<&str>, as_usd| TokenHints {
             token: token.and_then(Address::parse),
             coin: None,
             contract: false,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use calamine::{Data, Reader, open_workbook_auto};
 
-use crate::dataset::{source::caught, time::Time};
+use crate::{dataset::time::Time, untrusted::caught};
 
 /// The most cells of a workbook, which is read whole.
 const MAX_CELLS: usize = 40_000_000;

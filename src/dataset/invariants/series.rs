@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Rule, named};
 use crate::dataset::{
-    candles::Interval,
+    interval::Interval,
     text_runs::{pairs, runs_of},
     time::{DAY_MS, Time},
 };
@@ -21,6 +21,9 @@ const SERIES_MAX: usize = 200_000;
 const SAMPLE: usize = 24;
 /// Steps that must be known to judge the interval.
 const STEPS_MIN: u64 = 8;
+/// Steps that must be known to tell a gap from candles that come as trades do, and the missing candles of one.
+const GAP_STEPS_MIN: u64 = 50;
+const GAP_MIN: i64 = 30;
 /// Rows on either side of a change of unit.
 const WINDOW: usize = 8;
 /// More than so many USD of one token have not been traded in a day.
@@ -36,6 +39,7 @@ pub(crate) struct Odd {
     /// The number of the row in the file; none where it is not of one row.
     pub row: Option<u64>,
     pub value: String,
+    /// Rows at fault; 0 where none is.
     pub count: u64,
 }
 
@@ -82,6 +86,8 @@ struct One {
     rising: u64,
     falling: u64,
     steps: Vec<Step>,
+    #[serde(default)]
+    longest: Option<Step>,
     turnovers: Vec<f64>,
     stride: usize,
     seen: usize,
@@ -222,6 +228,9 @@ impl One {
                 _ => continue,
             }
             let step = step.abs();
+            if self.longest.as_ref().is_none_or(|longest| step > longest.length) {
+                self.longest = Some(Step { length: step, count: 1, first: ((*number).into(), *time) });
+            }
             if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
                 known.count += 1;
             } else if let Some(place) = self.steps.iter().position(|known| known.length == step) {
@@ -287,6 +296,7 @@ impl One {
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
+        self.gap(interval, odd);
         let all = self.rising + self.falling;
         let Some(most) = self.steps.iter().max_by_key(|step| step.count) else { return };
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
@@ -294,6 +304,20 @@ impl One {
             let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
             odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
+    }
+}
+
+impl One {
+    /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between
+    /// them: only where all times rise, or all fall, is the longest step one.
+    fn gap(&self, interval: i64, odd: &mut Vec<Odd>) {
+        let all = self.rising + self.falling;
+        let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
+        let dense = all >= GAP_STEPS_MIN && usual * 10 >= all * 9 && (self.rising == 0 || self.falling == 0);
+        let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
+        let missing = longest.length / interval - 1;
+        let value = format!("{}: {missing} candles of {} beside {}", self.token, length(interval), Time(longest.first.1));
+        odd.push(Odd { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
     }
 }
 

@@ -17,6 +17,8 @@ fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
     for name in [
         "step",
         "interval",
+        "gap",
+        "price_beside_close",
         "unit_of_volume",
         "turnover",
         "transfer_within_supply",
@@ -129,7 +131,26 @@ fn odd(interval: Option<&str>, rows: &[(i64, f64)]) -> Vec<(String, Option<u64>,
 }
 
 #[test]
-fn steps_shorter_than_the_interval_are_told_and_gaps_are_not() {
+fn a_long_gap_among_candles_that_lie_an_interval_apart_is_told() {
+    let without = |missing: std::ops::Range<i64>| -> Vec<(i64, f64)> {
+        (0..140).filter(|hour| !missing.contains(hour)).map(|hour| (hour, 1.0)).collect()
+    };
+    assert_eq!(odd(Some("1h"), &without(70..100)), [("gap".to_owned(), Some(71), 0)]);
+    assert_eq!(odd(None, &without(70..100)), [("gap".to_owned(), Some(71), 0)]);
+    assert_eq!(odd(Some("1h"), &without(70..99)), [], "29 candles");
+    let latest_first: Vec<(i64, f64)> = without(70..100).into_iter().rev().collect();
+    assert_eq!(odd(Some("1h"), &latest_first), [("gap".to_owned(), Some(41), 0)]);
+    assert_eq!(odd(Some("1h"), &without(20..110)), [], "too few to tell");
+    // Two pages, the later one first.
+    let pages: Vec<(i64, f64)> = (70..140).chain(0..70).map(|hour| (hour, 1.0)).collect();
+    assert_eq!(odd(Some("1h"), &pages), []);
+    // Candles where something was traded alone.
+    let rare: Vec<(i64, f64)> = (0..140).map(|nth| (nth * nth, 1.0)).collect();
+    assert_eq!(odd(Some("1h"), &rare), []);
+}
+
+#[test]
+fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let every = |step: i64, count: i64| -> Vec<(i64, f64)> { (0..count).map(|i| (i * step, 1.0)).collect() };
     assert_eq!(odd(Some("1h"), &every(1, 20)), []);
     assert_eq!(odd(None, &every(4, 20)), []);
@@ -171,6 +192,9 @@ fn what_is_noted_of_a_token_is_judged_beside_its_figures() {
     assert_eq!(told(&transfer("2000000000000000000000000", 3)), Some("transfer_within_supply"));
     assert_eq!(together::balances(&token, 1_000.5), None);
     assert_eq!(together::balances(&token, 1_002.0).map(|found| found.0), Some("balances_within_supply"));
+    for (close, told) in [(2.0, false), (3.0, false), (3.1, true), (1.4, false), (1.3, true), (0.0, false), (f64::NAN, false)] {
+        assert_eq!(together::price(&token, close).map(|found| found.0), told.then_some("price_beside_close"), "{close}");
+    }
     assert_eq!(together::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
     assert_eq!(
         together::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),

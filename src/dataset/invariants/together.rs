@@ -9,6 +9,8 @@ const TURNOVER_MAX: f64 = 20.0;
 const TRANSFER_MAX: f64 = 1_000.0;
 /// Transfers from which their size tells the unit.
 const TRANSFERS_MIN: u64 = 20;
+/// How many times the latest close a price may be, or the other way round.
+const PRICE_MAX: f64 = 1.5;
 /// What rounding and the time between two exports explain.
 const SLACK: f64 = 1e-3;
 
@@ -48,6 +50,14 @@ pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
 /// A figure that can be read at a glance.
 fn figure(number: f64) -> String {
     if number.abs() >= 1e15 { format!("{number:.3e}") } else { number.to_string() }
+}
+
+/// A token's price beside the close of its latest candle. What a day moves is no contradiction.
+pub(crate) fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
+    let price = token.price.filter(|price| *price > 0.0)?;
+    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    let far = close > 0.0 && !(1.0 / PRICE_MAX..=PRICE_MAX).contains(&(price / close));
+    far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
 /// A token's own figures.

@@ -3,14 +3,16 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{others, path};
-use crate::dataset::{
-    manifest::{
-        ColumnManifest, TableManifest, Unit,
-        columns::{is_amount, power_of_ten},
-        nearest,
+use crate::{
+    dataset::{
+        manifest::{
+            ColumnManifest, TableManifest, Unit,
+            columns::{is_amount, power_of_ten},
+        },
+        schema::{Column, Kind, Need, TableSchema},
+        source::Wanted,
     },
-    schema::{Column, Kind, Need, TableSchema},
-    source::Wanted,
+    spelling::meant,
 };
 
 /// A column of ours and what serves it in one file.
@@ -202,7 +204,7 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest
         (!there && !other).then_some((bound.column.name, from))
     });
     if let Some((name, from)) = slip {
-        let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let near = meant(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
     let all: Vec<&Bound<'_>> = lacking(schema, bound).collect();

@@ -8,15 +8,18 @@ use super::{
     manners::{is_number, times_of},
     path,
 };
-use crate::dataset::{
-    coerce::{
-        self, Coerced,
-        cell::{Cell, cells},
-        list,
-        manner::{Evidence, Times},
+use crate::{
+    dataset::{
+        coerce::{
+            self, Coerced,
+            cell::{RawCell, cells},
+            list,
+            manner::{DecimalSigns, Times},
+        },
+        schema::Kind,
+        source::Batch,
     },
-    schema::Kind,
-    source::{Batch, guarded},
+    untrusted::guarded,
 };
 
 impl FileRows<'_> {
@@ -28,7 +31,7 @@ impl FileRows<'_> {
         others: &[Bound<'_>],
         rows: &[usize],
         every: bool,
-        given: Option<Vec<Cell<'_>>>,
+        given: Option<Vec<RawCell<'_>>>,
     ) -> Result<Coerced, String> {
         if let Some(column) = whole(batch, bound, rows.len(), every) {
             return Ok(Coerced { column, issues: Vec::new() });
@@ -65,7 +68,7 @@ impl FileRows<'_> {
             return Ok(coerced);
         }
         let numbers = others.iter().filter(|other| is_number(other.column.kind) && !std::ptr::eq(other.column, bound.column));
-        let all = numbers.fold(Evidence::default(), |all, other| all.and(evidence(batch, other)));
+        let all = numbers.fold(DecimalSigns::default(), |all, other| all.and(evidence(batch, other)));
         let first = self.rows == batch.height as u64;
         let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &issue.value, first)?;
         Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
@@ -92,7 +95,7 @@ impl FileRows<'_> {
 /// The cells of a column as they are at hand.
 enum Content<'a> {
     Texts(&'a StringChunked),
-    Cells(Vec<Cell<'a>>),
+    Cells(Vec<RawCell<'a>>),
 }
 
 impl Content<'_> {
@@ -107,24 +110,24 @@ impl Content<'_> {
     fn first(&self) -> String {
         match self {
             Self::Texts(texts) => texts.iter().flatten().map(str::trim).find(|text| !text.is_empty()).unwrap_or_default().to_owned(),
-            Self::Cells(cells) => cells.iter().find(|cell| !cell.is_null()).map(Cell::shown).unwrap_or_default(),
+            Self::Cells(cells) => cells.iter().find(|cell| !cell.is_null()).map(RawCell::shown).unwrap_or_default(),
         }
     }
 
-    fn evidence(&self) -> Evidence {
+    fn evidence(&self) -> DecimalSigns {
         match self {
-            Self::Texts(texts) => Evidence::of(texts.iter().flatten()),
+            Self::Texts(texts) => DecimalSigns::of(texts.iter().flatten()),
             Self::Cells(cells) => {
-                Evidence::of(cells.iter().filter_map(|cell| if let Cell::Text(text) = cell { Some(&**text) } else { None }))
+                DecimalSigns::of(cells.iter().filter_map(|cell| if let RawCell::Text(text) = cell { Some(&**text) } else { None }))
             }
         }
     }
 }
 
 /// What the texts of a column say of the decimal sign.
-fn evidence(batch: &Batch, bound: &Bound<'_>) -> Evidence {
+fn evidence(batch: &Batch, bound: &Bound<'_>) -> DecimalSigns {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
-    texts.map_or_else(Evidence::default, |texts| Evidence::of(texts.iter().flatten()))
+    texts.map_or_else(DecimalSigns::default, |texts| DecimalSigns::of(texts.iter().flatten()))
 }
 
 fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
@@ -163,32 +166,32 @@ pub(super) fn every_row(rows: &[usize], height: usize) -> bool {
 }
 
 /// The cells of the rows that serve a column of ours; all empty where the batch lacks it.
-pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
+pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
     match (bound.constant, &bound.raw) {
-        (Some(constant), _) => Ok(vec![Cell::Text(constant.to_owned().into()); rows.len()]),
+        (Some(constant), _) => Ok(vec![RawCell::Text(constant.to_owned().into()); rows.len()]),
         (None, Some(name)) => gather_named(batch, name, rows),
-        (None, None) => Ok(vec![Cell::Null; rows.len()]),
+        (None, None) => Ok(vec![RawCell::Null; rows.len()]),
     }
 }
 
-pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
+pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
     let cells = if let Some(column) = find(batch, name) {
         guarded("column", || Ok(cells(column)))?
     } else {
-        let Some((column, way)) = find_inside(batch, name) else { return Ok(vec![Cell::Null; rows.len()]) };
+        let Some((column, way)) = find_inside(batch, name) else { return Ok(vec![RawCell::Null; rows.len()]) };
         guarded("column", || Ok(path::inside(column, way)))?
     };
     if rows.len() == cells.len() && rows.last().is_none_or(|last| last + 1 == cells.len()) {
         return Ok(cells);
     }
-    Ok(rows.iter().map(|&row| cells.get(row).cloned().unwrap_or(Cell::Null)).collect())
+    Ok(rows.iter().map(|&row| cells.get(row).cloned().unwrap_or(RawCell::Null)).collect())
 }
 
 /// Takes the element of each list that `dataset.toml` asks for; a list too short, or no list, leaves the cell empty.
-fn take_item(cells: &mut [Cell<'_>], bound: &Bound<'_>) {
+fn take_item(cells: &mut [RawCell<'_>], bound: &Bound<'_>) {
     let Some(item) = bound.item else { return };
     for cell in cells {
         let elements = list::elements(cell, bound.rule.split.as_deref(), true).unwrap_or_default();
-        *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(Cell::Null);
+        *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(RawCell::Null);
     }
 }

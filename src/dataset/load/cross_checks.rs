@@ -26,6 +26,11 @@ pub(super) fn run(dataset: &mut Dataset) {
     let mut without_supply = Vec::new();
     for token in dataset.tokens() {
         broken.extend(together::figures(&token.row).map(|found| (None, found)));
+        if token.row.price.is_some()
+            && let Some((_, close)) = dataset.candles().latest_close(&token.row.token_address)
+        {
+            broken.extend(together::price(&token.row, close).map(|found| (None, found)));
+        }
         let Some(supply) = token.row.total_supply else {
             if dataset.holders_listed(&token.row.token_address) > 0 {
                 without_supply.push(token.row.token_address);

@@ -24,9 +24,9 @@ use crate::{
         schema::TableSchema,
         source::{
             format_of,
-            kept::{self, Kept, name_of},
+            kept::{self, ObjectParts, name_of},
             locate::{self, Answer, LocatedFile, MAX_FILES},
-            object::{PART, RemoteFile, Watch},
+            object::{FetchState, PART, RemoteFile},
             partition,
         },
         time::Time,
@@ -50,6 +50,7 @@ pub struct Elsewhere {
 }
 
 /// The files of a table, those elsewhere as they were listed.
+#[derive(Default)]
 pub(super) struct Located {
     pub(super) files: Vec<LocatedFile>,
     /// Objects that `where` leaves out by the names of their folders.
@@ -58,6 +59,17 @@ pub(super) struct Located {
     pub(super) as_of: Option<Time>,
     /// Why nobody is asked for more: a sentence.
     pub(super) offline: Option<Fault>,
+    /// What was listed once and is no more.
+    pub(super) gone: Option<Gone>,
+}
+
+/// Files that a pattern named when the table was loaded before, and that are not there any more: their rows went with them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gone {
+    /// When they were there last.
+    at: i64,
+    count: usize,
+    first: String,
 }
 
 /// What was listed when the table was last loaded.
@@ -68,6 +80,9 @@ struct Listed {
     objects: Vec<Object>,
     #[serde(default)]
     answers: Vec<Answer>,
+    /// The last time that files went.
+    #[serde(default)]
+    gone: Option<Gone>,
 }
 
 /// The paths that lie elsewhere.
@@ -138,7 +153,7 @@ pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
 
 /// The files that `dataset.toml` names, of which some lie elsewhere; asks for the listings.
 pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
-    let (mut located, mut seen) = (Located { files: Vec::new(), left_out: 0, as_of: None, offline: None }, HashSet::new());
+    let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
         let found = if UrlPattern::is_url(spelled) {
             let (objects, left_out) = list(context, schema, manifest, spelled)?;
@@ -155,6 +170,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
     if located.files.is_empty() {
         return Err(Stop::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
     }
+    located.gone = gone(context, manifest, &located.files);
     let missing = missing(context, schema, manifest, &located.files);
     if let (Some(wire), Some(first), true) = (context.wire, urls(manifest).next(), missing > 0) {
         wire.afford(missing).map_err(|fault| Stop::Elsewhere(first.to_owned(), fault))?;
@@ -169,7 +185,7 @@ fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &Table
         return 0;
     }
     let cache = context.cache.folder.as_deref();
-    objects(files).map(|object| cache.map_or(object.bytes, |cache| Kept::missing_of(cache, object))).sum()
+    objects(files).map(|object| cache.map_or(object.bytes, |cache| ObjectParts::missing_of(cache, object))).sum()
 }
 
 /// Says what is about to be fetched.
@@ -190,7 +206,7 @@ pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
 
 /// The objects a URL names, in the order of their names, and how many `where` leaves out.
 fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
-    let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{url}` {reason}")))?;
+    let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
     let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -244,12 +260,38 @@ fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf>
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }
 
+fn recorded(context: &Context<'_>, manifest: &TableManifest) -> Option<Listed> {
+    serde_json::from_slice(&fs::read(record_of(context, manifest)?).ok()?).ok()
+}
+
+/// What was listed when the table was last loaded and is not now, or what went the last time that files did.
+fn gone(context: &Context<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
+    let before = recorded(context, manifest)?;
+    let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
+    let mut went = before.objects.iter().filter(|object| !now.contains(object.url.as_str()));
+    let Some(first) = went.next() else { return before.gone.filter(|gone| !now.contains(gone.first.as_str())) };
+    Some(Gone { at: before.at, count: 1 + went.count(), first: first.url.clone() })
+}
+
+impl Located {
+    /// Says which files went, and that their rows did.
+    pub(super) fn what_went(&self) -> Option<Finding> {
+        let Gone { at, count, first } = self.gone.as_ref()?;
+        let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
+        let reason = format!("was there at {} and is listed no more{more}: the rows of what is gone are left out", Time(*at));
+        Some(Finding { severity: Severity::Warning, file: first.clone(), row: None, column: None, value: None, reason })
+    }
+}
+
 /// Remembers what the table was made of.
 pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located: &Located) {
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
     let answers = answers(&located.files).cloned().collect();
-    let Ok(text) = serde_json::to_vec(&Listed { at: now().0, left_out: located.left_out, objects, answers }) else { return };
+    let Ok(text) = serde_json::to_vec(&Listed { at: now().0, left_out: located.left_out, objects, answers, gone: located.gone.clone() })
+    else {
+        return;
+    };
     let beside = record.with_extension("new");
     let write = || {
         fs::create_dir_all(record.parent().unwrap_or(Path::new(".")))?;
@@ -266,15 +308,15 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
 
 /// What the table was made of when it was last loaded, and why that is read; nobody is asked.
 pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
-    let text = fs::read(record_of(context, manifest)?).ok().filter(|_| is_agreed(context, manifest))?;
-    let listed: Listed = serde_json::from_slice(&text).ok()?;
+    let listed = recorded(context, manifest).filter(|_| is_agreed(context, manifest))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Of the state that is asked for, it is no older than what else is here.
     let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
     files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
-    Some(Located { files, left_out: listed.left_out, as_of: is_old.then_some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
+    let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
+    Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
 }
 
 /// Whether the person agrees to all that the table asks: what they do not agree to is not shown either.
@@ -292,7 +334,7 @@ pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
 /// Where a load of objects stands, for the thread beside it.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
-    pub(super) watch: Arc<Watch>,
+    pub(super) watch: Arc<FetchState>,
     pub(super) done: AtomicU64,
     pub(super) total: AtomicU64,
     ended: AtomicBool,

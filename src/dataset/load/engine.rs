@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        manifest::{Asked, From, TableManifest},
+        manifest::{Asked, Relation, TableManifest},
         schema::{Kind, TableSchema},
         source::locate::{Answer, LocatedFile},
     },
@@ -51,8 +51,8 @@ pub(super) fn source_of(file: &str) -> Option<&str> {
 /// How people are told of the rows.
 fn name_of(asked: &Asked) -> String {
     let what = match &asked.from {
-        From::Table(table) => table,
-        From::Query(_) => "query",
+        Relation::Table(table) => table,
+        Relation::Query(_) => "query",
     };
     format!("{}/{what}", origin(asked))
 }
@@ -85,7 +85,7 @@ pub(super) fn locate(
         let rows = grouped(answer.rows);
         context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
-    Ok(Located { files: vec![found], left_out: 0, as_of: None, offline: None })
+    Ok(Located { files: vec![found], ..Located::default() })
 }
 
 impl<'a> Asking<'a> {
@@ -116,8 +116,8 @@ impl Asking<'_> {
     /// What stands behind FROM.
     fn from(&self) -> String {
         match &self.asked.from {
-            From::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
-            From::Query(query) => format!("({query}\n)"),
+            Relation::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
+            Relation::Query(query) => format!("({query}\n)"),
         }
     }
 
@@ -129,8 +129,8 @@ impl Asking<'_> {
             return Ok((looked.described.clone(), picked(&looked.described)));
         }
         let what = match &self.asked.from {
-            From::Table(table) => sql::table(table),
-            From::Query(_) => self.from(),
+            Relation::Table(table) => sql::table(table),
+            Relation::Query(_) => self.from(),
         };
         let described = self.ask(&format!("DESCRIBE TABLE {what}"))?;
         let column = |row: &Vec<Option<String>>| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?));

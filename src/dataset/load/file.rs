@@ -16,7 +16,7 @@ use super::{
     others, units,
 };
 use crate::dataset::{
-    coerce::{Coerced, cell::Cell, digits::Digits, list, written::Formats},
+    coerce::{Coerced, cell::RawCell, digits::Digits, list, written::Formats},
     findings::{Finding, Findings, Severity},
     invariants::{
         self,
@@ -27,7 +27,7 @@ use crate::dataset::{
     source::Batch,
 };
 
-/// What is read of one file so far.
+/// The rows and findings of one file so far.
 pub(in crate::dataset) struct FileRows<'a> {
     pub context: &'a Context<'a>,
     pub schema: &'static TableSchema,
@@ -173,7 +173,7 @@ impl FileRows<'_> {
         let every = every_row(&rows, batch.height);
         let mut bad = vec![false; rows.len()];
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
-        let mut units: Vec<(usize, Vec<Cell<'_>>)> = Vec::new();
+        let mut units: Vec<(usize, Vec<RawCell<'_>>)> = Vec::new();
         for (i, one) in bound.iter().enumerate() {
             let given = exploded.iter().find(|(column, _)| *column == i).map(|(_, cells)| cells.clone());
             let coerced = self.column(&batch, one, &bound, &rows, every, given)?;
@@ -309,7 +309,12 @@ impl FileRows<'_> {
     }
 
     /// Makes a row of every element where `dataset.toml` says so; gives back the cells of those columns.
-    fn explode<'b>(&mut self, batch: &'b Batch, bound: &[Bound<'_>], rows: &mut Vec<usize>) -> Result<Vec<(usize, Vec<Cell<'b>>)>, String> {
+    fn explode<'b>(
+        &mut self,
+        batch: &'b Batch,
+        bound: &[Bound<'_>],
+        rows: &mut Vec<usize>,
+    ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, String> {
         let listed: Vec<usize> = (0..bound.len()).filter(|&i| bound[i].rule.explode && bound[i].raw.is_some()).collect();
         if listed.is_empty() {
             return Ok(Vec::new());
@@ -318,7 +323,7 @@ impl FileRows<'_> {
         for &i in &listed {
             columns.push(gather(batch, &bound[i], rows)?);
         }
-        let mut out: Vec<(usize, Vec<Cell<'b>>)> = listed.iter().map(|&i| (i, Vec::new())).collect();
+        let mut out: Vec<(usize, Vec<RawCell<'b>>)> = listed.iter().map(|&i| (i, Vec::new())).collect();
         let mut exploded = Vec::with_capacity(rows.len());
         for (at, &row) in rows.iter().enumerate() {
             let number = batch.first_row + row as u64;
@@ -426,7 +431,7 @@ fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Obse
             reason: reason.clone(),
         };
         findings.add(finding);
-        findings.count_more(file, Some(column), &reason, odd.count - 1);
+        findings.count_more(file, Some(column), &reason, odd.count.saturating_sub(1));
         broken += odd.count;
     }
     (broken, observed)

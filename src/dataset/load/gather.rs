@@ -5,12 +5,15 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, file::FileState, identity, others, table::Stop};
-use crate::dataset::{
-    cache::{CacheBuilder, CacheOptions, Fault, Key, KeyFile, LargeTable, Place, Report},
-    manifest::TableManifest,
-    progress::Cancelled,
-    schema::TableSchema,
-    source::{From, guarded, lines_of, locate::LocatedFile},
+use crate::{
+    dataset::{
+        cache::{CacheBuilder, CacheOptions, Fault, Key, KeyFile, LargeTable, Place, Report},
+        manifest::TableManifest,
+        progress::Cancelled,
+        schema::TableSchema,
+        source::{From, lines_of, locate::LocatedFile},
+    },
+    untrusted::guarded,
 };
 
 pub(super) struct Gathered {
@@ -157,7 +160,7 @@ pub(super) fn place(
         return None;
     }
     let key = |files: &[KeyFile]| Key::of(schema, manifest, &context.decimals, &context.blocks.files, files);
-    match Place::new(cache, &key(&keys)) {
+    match Place::new(cache, &key(&keys), context.cache.sorting) {
         Ok(place) => Some(Placed { place, stem: key(&[]), files: keys }),
         Err(error) => {
             tracing::warn!("the cache `{}` cannot be used, so `{}` is read into memory: {error}", cache.display(), schema.name);

@@ -10,7 +10,7 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
-    coerce::{cell::Cell, list, measure},
+    coerce::{cell::RawCell, list, measure},
     manifest::Keep,
     schema::Kind,
     source::Batch,
@@ -32,12 +32,12 @@ impl FileRows<'_> {
             let kept: Vec<bool> = match keep {
                 Keep::OneOf(values) => {
                     let values: HashSet<String> =
-                        values.iter().flat_map(|value| comparable(&Cell::Text(value.as_str().into()), kind)).collect();
+                        values.iter().flat_map(|value| comparable(&RawCell::Text(value.as_str().into()), kind)).collect();
                     cells.iter().map(|cell| comparable(cell, kind).iter().any(|text| values.contains(text))).collect()
                 }
                 Keep::Between { min, max } => {
                     let bound = |text: &Option<String>| match text {
-                        Some(text) => measure(&Cell::Text(text.as_str().into()), kind)
+                        Some(text) => measure(&RawCell::Text(text.as_str().into()), kind)
                             .map(Some)
                             .ok_or_else(|| format!("is not read: `{text}` of [where] in dataset.toml is no number and no time")),
                         None => Ok(None),
@@ -47,7 +47,7 @@ impl FileRows<'_> {
                     cells.iter().map(|cell| measure(cell, kind).is_some_and(inside)).collect()
                 }
                 Keep::Tokens => {
-                    let ours = |cell: &Cell<'_>| cell.to_text().and_then(|text| Address::or_coin(&text));
+                    let ours = |cell: &RawCell<'_>| cell.to_text().and_then(|text| Address::or_coin(&text));
                     cells.iter().map(|cell| ours(cell).is_some_and(|address| self.context.tokens.contains(&address))).collect()
                 }
             };
@@ -61,14 +61,14 @@ impl FileRows<'_> {
 /// Whether a file may hold rows that the rule keeps, all of whose rows have this value in its column.
 pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
     let kind = kind.unwrap_or(Kind::Text);
-    let cell = if value.is_empty() { Cell::Null } else { Cell::Text(value.into()) };
+    let cell = if value.is_empty() { RawCell::Null } else { RawCell::Text(value.into()) };
     match rule {
         Keep::OneOf(values) => {
             let texts = comparable(&cell, kind);
-            values.iter().flat_map(|value| comparable(&Cell::Text(value.as_str().into()), kind)).any(|kept| texts.contains(&kept))
+            values.iter().flat_map(|value| comparable(&RawCell::Text(value.as_str().into()), kind)).any(|kept| texts.contains(&kept))
         }
         Keep::Between { min, max } => {
-            let bound = |text: &String| measure(&Cell::Text(text.as_str().into()), kind);
+            let bound = |text: &String| measure(&RawCell::Text(text.as_str().into()), kind);
             // A bound that cannot be read is told where rows are judged.
             let (min, max) = (min.as_ref().map(bound), max.as_ref().map(bound));
             if [min, max].contains(&Some(None)) {
@@ -83,8 +83,8 @@ pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
 }
 
 /// The texts by which a cell and a value of `where` are compared.
-fn comparable(cell: &Cell<'_>, kind: Kind) -> Vec<String> {
-    let chain = |cell: &Cell<'_>| cell.to_text().and_then(|text| Chain::parse(&text)).map(|chain| chain.to_string());
+fn comparable(cell: &RawCell<'_>, kind: Kind) -> Vec<String> {
+    let chain = |cell: &RawCell<'_>| cell.to_text().and_then(|text| Chain::parse(&text)).map(|chain| chain.to_string());
     match kind {
         _ if cell.is_null() => vec![String::new()],
         Kind::Chain => chain(cell).into_iter().collect(),

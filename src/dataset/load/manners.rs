@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::bind::Bound;
 use crate::dataset::{
     coerce::{
-        cell::Cell,
-        manner::{Decimal, Evidence, Manner, Times},
+        cell::RawCell,
+        manner::{DecimalSigns, Manner, Times},
     },
+    manifest::Decimal,
     schema::{Column, Kind},
 };
 
@@ -66,8 +67,15 @@ impl Manners {
 
     /// Learns the decimal sign of a column with cells that a point alone does not explain: from its own texts, else from those of the
     /// other columns of numbers. False: they do not tell.
-    pub(super) fn learn(&mut self, column: &Column, own: Evidence, others: Evidence, shown: &str, first: bool) -> Result<bool, String> {
-        let own_tells = own != Evidence::default();
+    pub(super) fn learn(
+        &mut self,
+        column: &Column,
+        own: DecimalSigns,
+        others: DecimalSigns,
+        shown: &str,
+        first: bool,
+    ) -> Result<bool, String> {
+        let own_tells = own != DecimalSigns::default();
         let Some(decimal) = (if own_tells { own.decimal() } else { others.decimal() }) else { return Ok(false) };
         if decimal == Decimal::Comma && !first {
             let name = column.name;
@@ -104,6 +112,6 @@ impl Manners {
 }
 
 /// The units in which the cells of a column are times, and the first that tells.
-pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Times {
+pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a RawCell<'a>>) -> Times {
     cells.fold(Times::default(), |all, cell| all.and(Times::of_cell(cell)))
 }

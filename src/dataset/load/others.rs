@@ -6,11 +6,14 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
 use super::{bind::Bound, column::gather_named, path};
-use crate::dataset::{
-    coerce::{self, cell::is_null_word, manner::Manner},
-    manifest::ColumnManifest,
-    schema::{Column as SchemaColumn, Kind, Need, TableSchema},
-    source::{Batch, guarded},
+use crate::{
+    dataset::{
+        coerce::{self, cell::is_null_word, manner::Manner},
+        manifest::ColumnManifest,
+        schema::{Column as SchemaColumn, Kind, Need, TableSchema},
+        source::Batch,
+    },
+    untrusted::guarded,
 };
 
 /// What stands before their names while they travel with ours: no column of ours begins so.

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use polars::prelude::{Column, DataType, IntoColumn};
 use serde_json::value::RawValue;
 
-use crate::dataset::coerce::cell::{Cell, cells};
+use crate::dataset::coerce::cell::{RawCell, cells};
 
 /// The name whole, then ever less of it: what may be a column's name, the rest being the way inside.
 pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {
@@ -14,7 +14,7 @@ pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The cells at the end of the way into the column.
-pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<Cell<'a>> {
+pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     let mut column = Cow::Borrowed(column);
     let mut steps = way.split('.').peekable();
     while let (DataType::Struct(_), Some(step)) = (column.dtype(), steps.peek()) {
@@ -24,7 +24,7 @@ pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<Cell<'a>> {
                 names.iter().position(|name| name == step).or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(step)))?;
             members.fields_as_series().into_iter().nth(place)
         });
-        let Some(member) = member else { return vec![Cell::Null; column.len()] };
+        let Some(member) = member else { return vec![RawCell::Null; column.len()] };
         column = Cow::Owned(member.rechunk().into_column());
         steps.next();
     }
@@ -33,15 +33,15 @@ pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<Cell<'a>> {
 }
 
 /// What the steps lead to from a cell; nothing where there is no such member.
-fn step(cell: Cell<'static>, steps: &[&str]) -> Cell<'static> {
+fn step(cell: RawCell<'static>, steps: &[&str]) -> RawCell<'static> {
     let Some((first, rest)) = steps.split_first() else { return cell };
     match cell {
-        Cell::List(mut list) => match nth(first).filter(|nth| *nth < list.len()) {
+        RawCell::List(mut list) => match nth(first).filter(|nth| *nth < list.len()) {
             Some(nth) => step(list.swap_remove(nth), rest),
-            None => Cell::Null,
+            None => RawCell::Null,
         },
-        Cell::Text(text) => json(&text, steps).unwrap_or(Cell::Null),
-        _ => Cell::Null,
+        RawCell::Text(text) => json(&text, steps).unwrap_or(RawCell::Null),
+        _ => RawCell::Null,
     }
 }
 
@@ -50,13 +50,13 @@ fn nth(step: &str) -> Option<usize> {
     step.parse::<usize>().ok()?.checked_sub(1)
 }
 
-fn json(text: &str, steps: &[&str]) -> Option<Cell<'static>> {
+fn json(text: &str, steps: &[&str]) -> Option<RawCell<'static>> {
     let text = text.trim();
     let Some((first, rest)) = steps.split_first() else {
         return Some(match text.as_bytes().first()? {
-            b'n' => Cell::Null,
-            b'"' => Cell::Text(serde_json::from_str::<String>(text).ok()?.into()),
-            _ => Cell::Text(text.to_owned().into()),
+            b'n' => RawCell::Null,
+            b'"' => RawCell::Text(serde_json::from_str::<String>(text).ok()?.into()),
+            _ => RawCell::Text(text.to_owned().into()),
         });
     };
     if text.starts_with('[') {
@@ -88,7 +88,7 @@ mod tests {
             ("[1]", "0", None),
             ("no json", "a", None),
         ] {
-            let expected = expected.map_or(Cell::Null, |text| Cell::Text(text.into()));
+            let expected = expected.map_or(RawCell::Null, |text| RawCell::Text(text.into()));
             assert_eq!(inside(&text(cell), way), [expected], "{cell} {way}");
         }
     }
@@ -97,8 +97,8 @@ mod tests {
     fn ways_lead_into_structs() {
         let frame = DataFrame::new(2, vec![Series::new("low".into(), [1.5, 2.5]).into_column()]).expect("a frame");
         let column = frame.into_struct("price".into()).into_series().into_column();
-        assert_eq!(inside(&column, "Low"), [Cell::Float(1.5), Cell::Float(2.5)]);
-        assert_eq!(inside(&column, "high"), [Cell::Null, Cell::Null]);
+        assert_eq!(inside(&column, "Low"), [RawCell::Float(1.5), RawCell::Float(2.5)]);
+        assert_eq!(inside(&column, "high"), [RawCell::Null, RawCell::Null]);
     }
 
     #[test]

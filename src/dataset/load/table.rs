@@ -20,20 +20,20 @@ use super::{
     gather::{self, Gathered, Opened, ReadState},
     others,
 };
-use crate::dataset::{
-    Spot, Table, TableState,
-    cache::{Fault, FileEnd, LargeTable, Place, Report, SourceFile},
-    findings::Findings,
-    manifest::TableManifest,
-    order,
-    progress::Cancelled,
-    repeats,
-    schema::TableSchema,
-    source::{
-        guarded,
-        locate::{self, LocatedFile},
+use crate::{
+    dataset::{
+        Spot, Table, TableState,
+        cache::{Fault, FileEnd, LargeTable, Place, Report, SourceFile},
+        findings::Findings,
+        manifest::TableManifest,
+        order,
+        progress::Cancelled,
+        repeats,
+        schema::TableSchema,
+        source::locate::{self, LocatedFile},
+        time::Time,
     },
-    time::Time,
+    untrusted::guarded,
 };
 
 /// Whether the table has to be brought into the cache first, which takes a while.
@@ -60,7 +60,7 @@ fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableM
     if elsewhere::is_any(manifest) {
         return elsewhere::locate(context, schema, manifest);
     }
-    Ok(Located { files: here(context, schema, manifest)?, left_out: 0, as_of: None, offline: None })
+    Ok(Located { files: here(context, schema, manifest)?, ..Located::default() })
 }
 
 /// Why a table is not read.
@@ -230,7 +230,7 @@ pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
 }
 
 impl Reading<'_> {
-    /// The table as it is where it lies; whatever is wrong there, else as it was last time.
+    /// Reads the table from its source; if that cannot be reached, what was fetched of it last time.
     fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
         let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
         let Err(stop) = first else { return first };
@@ -401,7 +401,7 @@ impl Reading<'_> {
         }
         let whole = frame.clone();
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
-        let kept = guarded("table", || repeats::kept_of(self.schema, &whole, &dropped))?;
+        let kept = guarded("table", || order::kept_of(self.schema, &whole, &dropped))?;
         let mut differing = None;
         for (row, kept) in dropped.into_iter().zip(kept) {
             let (file, number) = origins.get(row).copied().unwrap_or_default();

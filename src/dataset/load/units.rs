@@ -5,7 +5,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 use super::{Context, bind::Bound};
 use crate::dataset::{
     address::Address,
-    coerce::{cell::Cell, manner::Manner, plain_float, raw_amount, smallest_units},
+    coerce::{cell::RawCell, manner::Manner, plain_float, raw_amount, smallest_units},
     manifest::{Unit, columns::power_of_ten},
     schema::TableSchema,
 };
@@ -13,12 +13,13 @@ use crate::dataset::{
 pub(in crate::dataset) const NO_DECIMALS: &str =
     "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
 const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
-const NOT_WHOLE: &str = "expected an amount of whole tokens, no finer than the token's decimals; the cell is left empty";
+const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, no finer than the token's decimals; if its thousands are set apart, as in 1,234.5, \
+                         say decimal = \".\" beside its unit; the cell is left empty";
 const NO_PRICE: &str = "without a price above zero USD cannot be converted to tokens; the cell is left empty";
 const NOT_A_NUMBER: &str = "expected a number; the cell is left empty";
 
 /// A figure that could not be worked out: position, value, reason.
-pub(super) type Issue = (usize, String, &'static str);
+pub(super) type UnitIssue = (usize, String, &'static str);
 
 /// Fills the empty cells of the column `at` from `cells`, which are in another unit.
 pub(super) fn converted(
@@ -27,8 +28,8 @@ pub(super) fn converted(
     columns: &[Column],
     at: usize,
     bound: &Bound<'_>,
-    cells: &[Cell<'_>],
-) -> (Column, Vec<Issue>) {
+    cells: &[RawCell<'_>],
+) -> (Column, Vec<UnitIssue>) {
     let column = &columns[at];
     let decimals = Decimals::of(context, schema, columns);
     let mut issues = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn converted(
         let given: Vec<Option<String>> =
             column.str().map_or_else(|_| Vec::new(), |texts| texts.iter().map(|text| text.map(str::to_owned)).collect());
         let scale = bound.rule.scale.and_then(power_of_ten);
-        let value = |(row, cell): (usize, &Cell<'_>)| {
+        let value = |(row, cell): (usize, &RawCell<'_>)| {
             if cell.is_null() || given.get(row).is_some_and(Option::is_some) {
                 return given.get(row).cloned().flatten();
             }
@@ -54,7 +55,7 @@ pub(super) fn converted(
         Series::new(column.name().clone(), cells.iter().enumerate().map(value).collect::<Vec<_>>())
     } else {
         let given: Vec<Option<f64>> = column.f64().map_or_else(|_| Vec::new(), |numbers| numbers.iter().collect());
-        let value = |(row, cell): (usize, &Cell<'_>)| {
+        let value = |(row, cell): (usize, &RawCell<'_>)| {
             if cell.is_null() || given.get(row).is_some_and(Option::is_some) {
                 return given.get(row).copied().flatten();
             }
@@ -106,7 +107,7 @@ fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
 fn priced(
     columns: &[Column],
     row: usize,
-    cell: &Cell<'_>,
+    cell: &RawCell<'_>,
     manner: Manner,
     convert: impl Fn(f64, f64) -> f64,
 ) -> Result<Option<f64>, &'static str> {
@@ -117,7 +118,7 @@ fn priced(
 }
 
 /// An amount of the row's token times its price.
-fn worth(columns: &[Column], row: usize, cell: &Cell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
+fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
     let Some(amount) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     float(columns, "price", row).filter(|price| *price > 0.0).map(|price| Some(amount * price)).ok_or(NO_PRICE)
 }

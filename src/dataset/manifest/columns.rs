@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 
+use toml::de::DeValue;
+
 use super::{
     super::{
         address::Address,
-        coerce::manner::Decimal,
         schema::{Column, Kind, TableSchema},
     },
-    ColumnManifest, Member, Value,
+    ColumnManifest, Decimal,
     keys::{KeyPlace, names},
     unit::{Unit, units},
-    walk::Walk,
 };
+use crate::toml_reader::{TomlEntry, TomlError};
 
 type Columns = HashMap<&'static str, ColumnManifest>;
 
@@ -24,60 +25,58 @@ pub(crate) fn is_amount(table: &str, column: &str) -> bool {
 }
 
 /// The column of ours that the member is named after.
-pub(super) fn ours(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>) -> Result<&'static Column, String> {
-    named(walk, schema, member, member.key)
+pub(super) fn ours(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<&'static Column, TomlError> {
+    named(schema, member, member.key)
 }
 
 /// The column of ours of that name; the member is where it is spoken of.
-pub(super) fn named(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, name: &str) -> Result<&'static Column, String> {
+pub(super) fn named(schema: &TableSchema, member: &TomlEntry<'_>, name: &str) -> Result<&'static Column, TomlError> {
     schema.column(name).ok_or_else(|| {
         let names: Vec<_> = schema.columns.iter().map(|column| column.name).collect();
-        walk.unknown_name("column", name, member, &names)
+        member.unknown_name("column", name, &names)
     })
 }
 
-pub(super) fn read_columns(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>) -> Result<Columns, String> {
+pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<Columns, TomlError> {
     let mut columns = Columns::new();
-    for member in walk.table(member)? {
-        let column = ours(walk, schema, &member)?;
+    for member in member.table()? {
+        let column = ours(schema, &member)?;
         let read = match member.value {
-            Value::String(from) => ColumnManifest { from: Some(from.to_string()), ..ColumnManifest::default() },
+            DeValue::String(from) => ColumnManifest { from: Some(from.to_string()), ..ColumnManifest::default() },
             // A column of a file without a header goes by its number.
-            Value::Integer(_) => {
-                ColumnManifest { from: Some(walk.integer(&member, 1, MAX_ITEM)?.to_string()), ..ColumnManifest::default() }
-            }
-            Value::Table(_) => read_column(walk, schema, column, &member)?,
-            _ => return Err(walk.error(&member, "must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
+            DeValue::Integer(_) => ColumnManifest { from: Some(member.integer(1, MAX_ITEM)?.to_string()), ..ColumnManifest::default() },
+            DeValue::Table(_) => read_column(schema, column, &member)?,
+            _ => return Err(member.wrong("must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
         };
         columns.insert(column.name, read);
     }
     Ok(columns)
 }
 
-fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &Member<'_>) -> Result<ColumnManifest, String> {
+fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) -> Result<ColumnManifest, TomlError> {
     let mut read = ColumnManifest::default();
-    for member in walk.table(member)? {
+    for member in member.table()? {
         let fits = |kinds: &[Kind], what: &str| {
             let message = || format!("fits {what}, and `{}` holds {}", column.name, column.kind.expectation());
-            if kinds.contains(&column.kind) { Ok(()) } else { Err(walk.error(&member, &message())) }
+            if kinds.contains(&column.kind) { Ok(()) } else { Err(member.wrong(&message())) }
         };
         match member.key {
-            "from" if matches!(member.value, Value::Integer(_)) => read.from = Some(walk.integer(&member, 1, MAX_ITEM)?.to_string()),
-            "from" => read.from = Some(walk.text(&member)?),
+            "from" if matches!(member.value, DeValue::Integer(_)) => read.from = Some(member.integer(1, MAX_ITEM)?.to_string()),
+            "from" => read.from = Some(member.text()?),
             "scale" => {
                 fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
-                let scale = walk.number(&member)?;
+                let scale = member.number()?;
                 if column.kind == Kind::Uint256 && power_of_ten(scale).is_none() {
-                    return Err(walk.error(&member, "of whole numbers that must stay exact must be a power of ten, such as 1e18"));
+                    return Err(member.wrong("of whole numbers that must stay exact must be a power of ten, such as 1e18"));
                 }
                 read.scale = Some(scale);
             }
             "decimal" => {
                 fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
-                read.decimal = Some(decimal(walk, &member)?);
+                read.decimal = Some(decimal(&member)?);
             }
             "null" => {
-                for word in walk.texts(&member)? {
+                for word in member.texts()? {
                     read.values.insert(word, String::new());
                 }
             }
@@ -85,51 +84,51 @@ fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &
                 if !is_amount(schema.name, column.name) {
                     fits(&[Kind::Uint256], "amounts")?;
                 }
-                read.approximate = walk.boolean(&member)?;
+                read.approximate = member.boolean()?;
             }
             "format" => {
                 fits(&[Kind::Time, Kind::Date], "a time")?;
-                read.format = Some(walk.text(&member)?);
+                read.format = Some(member.text()?);
             }
-            "split" => read.split = Some(separator(walk, &member)?),
-            "item" => read.item = Some(walk.integer(&member, 1, MAX_ITEM)? as usize),
-            "explode" => read.explode = walk.boolean(&member)?,
+            "split" => read.split = Some(separator(&member)?),
+            "item" => read.item = Some(member.integer(1, MAX_ITEM)? as usize),
+            "explode" => read.explode = member.boolean()?,
             "unit" => {
                 let known = units(schema.name, column.name);
                 if known.is_empty() {
                     fits(&[], "amounts, volumes and prices")?;
                 }
-                let unit = unit(walk, &member)?;
+                let unit = unit(&member)?;
                 if !known.contains(&unit) {
-                    return Err(walk.error(&member, &format!("of `{}` must be {}", column.name, quoted(known))));
+                    return Err(member.wrong(&format!("of `{}` must be {}", column.name, quoted(known))));
                 }
                 read.unit = Some(unit);
             }
             "values" => {
-                for value in walk.table(&member)? {
-                    read.values.insert(value.key.to_owned(), walk.scalar(&value)?);
+                for value in member.table()? {
+                    read.values.insert(value.key.to_owned(), value.scalar()?);
                 }
             }
-            _ => return Err(walk.unknown("key", &member, &names(KeyPlace::Column))),
+            _ => return Err(member.unknown("key", &names(KeyPlace::Column))),
         }
     }
     if read.explode && read.item.is_some() {
-        return Err(walk.error(member, "has both `explode` and `item`: keep one"));
+        return Err(member.wrong("has both `explode` and `item`: keep one"));
     }
     if read.unit.is_some_and(|unit| Some(&unit) != units(schema.name, column.name).first()) && read.scale.is_some() {
-        return Err(walk.error(member, "has both `unit` and `scale`: keep one"));
+        return Err(member.wrong("has both `unit` and `scale`: keep one"));
     }
     Ok(read)
 }
 
-fn separator(walk: &Walk<'_>, member: &Member<'_>) -> Result<String, String> {
-    let text = walk.text(member)?;
-    if text.is_empty() { Err(walk.error(member, "must not be empty")) } else { Ok(text) }
+fn separator(member: &TomlEntry<'_>) -> Result<String, TomlError> {
+    let text = member.text()?;
+    if text.is_empty() { Err(member.wrong("must not be empty")) } else { Ok(text) }
 }
 
-fn unit(walk: &Walk<'_>, member: &Member<'_>) -> Result<Unit, String> {
+fn unit(member: &TomlEntry<'_>) -> Result<Unit, TomlError> {
     let all = [Unit::Raw, Unit::Whole, Unit::Usd, Unit::Token];
-    Unit::read(&walk.text(member)?).ok_or_else(|| walk.error(member, &format!("must be {}", quoted(&all))))
+    Unit::read(&member.text()?).ok_or_else(|| member.wrong(&format!("must be {}", quoted(&all))))
 }
 
 /// `"raw", "whole" or "token"`.
@@ -141,11 +140,11 @@ fn quoted(units: &[Unit]) -> String {
     }
 }
 
-fn decimal(walk: &Walk<'_>, member: &Member<'_>) -> Result<Decimal, String> {
-    match walk.text(member)?.as_str() {
+fn decimal(member: &TomlEntry<'_>) -> Result<Decimal, TomlError> {
+    match member.text()?.as_str() {
         "." => Ok(Decimal::Point),
         "," => Ok(Decimal::Comma),
-        _ => Err(walk.error(member, "must be \",\" or \".\"")),
+        _ => Err(member.wrong("must be \",\" or \".\"")),
     }
 }
 
@@ -157,8 +156,8 @@ pub(crate) fn power_of_ten(scale: f64) -> Option<i64> {
 }
 
 /// Reads a table's `null`: texts that stand for no value in any column.
-pub(super) fn spread_null(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, columns: &mut Columns) -> Result<(), String> {
-    for word in walk.texts(member)? {
+pub(super) fn spread_null(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
+    for word in member.texts()? {
         for column in schema.columns {
             columns.entry(column.name).or_default().values.entry(word.clone()).or_default();
         }
@@ -167,23 +166,23 @@ pub(super) fn spread_null(walk: &Walk<'_>, schema: &TableSchema, member: &Member
 }
 
 /// Spreads a table's `format`, `split`, `unit` or `decimal` over the columns it fits, where the column does not say otherwise.
-pub(super) fn spread(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, columns: &mut Columns) -> Result<(), String> {
+pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
     match member.key {
         "format" => {
-            let format = walk.text(member)?;
+            let format = member.text()?;
             for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Time | Kind::Date)) {
                 columns.entry(column.name).or_default().format.get_or_insert_with(|| format.clone());
             }
         }
         "decimal" => {
-            let decimal = decimal(walk, member)?;
+            let decimal = decimal(member)?;
             let numbers = |column: &&Column| matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256);
             for column in schema.columns.iter().filter(numbers) {
                 columns.entry(column.name).or_default().decimal.get_or_insert(decimal);
             }
         }
         "split" => {
-            let split = separator(walk, member)?;
+            let split = separator(member)?;
             for column in schema.columns {
                 let listed = columns.get(column.name).is_some_and(|column| column.explode || column.item.is_some());
                 if listed || matches!(column.kind, Kind::Chains | Kind::Addresses) {
@@ -192,10 +191,10 @@ pub(super) fn spread(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>,
             }
         }
         _ => {
-            let unit = unit(walk, member)?;
+            let unit = unit(member)?;
             let fitting: Vec<&Column> = schema.columns.iter().filter(|column| units(schema.name, column.name).contains(&unit)).collect();
             if fitting.is_empty() {
-                return Err(walk.error(member, &format!("fits no column of `{}`", schema.name)));
+                return Err(member.wrong(&format!("fits no column of `{}`", schema.name)));
             }
             for column in fitting {
                 columns.entry(column.name).or_default().unit.get_or_insert(unit);
@@ -206,19 +205,19 @@ pub(super) fn spread(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>,
 }
 
 /// Reads a table's `values`: by column, or flat, which is for addresses that are written as symbols.
-pub(super) fn spread_values(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, columns: &mut Columns) -> Result<(), String> {
-    for entry in walk.table(member)? {
-        if let Value::Table(_) = entry.value {
-            let column = ours(walk, schema, &entry)?;
-            for value in walk.table(&entry)? {
-                columns.entry(column.name).or_default().values.insert(value.key.to_owned(), walk.scalar(&value)?);
+pub(super) fn spread_values(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
+    for entry in member.table()? {
+        if let DeValue::Table(_) = entry.value {
+            let column = ours(schema, &entry)?;
+            for value in entry.table()? {
+                columns.entry(column.name).or_default().values.insert(value.key.to_owned(), value.scalar()?);
             }
             continue;
         }
-        let replacement = walk.scalar(&entry)?;
+        let replacement = entry.scalar()?;
         if Address::parse(&replacement).is_none() {
             let hint = format!("of no column must be addresses; say which column: [tables.{}.values.COLUMN]", schema.name);
-            return Err(walk.error(member, &hint));
+            return Err(member.wrong(&hint));
         }
         for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Address | Kind::Addresses)) {
             let values = &mut columns.entry(column.name).or_default().values;

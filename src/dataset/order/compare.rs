@@ -8,7 +8,7 @@ use polars_arrow::array::{Array, Float64Array, Int64Array, StaticArray, Utf8View
 use super::keys::list_texts;
 
 /// The columns of a frame of one chunk, in the order in which they decide.
-pub(super) struct Rows {
+pub(super) struct SortColumns {
     columns: Vec<(Values, Direction)>,
 }
 
@@ -26,7 +26,7 @@ enum Values {
     List(Vec<Option<String>>),
 }
 
-impl Rows {
+impl SortColumns {
     /// By these columns, `-` first for falling.
     pub(super) fn new(frame: &DataFrame, order: &[&str]) -> PolarsResult<Self> {
         let column = |name: &&str| {

@@ -38,7 +38,7 @@ impl Parts<'_> {
         let prepared = |frame: DataFrame| prepare(frame).map_err(io::Error::other);
         let bounds = if spool.bytes(bucket) > self.bytes_max { self.bounds(spool, bucket, &prepared)? } else { None };
         let Some((column, bounds)) = bounds else {
-            // Rows among which nothing decides are as many as they are.
+            // Rows with equal keys cannot be split further.
             let Some(frame) = spool.whole(bucket)? else { return Ok(()) };
             return put(sorted(self.order, prepared(frame)?).map_err(io::Error::other)?);
         };

@@ -29,7 +29,7 @@ pub(crate) struct Dropped {
     first: BTreeMap<u32, BinaryHeap<(u32, u32)>>,
     /// Of the first ones: the place of the row that is kept in place of each.
     kept: HashMap<u32, u32>,
-    /// The rows at these places and those, as they came.
+    /// The rows left out and the rows kept instead, by place, until they are compared.
     rows: HashMap<u32, DataFrame>,
     /// By place of the row left out.
     differences: HashMap<u32, Difference>,
@@ -95,6 +95,21 @@ impl Dropped {
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.counts.iter().map(|(file, count)| (*file, *count))
     }
+}
+
+/// The row that is kept of the key of each of these, which are left out.
+pub(crate) fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]) -> PolarsResult<Vec<usize>> {
+    if dropped.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (hashes, keyless) = (hashes(frame, schema.key)?, keyless(schema, frame)?);
+    let (left_out, wanted): (HashSet<usize>, HashSet<u128>) =
+        (dropped.iter().copied().collect(), dropped.iter().map(|row| hashes[*row]).collect());
+    let kept: HashMap<u128, usize> = (0..hashes.len())
+        .filter(|row| wanted.contains(&hashes[*row]) && !keyless[*row] && !left_out.contains(row))
+        .map(|row| (hashes[row], row))
+        .collect();
+    Ok(dropped.iter().map(|row| kept.get(&hashes[*row]).copied().unwrap_or(*row)).collect())
 }
 
 /// Whether rows of one key lie side by side once they are ordered: then no keys need to be kept.

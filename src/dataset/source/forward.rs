@@ -18,7 +18,7 @@ pub(crate) struct Forward {
 
 struct State {
     reader: Box<dyn Read + Send>,
-    /// The beginning, as far as it is kept.
+    /// The first bytes, kept for being read again.
     kept: Vec<u8>,
     at: u64,
 }

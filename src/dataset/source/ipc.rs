@@ -18,7 +18,8 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, read_at::ReadAt, sane};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, read_at::ReadAt, sane};
+use crate::untrusted::guarded;
 
 /// How much is told to come.
 const AHEAD: u64 = 16 << 20;

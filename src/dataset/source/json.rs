@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Batch, RowSource, Wanted,
-    ndjson::{Object, put_object},
+    ndjson::{JsonMembers, put_object},
     records::Records,
     text::Input,
 };
@@ -44,7 +44,7 @@ impl RowSource for JsonRows {
         }
         while !self.records.full() {
             let Some(element) = self.elements.next() else { break };
-            match serde_json::from_str::<Object<'_>>(element.get()) {
+            match serde_json::from_str::<JsonMembers<'_>>(element.get()) {
                 Ok(object) => {
                     put_object(&mut self.records, &object)?;
                     self.records.end_record();

@@ -28,7 +28,7 @@ struct Part {
 
 /// The parts of one object.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ObjectParts {
     /// Without a folder, which a cache gives, it lasts as long as the program.
     folder: Option<PathBuf>,
     file: File,
@@ -57,7 +57,7 @@ fn folder_of(cache: &Path, object: &Object) -> PathBuf {
     folder(cache).join(name_of(&[&object.url, &object.bytes.to_string(), object.mark.as_deref().unwrap_or_default()]))
 }
 
-impl Kept {
+impl ObjectParts {
     /// What is here of the object.
     pub(crate) fn open(cache: Option<&Path>, object: &Object) -> io::Result<Self> {
         let Some(cache) = cache else {
@@ -236,7 +236,7 @@ mod tests {
         let object: Object =
             serde_json::from_str(r#"{"url":"s3://b/x","source":"b","bytes":10,"mark":"\"e\"","modified":null,"pinned":false}"#)
                 .expect("an object");
-        let mut kept = Kept::open(Some(cache.path()), &object).expect("kept");
+        let mut kept = ObjectParts::open(Some(cache.path()), &object).expect("kept");
         kept.begin(0..4);
         kept.begin(6..10);
         kept.take(0, b"ab").expect("written");
@@ -246,16 +246,16 @@ mod tests {
         kept.end(&(6..10));
         assert_eq!(kept.missing(&(0..10)), [3..6]);
         drop(kept);
-        assert_eq!(Kept::missing_of(cache.path(), &object), 3);
-        let kept = Kept::open(Some(cache.path()), &object).expect("kept");
+        assert_eq!(ObjectParts::missing_of(cache.path(), &object), 3);
+        let kept = ObjectParts::open(Some(cache.path()), &object).expect("kept");
         assert_eq!(kept.missing(&(0..10)), [3..6]);
         kept.file.write_all_at(b"x", 7).expect("damaged");
-        let kept = Kept::open(Some(cache.path()), &object).expect("kept");
+        let kept = ObjectParts::open(Some(cache.path()), &object).expect("kept");
         assert_eq!(kept.missing(&(0..10)), [3..10]);
         let mut other = object.clone();
         other.mark = Some("\"f\"".to_owned());
-        assert_eq!(Kept::missing_of(cache.path(), &other), 10);
-        Kept::forget(cache.path(), &object);
-        assert_eq!(Kept::missing_of(cache.path(), &object), 10);
+        assert_eq!(ObjectParts::missing_of(cache.path(), &other), 10);
+        ObjectParts::forget(cache.path(), &object);
+        assert_eq!(ObjectParts::missing_of(cache.path(), &object), 10);
     }
 }

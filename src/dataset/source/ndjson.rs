@@ -15,19 +15,19 @@ pub(super) struct NdjsonRows {
 }
 
 /// The members of an object, in order, each value as it is written.
-pub(super) struct Object<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
+pub(super) struct JsonMembers<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Object<'de> {
+impl<'de> Deserialize<'de> for JsonMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Members;
         impl<'de> Visitor<'de> for Members {
-            type Value = Object<'de>;
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
                     if members.len() < super::records::MAX_COLUMNS {
@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
                         map.next_value::<IgnoredAny>()?;
                     }
                 }
-                Ok(Object(members))
+                Ok(JsonMembers(members))
             }
         }
         deserializer.deserialize_map(Members)
@@ -48,7 +48,7 @@ impl NdjsonRows {
         Self { input, records: Records::new(wanted), started: false }
     }
 
-    /// As `new`, of rows that follow on so many others.
+    /// As `new`, from a place in the file that `rows` come before.
     pub(super) fn going_on(input: Input, rows: u64, wanted: Wanted) -> Self {
         let mut more = Self::new(input, wanted);
         more.records.follow(rows);
@@ -57,7 +57,7 @@ impl NdjsonRows {
 }
 
 /// Writes the object as the record's cells: strings without quotes, `null` as empty, anything else as it is written.
-pub(super) fn put_object(records: &mut Records, object: &Object<'_>) -> Result<(), String> {
+pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Result<(), String> {
     // The last of two members of one name stands, as everywhere in JSON.
     for (name, value) in object.0.iter().rev() {
         let column = records.column(name)?;
@@ -88,7 +88,7 @@ impl RowSource for NdjsonRows {
             match std::str::from_utf8(&self.input.data()[..length]) {
                 Err(_) => self.records.malformed(NOT_UTF8),
                 Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => match serde_json::from_str::<Object<'_>>(line) {
+                Ok(line) => match serde_json::from_str::<JsonMembers<'_>>(line) {
                     Ok(object) => {
                         put_object(&mut self.records, &object)?;
                         self.records.end_record();

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{kept::Kept, read_at::ReadAt};
+use super::{kept::ObjectParts, read_at::ReadAt};
 use crate::wire::{ByteSink, Errand, Fault, Object, Wire};
 
 /// What is fetched by one request at most.
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Whether the load is still wanted, and how far its fetching has come; set and read beside the thread that reads.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct FetchState {
     pub(crate) stopped: AtomicBool,
     pub(crate) fetched: AtomicU64,
 }
@@ -38,7 +38,7 @@ pub(crate) struct RemoteFile {
     wire: Arc<Wire>,
     object: Object,
     shared: Arc<Shared>,
-    watch: Arc<Watch>,
+    watch: Arc<FetchState>,
     /// Why nobody is asked.
     offline: Option<Fault>,
     errands: Mutex<Vec<Errand>>,
@@ -47,11 +47,11 @@ pub(crate) struct RemoteFile {
 struct Shared {
     state: Mutex<State>,
     news: Condvar,
-    watch: Arc<Watch>,
+    watch: Arc<FetchState>,
 }
 
 struct State {
-    kept: Kept,
+    kept: ObjectParts,
     coming: Vec<Range<u64>>,
     fault: Option<Fault>,
 }
@@ -89,10 +89,10 @@ impl RemoteFile {
         wire: &Arc<Wire>,
         cache: Option<&Path>,
         object: &Object,
-        watch: Arc<Watch>,
+        watch: Arc<FetchState>,
         offline: Option<Fault>,
     ) -> io::Result<Arc<Self>> {
-        let state = State { kept: Kept::open(cache, object)?, coming: Vec::new(), fault: None };
+        let state = State { kept: ObjectParts::open(cache, object)?, coming: Vec::new(), fault: None };
         let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new(), watch: Arc::clone(&watch) });
         Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, errands: Mutex::default() }))
     }

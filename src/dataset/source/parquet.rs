@@ -10,10 +10,11 @@ use polars_parquet::read::{
 };
 
 use super::{
-    Batch, MAX_ROWS, RowSource, Wanted, guarded,
+    Batch, MAX_ROWS, RowSource, Wanted,
     read_at::{InOrder, ReadAt},
     sane,
 };
+use crate::untrusted::guarded;
 
 /// How many rows are decoded at a time: as many as most row groups have. Of a longer one the columns are read once for each part, and only
 /// the part's pages unpacked.
@@ -31,7 +32,7 @@ pub(super) struct ParquetRows {
     /// The row group that is read, and how many of its rows are taken.
     group: usize,
     taken: usize,
-    /// Those that come next, as far as they are decoded.
+    /// Rows that are decoded and not yet handed on.
     decoded: DataFrame,
     done: usize,
     started: bool,

@@ -14,7 +14,7 @@ pub(crate) trait ReadAt: Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
     /// Fills `buffer` with what stands at `at`.
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
-    /// As `read_exact_at`, of as many bytes as there are.
+    /// As `read_exact_at`, but stops at the end of the file.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.read_exact_at(buffer, at).map(|()| buffer.len())
     }

@@ -65,7 +65,7 @@ const PUSH32: u8 = 0x7f;
 /// What a text may name: a function as `$transfer(address,uint256)` pushes its selector, an event as `%Transfer` its topic; a word as
 /// `OWNER` stands for the text it means, in which the words above it in the table may stand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Names {
+pub(super) struct SymbolTable {
     pub(super) functions: &'static [(&'static str, u32)],
     pub(super) events: &'static [(&'static str, &'static str)],
     pub(super) words: &'static [(&'static str, &'static str)],
@@ -89,7 +89,7 @@ impl Piece {
 
 /// The bytecode of `text`. Words are parted by white space; `;` starts a comment that ends with the line; `name:` is a place to
 /// jump to and `@name` pushes where it lies; `12` is pushed in as few bytes as hold it, `0x000c` in as many as are written.
-pub(super) fn assemble(text: &str, names: &Names) -> Result<Vec<u8>, String> {
+pub(super) fn assemble(text: &str, names: &SymbolTable) -> Result<Vec<u8>, String> {
     let mut words = Vec::new();
     for line in text.lines() {
         expand(line.split(';').next().unwrap_or_default(), names.words, &mut words);
@@ -137,7 +137,7 @@ fn expand<'a>(text: &'a str, table: &[(&str, &'a str)], words: &mut Vec<&'a str>
     }
 }
 
-fn bytes_of(word: &str, names: &Names) -> Option<Vec<u8>> {
+fn bytes_of(word: &str, names: &SymbolTable) -> Option<Vec<u8>> {
     if let Some(function) = word.strip_prefix('$') {
         let (_, selector) = names.functions.iter().find(|(name, _)| *name == function)?;
         return Some([vec![PUSH4], selector.to_be_bytes().to_vec()].concat());
@@ -184,7 +184,7 @@ pub(super) fn deploy(constructor: &[u8], runtime: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const NAMES: Names = Names {
+    const NAMES: SymbolTable = SymbolTable {
         functions: &[("transfer(address,uint256)", 0xa905_9cbb)],
         events: &[("Short", "0xddf2")],
         words: &[("FIVE", "5"), ("MASK", "0x00ff"), ("BOTH", "FIVE MASK and")],

@@ -1,9 +1,9 @@
 //! The names that the contracts' texts use: functions with their selectors, events with their topics, words for what is said often.
 //! The tests compute every selector and topic anew.
 
-use super::assembler::Names;
+use super::assembler::SymbolTable;
 
-pub(super) const NAMES: Names = Names { functions: FUNCTIONS, events: EVENTS, words: WORDS };
+pub(super) const NAMES: SymbolTable = SymbolTable { functions: FUNCTIONS, events: EVENTS, words: WORDS };
 
 /// The first four bytes of the Keccak-256 of each signature (Solidity's ABI specification).
 pub const FUNCTIONS: &[(&str, u32)] = &[

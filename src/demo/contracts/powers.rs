@@ -2,7 +2,7 @@
 
 use super::{
     Contract, rows,
-    template::{Form, HONEST, Program, SPEND},
+    template::{ContractText, HONEST, SPEND, TokenProgram},
 };
 
 pub(super) const ROWS: &[Contract] = rows! {

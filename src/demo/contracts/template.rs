@@ -23,7 +23,7 @@ impl Default for Identity<'_> {
     }
 }
 
-/// Bytecode as it stays on the chain, and as it is sent there.
+/// A contract's runtime bytecode, and the init code that deploys it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractCode {
     pub runtime: Vec<u8>,
@@ -32,8 +32,8 @@ pub struct ContractCode {
 
 /// How a contract's text comes about.
 #[derive(Debug)]
-pub(super) enum Form {
-    Token(Program),
+pub(super) enum ContractText {
+    Token(TokenProgram),
     /// Its own text altogether.
     Other {
         runtime: &'static str,
@@ -43,7 +43,7 @@ pub(super) enum Form {
 
 /// The honest token and what a variant puts into it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Program {
+pub(super) struct TokenProgram {
     /// Who owns it can be asked, and the owner can renounce that.
     pub(super) owned: bool,
     /// Functions beside these: the name before the parenthesis is the label of their body.
@@ -63,8 +63,8 @@ pub(super) struct Program {
 
 pub(super) const SPEND: &str = "AMOUNT caller FROM ALLOWANCE LOWER";
 
-pub(super) const HONEST: Program =
-    Program { owned: false, functions: &[], payable: &[], bodies: "", guard: "", spend: SPEND, cut: "AMOUNT", constructor: "ISSUE" };
+pub(super) const HONEST: TokenProgram =
+    TokenProgram { owned: false, functions: &[], payable: &[], bodies: "", guard: "", spend: SPEND, cut: "AMOUNT", constructor: "ISSUE" };
 
 const STANDARD: &[&str] = &[
     "name()",
@@ -86,7 +86,7 @@ renounceOwnership:
     ONLY_OWNER 0 OWNER %OwnershipTransferred 0 0 log3 0 3 sstore stop
 ";
 
-/// `{…}` are filled in by `Program::text`.
+/// `{…}` are filled in by `TokenProgram::text`.
 const TEMPLATE: &str = "
     0x80 0x40 mstore
     4 calldatasize lt @fail jumpi
@@ -135,7 +135,7 @@ move: ; where to go on
     {bodies}
 ";
 
-impl Program {
+impl TokenProgram {
     fn text(&self, identity: &Identity) -> String {
         let dispatch = |functions: &[&str]| -> String {
             let row = |function: &&str| format!("dup1 ${function} eq @{} jumpi\n", function.split('(').next().unwrap_or_default());
@@ -171,7 +171,7 @@ fn word(text: &str) -> (String, String) {
     (end.to_string(), format!("0x{digits}"))
 }
 
-impl Form {
+impl ContractText {
     pub(super) fn code(&self, identity: &Identity) -> Result<ContractCode, String> {
         let (text, constructor) = match self {
             Self::Token(program) => (program.text(identity), program.constructor),

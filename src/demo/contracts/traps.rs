@@ -2,7 +2,7 @@
 
 use super::{
     Contract, rows,
-    template::{Form, HONEST, Program},
+    template::{ContractText, HONEST, TokenProgram},
 };
 
 pub(super) const ROWS: &[Contract] = rows! {

@@ -150,7 +150,7 @@ fn marks(levels: &[Mark], field: &Field, svg: &mut String) {
         if field.inside(mark.price) && matches!(mark.kind, Kind::Target | Kind::Stop | Kind::Close) {
             svg.push_str(&format!("<line class=\"level {class}\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"));
         }
-        // One that lies beyond the edge says where.
+        // A price outside the chart gets an arrow.
         let beyond = match field.inside(mark.price) {
             true => "",
             false if mark.price.ln() > field.high => " ↑",

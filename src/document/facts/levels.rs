@@ -50,7 +50,7 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
     section
 }
 
-/// The pattern as a trader reads it: where it breaks out, where it aims, what voids it.
+/// The trade card of a pattern: breakout, target and stop.
 pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::told(word(&pattern["name"])));

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{Store, Sync};
+use super::{JobStore, Sync};
 use crate::{
     dataset::{address::Address, time::Time},
     error::{Code, Problem, Result},
@@ -119,8 +119,8 @@ const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_
     FROM alert";
 const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
 
-impl Store {
-    /// The alert; where there is one like it already, that one.
+impl JobStore {
+    /// Adds an alert, or gives back the one there is of the same token and condition.
     pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> Result<Alert> {
         self.write(Sync::BeforeReturning, |tx| {
             let token = new.token.map(|token| token.to_string());
@@ -155,7 +155,7 @@ impl Store {
         })
     }
 
-    /// Takes it out; what it fired stays, the latest of it.
+    /// Removes an alert. Its latest firings stay.
     pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
         let removed = self.write(Sync::BeforeReturning, |tx| {
             let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
@@ -172,13 +172,13 @@ impl Store {
         if removed == 0 { Err(no_alert(id)) } else { Ok(()) }
     }
 
-    pub(in crate::jobs) fn alerts(&self, dataset: &str, limit: u64) -> Result<AlertList> {
+    pub(in crate::jobs) fn alerts(&self, dataset: &str, limit: u64, before: u64) -> Result<AlertList> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         let mut alerts = moment.prepare_cached(&format!("{ALERT} WHERE dataset = ? ORDER BY alert_id DESC"))?;
         let alerts = alerts.query_map([dataset], alert)?.collect::<rusqlite::Result<_>>()?;
-        let mut fired = moment.prepare_cached(&format!("{FIRED} WHERE dataset = ? ORDER BY fired_id DESC LIMIT ?"))?;
-        let fired = fired.query_map(params![dataset, limit as i64], fired_alert)?.collect::<rusqlite::Result<_>>()?;
+        let mut fired = moment.prepare_cached(&format!("{FIRED} WHERE dataset = ? AND fired_id < ? ORDER BY fired_id DESC LIMIT ?"))?;
+        let fired = fired.query_map(params![dataset, before as i64, limit as i64], fired_alert)?.collect::<rusqlite::Result<_>>()?;
         Ok(AlertList { alerts, fired })
     }
 
@@ -315,7 +315,7 @@ fn fired_alert(row: &Row<'_>) -> rusqlite::Result<FiredAlert> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::store::tests::LIMITS;
+    use crate::jobs::{alerts::FIRED_ID_MAX, store::tests::LIMITS};
 
     const A: Address = Address([1; 20]);
     const B: Address = Address([2; 20]);
@@ -330,9 +330,9 @@ mod tests {
         Checked { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
     }
 
-    fn store() -> (Store, tempfile::TempDir) {
+    fn store() -> (JobStore, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
-        (Store::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0, folder)
+        (JobStore::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0, folder)
     }
 
     #[test]
@@ -349,19 +349,19 @@ mod tests {
         assert_eq!((looked_at(1), looked_at(2)), (Ok(false), Ok(true)));
         // Who looked at what held before, beside another look, changes nothing.
         assert_eq!(store.checked(&watched, &found(&[A, B], &[B], 6)), Ok(false));
-        let list = store.alerts("d", 10).expect("a list");
+        let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
         assert_eq!(list.fired.len(), 1);
         assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
         assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
         assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");
         assert_eq!((store.last_fired("d"), store.last_fired("e")), (Ok(list.fired[0].fired_id), Ok(0)));
         store.not_checked(&made.alert_id, "gone", None, Time(7)).expect("kept");
-        let told = store.alerts("d", 0).expect("a list");
+        let told = store.alerts("d", 0, FIRED_ID_MAX).expect("a list");
         assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
-        assert!(store.alerts("e", 9).expect("none").alerts.is_empty());
+        assert!(store.alerts("e", 9, FIRED_ID_MAX).expect("none").alerts.is_empty());
         assert_eq!(store.remove_alert(&made.alert_id), Ok(()));
         assert_eq!(store.remove_alert(&made.alert_id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
-        assert_eq!(store.alerts("d", 9).expect("a list").fired.len(), 1, "what fired stays");
+        assert_eq!(store.alerts("d", 9, FIRED_ID_MAX).expect("a list").fired.len(), 1, "what fired stays");
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
             let watched = store.watched(&id).expect("a store").expect("an alert");
             store.checked(&watched, &found(held, fired, 5)).expect("kept");
         };
-        let rows = || store.alerts("d", 10_000).expect("a list").fired.len();
+        let rows = || store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list").fired.len();
         fire(&many, &many);
         assert_eq!(rows(), 1_500, "nobody was told");
         assert_eq!(store.fired_after("d", 0).map(|page| page.len()), Ok(1_000), "a page");
@@ -382,8 +382,10 @@ mod tests {
         store.tell("d", 3).expect("kept");
         assert_eq!(store.told("d"), store.last_fired("d"), "what was told stays told");
         fire(&[A], &[A]);
-        let list = store.alerts("d", 10_000).expect("a list");
+        let list = store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list");
         assert_eq!((list.fired.len(), list.alerts[0].fired), (1_000, 1_501));
+        let page = store.alerts("d", 3, list.fired[9].fired_id).expect("a page").fired;
+        assert_eq!(page, list.fired[10..13], "the three before");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{Store, Sync};
+use super::{JobStore, Sync};
 use crate::{dataset::time::Time, error::Result, jobs::id};
 
 pub(super) const ENDED: &str = "status IN ('completed', 'terminated')";
@@ -11,9 +11,9 @@ const DAY_MS: i64 = 86_400_000;
 
 /// What is kept; beyond it the oldest ended jobs are dropped.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::jobs) struct Limits {
+pub(in crate::jobs) struct HistoryLimits {
     pub(in crate::jobs) jobs: u64,
-    /// Of findings, as they are stored.
+    /// Bytes of stored findings.
     pub(in crate::jobs) bytes: u64,
     /// Days after a job was created; 0: for ever.
     pub(in crate::jobs) days: u64,
@@ -28,7 +28,7 @@ pub enum Purge {
     One(String),
 }
 
-impl Store {
+impl JobStore {
     /// Removes ended jobs with all they found, and says how many.
     pub(in crate::jobs) fn purge(&self, which: &Purge) -> Result<u64> {
         self.write(Sync::BeforeReturning, |tx| {

@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{Limits, Store, alerts, damaged};
+use super::{HistoryLimits, JobStore, alerts, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
@@ -73,7 +73,7 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-pub(super) fn open(path: &Path, owner: bool, limits: Limits) -> Result<(Store, Option<String>), String> {
+pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(JobStore, Option<String>), String> {
     match connect(path, owner, limits) {
         Ok(store) => Ok((store, None)),
         Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
@@ -98,7 +98,7 @@ pub(super) fn open(path: &Path, owner: bool, limits: Limits) -> Result<(Store, O
     }
 }
 
-fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
+fn connect(path: &Path, judge: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
     // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
@@ -140,7 +140,7 @@ fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.execute_batch("PRAGMA query_only = ON")?;
-    Ok(Store { writer: Mutex::new(writer), reader: Mutex::new(reader), limits })
+    Ok(JobStore { writer: Mutex::new(writer), reader: Mutex::new(reader), limits })
 }
 
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
@@ -203,7 +203,7 @@ mod tests {
             PRAGMA user_version = 3";
         Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
         let (store, notice) = open(&path, true, LIMITS).expect("a store");
-        let alert = &store.alerts("d", 0).expect("a list").alerts[0];
+        let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
         assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
         assert_eq!(store.told("d"), Ok(7));
     }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
 
-use super::Store;
+use super::JobStore;
 use crate::{
     dataset::address::Address,
     error::Result,
@@ -13,7 +13,7 @@ use crate::{
 /// More than any answer has.
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
-impl Store {
+impl JobStore {
     pub(in crate::jobs) fn job(&self, id: &str) -> Result<Job> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;

@@ -2,13 +2,13 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Claimed, Ending, NewToken, Place, Store, Sync, read};
+use super::{Claimed, JobStore, NewToken, Sync, TaskEnding, TaskPlace, read};
 use crate::{
     error::{Code, Problem, Result},
     jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job},
 };
 
-impl Store {
+impl JobStore {
     /// A new job at the end of the queue, unless `queue` jobs wait there already.
     pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
@@ -50,7 +50,7 @@ impl Store {
         })
     }
 
-    /// The job asks these data from now on. Where it asked others before, it is said that they changed.
+    /// Notes the data that the job reads from now on, and that they changed where it read others before.
     pub(in crate::jobs) fn asks(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
         self.write(Sync::Sometime, |tx| {
@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// The task runs from now on, and its job has read the data of `tokens_used` tokens; false when the job is not running any more.
-    pub(in crate::jobs) fn begin_task(&self, place: Place<'_>, tokens_used: u64) -> Result<bool> {
+    pub(in crate::jobs) fn begin_task(&self, place: TaskPlace<'_>, tokens_used: u64) -> Result<bool> {
         self.write(Sync::Sometime, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// Keeps what the task found; false when the job is not running any more.
-    pub(in crate::jobs) fn end_task(&self, place: Place<'_>, ending: &Ending) -> Result<bool> {
+    pub(in crate::jobs) fn end_task(&self, place: TaskPlace<'_>, ending: &TaskEnding) -> Result<bool> {
         // A level that takes a fraction of what the answer took, and leaves about a tenth of it.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
             .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep what a task found."))?;
@@ -148,7 +148,7 @@ impl Store {
     }
 }
 
-fn set_task(tx: &Transaction<'_>, place: Place<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
+fn set_task(tx: &Transaction<'_>, place: TaskPlace<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE task SET status = ?, reason = ? WHERE job_id = ? AND position = ? AND analysis = ?")?.execute(params![
         status,
         reason,
@@ -169,21 +169,21 @@ mod tests {
     use super::*;
     use crate::{
         dataset::address::Address,
-        jobs::store::{Limits, Purge, tests::LIMITS},
+        jobs::store::{HistoryLimits, Purge, tests::LIMITS},
     };
 
-    fn store(folder: &std::path::Path) -> Store {
-        Store::open(&folder.join("jobs.sqlite"), true, LIMITS).expect("a store").0
+    fn store(folder: &std::path::Path) -> JobStore {
+        JobStore::open(&folder.join("jobs.sqlite"), true, LIMITS).expect("a store").0
     }
 
-    fn insert(store: &Store) -> Job {
+    fn insert(store: &JobStore) -> Job {
         store.insert(&[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
     }
 
     #[test]
     fn the_oldest_ended_jobs_make_room_and_open_ones_never_do() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store { limits: Limits { jobs: 3, ..LIMITS }, ..store(folder.path()) };
+        let store = JobStore { limits: HistoryLimits { jobs: 3, ..LIMITS }, ..store(folder.path()) };
         let open = insert(&store).job_id;
         let ended: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ended {
@@ -198,12 +198,12 @@ mod tests {
     #[test]
     fn old_findings_make_room_by_their_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store { limits: Limits { bytes: 45, ..LIMITS }, ..store(folder.path()) };
+        let store = JobStore { limits: HistoryLimits { bytes: 45, ..LIMITS }, ..store(folder.path()) };
         let run = || {
             let id = insert(&store).job_id;
             store.claim().expect("a claim").expect("a job");
-            let place = Place { job: &id, position: 0, analysis: Analysis::Market };
-            let ending = Ending { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
+            let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Market };
+            let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
             assert!(store.begin_task(place, 1).expect("begun") && store.end_task(place, &ending).expect("ended"));
             store.finish(&id).expect("finished");
             id
@@ -221,7 +221,7 @@ mod tests {
         for id in &ids[..3] {
             store.terminate(id).expect("terminated");
         }
-        let left = |store: &Store| store.list(1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
+        let left = |store: &JobStore| store.list(1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
         assert_eq!(store.purge(&Purge::One(ids[3].clone())), Ok(0), "it waits");
         assert_eq!(store.purge(&Purge::One(ids[1].clone())), Ok(1));
         assert_eq!(left(&store), [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
@@ -238,10 +238,10 @@ mod tests {
         let store = store(folder.path());
         let id = insert(&store).job_id;
         store.claim().expect("a claim").expect("a job");
-        let place = Place { job: &id, position: 0, analysis: Analysis::Dex };
+        let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Dex };
         assert!(store.begin_task(place, 1).expect("begun"));
         let terminated = store.terminate(&id).expect("terminated");
-        let ending = Ending { status: TaskStatus::Completed, reason: None, part: "1".into() };
+        let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "1".into() };
         assert!(!store.end_task(place, &ending).expect("refused"));
         assert!(!store.begin_task(place, 2).expect("refused"));
         store.finish(&id).expect("nothing to do");

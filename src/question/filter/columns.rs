@@ -2,7 +2,7 @@
 
 use crate::dataset::schema::{Kind, TableSchema};
 
-/// What a column holds, and so what it can be compared with.
+/// The kind of a column's values, which decides what it can be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     Number,
@@ -46,35 +46,36 @@ impl FilterColumn {
         self.aliases.iter().copied().chain([self.name]).min_by_key(|name| name.len()).unwrap_or(self.name)
     }
 
+    /// A value that it may be compared with, as one types it.
+    pub(super) fn example(&self) -> &'static str {
+        match self.kind {
+            ColumnKind::Number if LARGE.iter().any(|part| self.name.contains(part)) => "1m",
+            ColumnKind::Number => "50",
+            ColumnKind::Time => "2026-01-31",
+            ColumnKind::Duration => "30d",
+            ColumnKind::Flag => "yes",
+            ColumnKind::Chain => "eth",
+            ColumnKind::Text | ColumnKind::List => "word",
+        }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(self.name) || self.aliases.iter().any(|alias| same(alias))
     }
 }
 
-/// Likeness from which a name is taken for a slip.
-const LIKE: f64 = 0.8;
+/// Parts of the names of columns whose figures are large.
+const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
 
 /// The column of this name, in any letter case, or of this other name.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
     columns.iter().find(|column| column.answers_to(name))
 }
 
-/// Of the names and other names of the columns, the nearest to `name`.
-pub fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
-    nearest(name, columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())))
-}
-
-/// As `nearest_column`, where it is near enough to have been meant.
-pub(super) fn near_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
-    nearest_column(name, columns).filter(|near| strsim::jaro_winkler(&name.to_lowercase(), &near.to_lowercase()) >= LIKE)
-}
-
-/// The one of the known names that is nearest to `name`, in any letter case; none where none is known.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    let likeness = |known: &str| strsim::jaro_winkler(&lower, &known.to_lowercase());
-    known.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+/// The names of the columns, each with its other names.
+pub fn names(columns: &[FilterColumn]) -> impl Iterator<Item = &str> {
+    columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
 }
 
 /// The columns of a table as a filter names them; plain words look into what is text.

@@ -4,9 +4,10 @@ use std::fmt;
 
 use super::{
     Filter, FilterColumn, Operator, Term,
-    columns::{column, near_column},
+    columns::{self, column},
     value,
 };
+use crate::spelling::meant;
 
 /// Characters of a filter's text: what the API's document can state.
 pub const TEXT_CHARS_MAX: usize = 500;
@@ -73,8 +74,8 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
                 Some((Piece::Word(word), at)) => ((*word).to_owned(), at),
                 Some((Piece::Quoted(text), at)) => (text.clone(), at),
                 _ => {
-                    let message =
-                        format!("`{}` needs a value after it, as in `{name}{}1m`", &text[at.start..sign.end], &text[sign.clone()]);
+                    let (typed, sign_text, value) = (&text[at.start..sign.end], &text[sign.clone()], column.example());
+                    let message = format!("`{typed}` needs a value after it, as in `{name}{sign_text}{value}`");
                     return Err(FilterError { message, at: at.start..sign.end });
                 }
             };
@@ -139,9 +140,9 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
     Ok(pieces)
 }
 
-fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn], list: bool) -> FilterError {
-    let names: Vec<&str> = columns.iter().map(|column| if list { column.name } else { column.short() }).collect();
-    let near = near_column(name, columns).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+fn unknown(name: &str, at: &std::ops::Range<usize>, all: &[FilterColumn], list: bool) -> FilterError {
+    let names: Vec<&str> = all.iter().map(|column| if list { column.name } else { column.short() }).collect();
+    let near = meant(name, columns::names(all)).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
     // A line of the terminal has room for a few.
     let (shown, more) = if list { (names.len(), "") } else { (names.len().min(LISTED), if names.len() > LISTED { ", …" } else { "" }) };
@@ -159,6 +160,8 @@ mod tests {
     fn errors_name_the_part_that_is_wrong() {
         let cases = [
             ("capp>1m", "no column `capp`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
+            ("cpa>1m", "no column `cpa`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..3),
+            ("age<<4", "`age<` needs a value after it, as in `age<30d`", 0..4),
             ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
             (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
             ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),

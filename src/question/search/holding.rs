@@ -32,16 +32,16 @@ impl ConditionMatch {
 
 /// The tokens that do not fail the conditions, in the order of the dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Held {
+pub struct MatchedTokens {
     pub holds: Vec<Address>,
     /// A value is missing on which it hangs whether they hold: the column is empty there, or its table cannot be read.
     pub unknown: Vec<Address>,
 }
 
 impl Find for ConditionMatch {
-    type Found = Held;
+    type Found = MatchedTokens;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Held> {
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<MatchedTokens> {
         let filter = self.filter(snapshot)?;
         let all = &snapshot.market.tokens;
         let tokens = match &self.token {
@@ -52,7 +52,7 @@ impl Find for ConditionMatch {
             }
         };
         let (slow, quick) = filter.split(is_worked_out);
-        let (mut found, mut held): (Vec<Hit<'_>>, Held) = Default::default();
+        let (mut found, mut held): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
         for row in tokens.iter().map(TokenRow::plain) {
             match quick.judge(|column| row.field(column)) {
                 Some(true) => found.push((0, row)),
@@ -112,7 +112,7 @@ mod tests {
         for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
             let wanted = ConditionMatch { condition: condition.to_owned(), token: None };
             let held = wanted.find(&snapshot, &Progress::default());
-            assert_eq!(held, Ok(Held { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+            assert_eq!(held, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: how often each value of a column occurs, and what its
-//! values are like. Exact over every row that meets the conditions, stretch by stretch; they can be cancelled.
+//! values are like. Exact over every row that meets the conditions, chunk by chunk; they can be cancelled.
 
 use std::{
+    borrow::Cow,
     cmp::Ordering,
     collections::HashMap,
     hash::{BuildHasher, RandomState},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use polars::prelude::{Column, DataType};
+use polars::prelude::{Column, DataType, PlHashMap};
 use rayon::prelude::*;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{WHERE, columns, known_table, order::Wanted};
 use crate::{
-    analysis::column::{Made, Number, Sorted, key_of_float, key_of_integer},
+    analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer},
     dataset::{
         Table,
         cache::Places,
@@ -28,18 +29,18 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find, Question,
-        filter::nearest,
         parameter::{Parameter, ParameterKind, clip, conditions as read_conditions, parameter},
         progress::Progress,
         request::request,
         snapshot::Snapshot,
     },
+    spelling::nearest,
 };
 
 /// Rows read between two looks at whether they are still wanted.
-const STRETCH: usize = 65_536;
-/// Stretches read before what they gave is put together.
-const STRETCHES_AT_ONCE: usize = 32;
+const CHUNK_ROWS: usize = 8_192;
+/// Chunks read before what they gave is put together.
+const CHUNKS_AT_ONCE: usize = 256;
 /// Different texts that are told apart: more would take more memory than a look at a column is worth.
 const TEXTS_MAX: usize = 4_000_000;
 
@@ -138,7 +139,7 @@ fn cell(_: &mut SchemaGenerator) -> Schema {
 
 /// What is looked for: the rows of a table and one of its columns. The terminal asks it as it is, with the words of its filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
+pub struct ColumnScan {
     pub wanted: Wanted,
     pub column: String,
     /// Values to count.
@@ -147,15 +148,15 @@ pub struct Look {
 
 /// Both answers, from one pass over the column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looked {
+pub struct ColumnFindings {
     pub counts: Counts,
     pub description: Description,
 }
 
-impl Find for Look {
-    type Found = Looked;
+impl Find for ColumnScan {
+    type Found = ColumnFindings;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Looked> {
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
         let table = known_table(snapshot, self.wanted.table.name)?;
         let known = columns::of(table);
         let named = known.iter().find(|column| column.name.eq_ignore_ascii_case(&self.column)).ok_or_else(|| {
@@ -177,7 +178,7 @@ fn ask(
     conditions: Option<&str>,
     limit: u64,
     progress: &Progress,
-) -> Result<Looked> {
+) -> Result<ColumnFindings> {
     let table = known_table(snapshot, table)?;
     let Some(column) = column else {
         let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
@@ -186,7 +187,7 @@ fn ask(
     };
     let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
     let wanted = Wanted { filter, ..Wanted::all(table.schema) };
-    Look { wanted, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
+    ColumnScan { wanted, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }
 
 impl Question for CountsQuestion {
@@ -228,19 +229,19 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    /// Takes what `each` makes of every stretch of the column, in their order; several are made at a time.
-    fn stretches<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
+    /// Takes what `each` makes of every chunk of the column, in their order; several are made at a time.
+    fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
         let (total, done) = (self.places.len(), AtomicU64::new(0));
-        let starts: Vec<usize> = (0..total).step_by(STRETCH).collect();
+        let starts: Vec<usize> = (0..total).step_by(CHUNK_ROWS).collect();
         let make = |&start: &usize| {
             self.progress.step(done.load(Relaxed), total as u64)?;
-            let end = (start + STRETCH).min(total);
+            let end = (start + CHUNK_ROWS).min(total);
             let frame = self.grid.at(self.places, start..end, Some(&[self.column]));
             done.fetch_add((end - start) as u64, Relaxed);
             let column = frame.column(self.column).map_err(|_| Problem::new(Code::Defect, "The column cannot be read."))?;
             Ok(each(column, start))
         };
-        for starts in starts.chunks(STRETCHES_AT_ONCE) {
+        for starts in starts.chunks(CHUNKS_AT_ONCE) {
             let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
             made?.into_iter().try_for_each(&mut take)?;
         }
@@ -248,33 +249,35 @@ impl Read<'_> {
     }
 
     /// The numbers in order.
-    fn numbers(&self, made: Made) -> Result<Sorted> {
+    fn numbers(&self, made: NumberKind) -> Result<Sorted> {
         let keys = |column: &Column, _: usize| -> Vec<u64> {
+            let mut keys = Vec::with_capacity(column.len());
             match made {
-                Made::Floats if column.dtype() == &DataType::String => {
+                NumberKind::Floats if column.dtype() == &DataType::String => {
                     let texts = column.str().ok();
                     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-                    texts.into_iter().flat_map(|texts| texts.iter().flatten()).filter_map(number).map(key_of_float).collect()
+                    keys.extend(texts.into_iter().flat_map(|texts| texts.iter().flatten()).filter_map(number).map(key_of_float));
                 }
-                Made::Floats => {
+                NumberKind::Floats => {
                     let floats = column.cast(&DataType::Float64).ok();
                     let floats = floats.as_ref().and_then(|column| column.f64().ok());
                     let finite = |value: &f64| value.is_finite();
-                    floats.into_iter().flat_map(|floats| floats.iter().flatten()).filter(finite).map(key_of_float).collect()
+                    keys.extend(floats.into_iter().flat_map(|floats| floats.iter().flatten()).filter(finite).map(key_of_float));
                 }
-                Made::Integers => {
+                NumberKind::Integers => {
                     let whole = column.to_physical_repr().cast(&DataType::Int64).ok();
                     let whole = whole.as_ref().and_then(|column| column.i64().ok());
-                    whole.into_iter().flat_map(|whole| whole.iter().flatten()).map(key_of_integer).collect()
+                    keys.extend(whole.into_iter().flat_map(|whole| whole.iter().flatten()).map(key_of_integer));
                 }
             }
+            keys
         };
         let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
-        self.stretches(keys, |part| {
+        self.chunks(keys, |part| {
             all.extend_from_slice(&part);
             Ok(())
         })?;
-        all.par_sort_unstable();
+        sort(&mut all, rayon::current_num_threads());
         self.progress.step(all.len() as u64, self.places.len() as u64)?;
         Ok(Sorted::new(made, all))
     }
@@ -285,35 +288,26 @@ impl Read<'_> {
         let hashes = (RandomState::new(), RandomState::new());
         let hash = |text: &str| (hashes.0.hash_one(text), hashes.1.hash_one(text));
         let count = |column: &Column, start: usize| {
-            let mut found: HashMap<(u64, u64), (u64, u32)> = HashMap::new();
-            let (mut least, mut most): (Option<String>, Option<String>) = (None, None);
-            let mut add = |text: &str, place: usize| {
-                let entry = found.entry(hash(text)).or_insert((0, place as u32));
-                entry.0 += 1;
-                // Only one that was not met before can be the least or the most.
-                if entry.0 == 1 {
-                    if least.as_deref().is_none_or(|least| order(text, least).is_lt()) {
-                        least = Some(text.to_owned());
-                    }
-                    if most.as_deref().is_none_or(|most| order(text, most).is_gt()) {
-                        most = Some(text.to_owned());
-                    }
-                }
-            };
+            let mut found: PlHashMap<Cow<'_, str>, (u64, u32)> = PlHashMap::default();
             if let Ok(texts) = column.str() {
-                for (at, text) in texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?))) {
-                    add(text, start + at);
+                // Equal texts often stand together: they are looked up once.
+                let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
+                for (at, text, count) in runs(present) {
+                    found.entry(text.into()).or_insert((0, (start + at) as u32)).0 += count;
                 }
             } else {
                 let frame = column.clone().into_frame();
                 for (at, text) in (0..column.len()).filter_map(|at| Some((at, plain(&in_frame(&frame, self.column, at))?))) {
-                    add(&text, start + at);
+                    found.entry(text.into()).or_insert((0, (start + at) as u32)).0 += 1;
                 }
             }
-            (found, least, most)
+            let by_order = |a: &&Cow<'_, str>, b: &&Cow<'_, str>| order(a, b).then_with(|| a.cmp(b));
+            let (least, most) = (found.keys().min_by(by_order), found.keys().max_by(by_order));
+            let (least, most) = (least.map(ToString::to_string), most.map(ToString::to_string));
+            (found.into_iter().map(|(text, met)| (hash(&text), met)).collect::<Vec<_>>(), least, most)
         };
         let mut texts = Texts::default();
-        self.stretches(count, |(found, least, most)| {
+        self.chunks(count, |(found, least, most)| {
             for (hash, (count, place)) in found {
                 texts.found.entry(hash).or_insert((0, place)).0 += count;
             }
@@ -321,8 +315,8 @@ impl Read<'_> {
                 let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            texts.least = texts.least.take().into_iter().chain(least).min_by(|a, b| order(a, b));
-            texts.most = texts.most.take().into_iter().chain(most).max_by(|a, b| order(a, b));
+            texts.least = texts.least.take().into_iter().chain(least).min_by(|a, b| order(a, b).then_with(|| a.cmp(b)));
+            texts.most = texts.most.take().into_iter().chain(most).max_by(|a, b| order(a, b).then_with(|| a.cmp(b)));
             Ok(())
         })?;
         Ok(texts)
@@ -342,6 +336,29 @@ impl Read<'_> {
         named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         named
     }
+}
+
+/// Puts numbers in order on so many threads: halved by value first, each half is sorted alone, which the standard library does in less time
+/// than rayon's sort.
+fn sort(keys: &mut [u64], threads: usize) {
+    if threads < 2 || keys.len() < CHUNK_ROWS {
+        return keys.sort_unstable();
+    }
+    let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
+    rayon::join(|| sort(low, threads / 2), || sort(high, threads - threads / 2));
+}
+
+/// Each run of equal texts: the place of its first, and how many there are.
+fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item = (usize, &'a str, u64)> {
+    let mut texts = texts.peekable();
+    std::iter::from_fn(move || {
+        let (at, text) = texts.next()?;
+        let mut count = 1;
+        while texts.next_if(|(_, next)| *next == text).is_some() {
+            count += 1;
+        }
+        Some((at, text, count))
+    })
 }
 
 /// Texts by their hashes: how often each occurs, and the first of its rows that was met.
@@ -388,11 +405,11 @@ fn whole(number: Number) -> i64 {
     }
 }
 
-fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Looked> {
+fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<ColumnFindings> {
     let rows = read.places.len() as u64;
     let numbers = match kind {
-        Kind::Integer | Kind::Time | Kind::Date => Some(read.numbers(Made::Integers)?),
-        Kind::Float | Kind::Uint256 => Some(read.numbers(Made::Floats)?),
+        Kind::Integer | Kind::Time | Kind::Date => Some(read.numbers(NumberKind::Integers)?),
+        Kind::Float | Kind::Uint256 => Some(read.numbers(NumberKind::Floats)?),
         _ => None,
     };
     // Digits beyond those of a float are told apart as texts.
@@ -450,7 +467,7 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Lo
         histogram: bins.map(|(from, count)| Bin { from: written(kind, *from), count: *count }).collect(),
     };
     let counts = Counts { table: table.schema.name, column: read.column.to_owned(), rows, missing, distinct, counts };
-    Ok(Looked { counts, description })
+    Ok(ColumnFindings { counts, description })
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use crate::{
     },
     error::{Code, Problem, Result},
     question::{
-        filter::{FilterColumn, nearest, of_kind},
+        filter::{FilterColumn, of_kind},
         parameter::clip,
     },
+    spelling::nearest,
 };
 
 /// Ours in the schema's order, then theirs.

@@ -24,7 +24,8 @@ use crate::{
     question::{
         Find,
         filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
-        list::Order,
+        memory::OrderedRows,
+        order::Order,
         progress::Progress,
         snapshot::Snapshot,
     },
@@ -32,8 +33,6 @@ use crate::{
 
 /// Rows of a large table that are known in their order while that of the others is made.
 const FIRST_ROWS: usize = 1_000;
-/// Rows that are sorted at once, without the first of them before the others.
-const AT_ONCE: usize = if cfg!(test) { 5_000 } else { 200_000 };
 /// Rows looked at between two looks at whether they are still wanted.
 const STRETCH: usize = 16_384;
 /// Stretches that are filtered before what was found in them is put away.
@@ -50,34 +49,11 @@ pub struct Wanted {
     pub sort: Vec<Order>,
 }
 
-/// The rows found, in their order.
-#[derive(Debug, Clone, Default)]
-pub struct Shown {
-    pub places: Places,
-    /// The rows that these are the first of, where the order of all is still to be made.
-    pub of: Option<Places>,
-}
-
 /// All of the rows that `Wanted` found the first of.
 #[derive(Debug, Clone)]
 pub struct Whole {
     pub wanted: Wanted,
-    pub found: Shown,
-}
-
-impl Shown {
-    pub fn all(height: usize) -> Self {
-        Self::whole(Places::Run(0..height))
-    }
-
-    fn whole(places: Places) -> Self {
-        Self { places, of: None }
-    }
-
-    /// How many there are once the order is made.
-    pub fn total(&self) -> usize {
-        self.of.as_ref().map_or(self.places.len(), Places::len)
-    }
+    pub found: OrderedRows,
 }
 
 impl Wanted {
@@ -119,25 +95,25 @@ impl Wanted {
     }
 
     /// Some rows in their order: all of them, or the first `count` where all take a while.
-    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<Shown> {
+    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
         match (grid, self.sort.as_slice()) {
-            (_, []) => Ok(Shown::whole(kept)),
+            (_, []) => Ok(OrderedRows::whole(kept)),
             (Grid::Memory(frame), sort) => {
                 // Polars cannot be stopped in the middle; the total is unknown.
                 progress.step(0, 0)?;
-                Ok(Shown::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
+                Ok(OrderedRows::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
             }
             // The token is what the rows are ordered by.
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
-                Ok(Shown::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
+                Ok(OrderedRows::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
             }
             (Grid::Large(table), sort) => {
                 let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
                 let by = By { ties: &ties, ..By::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
-                match count.filter(|_| kept.len() > AT_ONCE) {
-                    None => rank(table, by, &kept, step).map(Shown::whole),
-                    Some(count) => Ok(Shown { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
+                match count.filter(|_| kept.len() > table.sorting().at_once) {
+                    None => rank(table, by, &kept, step).map(OrderedRows::whole),
+                    Some(count) => Ok(OrderedRows { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
                 }
             }
         }
@@ -145,10 +121,10 @@ impl Wanted {
 }
 
 impl Find for Wanted {
-    type Found = Shown;
+    type Found = OrderedRows;
 
     /// The first of a large table, where all of them take a while; `Whole` makes them all.
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Shown> {
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
         let kept = self.kept(table, &grid, progress)?;
@@ -157,9 +133,9 @@ impl Find for Wanted {
 }
 
 impl Find for Whole {
-    type Found = Shown;
+    type Found = OrderedRows;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Shown> {
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.wanted.table.name)?;
         match &self.found.of {
             Some(of) => self.wanted.ordered(&Grid::of(table), of.clone(), None, progress),
@@ -225,8 +201,7 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
 fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<Places> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
-    let folder = if let Grid::Large(table) = grid { Some(table.folder()) } else { None };
-    let mut places = PlacesWriter::new(folder);
+    let mut places = PlacesWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for stretches in (0..count).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES) {
         let kept: Result<Vec<Vec<u32>>> = stretches
             .par_iter()

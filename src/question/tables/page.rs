@@ -2,11 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{
-    TableQuestion, columns, loaded_table,
-    order::{Shown, Wanted},
-    whose::Whose,
-};
+use super::{TableQuestion, columns, loaded_table, order::Wanted, whose::Whose};
 use crate::{
     dataset::{
         Table,
@@ -15,7 +11,7 @@ use crate::{
         shelf::Want,
     },
     error::{Code, Problem, Result},
-    question::{parameter, progress::Progress, request::Request, snapshot::Snapshot},
+    question::{memory::OrderedRows, parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
 /// More of the first rows of an order than these come from the order of all.
@@ -24,7 +20,7 @@ const FIRST_MAX: usize = 50_000;
 const FIRST_MIN: usize = 1_000;
 
 /// A request, read beside the data it asks.
-pub(super) struct Asked<'a> {
+pub(super) struct PageRequest<'a> {
     pub(super) table: Cow<'a, Table>,
     snapshot: &'a Snapshot,
     grid: Grid,
@@ -47,7 +43,7 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PageRequest<'a> {
     /// The page that is asked for, or with `whole` all from where it begins.
     pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot, whole: bool) -> Result<Self> {
         let table = loaded_table(snapshot, &question.table)?;
@@ -79,7 +75,7 @@ impl<'a> Asked<'a> {
     /// What a page needs of rows that stay elsewhere.
     pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         // What is wrong with the request is told with its answer.
-        let asked = Asked::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
+        let asked = PageRequest::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
         asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
@@ -114,7 +110,7 @@ impl<'a> Asked<'a> {
         if let (Some(whose), Some(Want::Page { .. })) = (&self.whose, &self.want) {
             let (end, total) = (self.start.saturating_add(limit), whose.count());
             let next = (end < total).then(|| self.cursor(end));
-            return Ok(Page { rows: self.rows(Shown::all(self.grid.height()).places, 0..limit), total: Some(total as u64), next });
+            return Ok(Page { rows: self.rows(OrderedRows::all(self.grid.height()).places, 0..limit), total: Some(total as u64), next });
         }
         if self.is_filtered_on_the_way() {
             let mut rows = self.wanted.next(&self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
@@ -156,16 +152,16 @@ impl<'a> Asked<'a> {
     }
 
     /// The rows in their order, at least the first `end` of them.
-    fn order(&self, end: usize, progress: &Progress) -> Result<Shown> {
+    fn order(&self, end: usize, progress: &Progress) -> Result<OrderedRows> {
         if self.wanted.is_all() {
-            return Ok(Shown::all(self.grid.height()));
+            return Ok(OrderedRows::all(self.grid.height()));
         }
         let memory = &self.snapshot.tables;
         let key = self.whose.as_ref().map_or_else(|| self.key.clone(), |whose| format!("{}\n{}", self.key, whose.token()));
         let kept = match memory.get(&key) {
-            Some(Shown { places, of: None }) => return Ok(Shown { places, of: None }),
+            Some(OrderedRows { places, of: None }) => return Ok(OrderedRows { places, of: None }),
             Some(shown) if shown.places.len() >= end => return Ok(shown),
-            Some(Shown { of: Some(kept), .. }) => kept,
+            Some(OrderedRows { of: Some(kept), .. }) => kept,
             None => self.wanted.kept(&self.table, &self.grid, progress)?,
         };
         let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);

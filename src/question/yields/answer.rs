@@ -20,7 +20,7 @@ pub struct YieldPlan {
     pub summary: YieldSummary,
     /// Ordered actions; the last ones name what is held and why.
     pub steps: Vec<Step>,
-    /// With `explain`: what stays where it is.
+    /// With `explain`: the holdings that stay idle, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unplaced: Option<Vec<Unplaced>>,
     /// With `explain`: what is done without a plan.
@@ -93,7 +93,7 @@ pub struct YieldSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedSummary {
-    /// What stays where it is, as far as it can be valued.
+    /// USD of the holdings that stay idle and have a price.
     pub idle_value_usd: f64,
     /// The yield of the horizon less the gas.
     pub net_yield_usd: f64,

@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     dataset::address::Address,
     error::Result,
-    jobs::{AlertBody, AlertList, FiredAlert, Heard, Jobs},
+    jobs::{AlertBody, AlertList, FIRED_ID_MAX, FiredAlert, Heard, Jobs},
     question::progress::Progress,
     tui::{
         format::count,
@@ -57,7 +57,7 @@ struct Read {
 impl Read {
     fn new(jobs: &Jobs, heard: &Mutex<Heard>) -> Result<Self> {
         let (mut news, mut first) = (0, None);
-        let list = jobs.alerts(FIRED)?;
+        let list = jobs.alerts(FIRED, FIRED_ID_MAX)?;
         let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
         let told = jobs.news(&mut heard, |fired| {
             news += 1;
@@ -65,7 +65,7 @@ impl Read {
         });
         // What was handed over before the store failed is not handed over again.
         told.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
-        let list = if news > 0 { jobs.alerts(FIRED).unwrap_or(list) } else { list };
+        let list = if news > 0 { jobs.alerts(FIRED, FIRED_ID_MAX).unwrap_or(list) } else { list };
         Ok(Self { list, news, first })
     }
 }
@@ -75,7 +75,7 @@ impl App {
     pub(super) fn read_alerts(&mut self) {
         let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
         self.alerts.asked = true;
-        // One that runs is not dropped: what it reads counts as heard.
+        // A read under way is not dropped: the firings it reads count as heard.
         self.alerts.again = self.alerts.reading.is_some();
         if !self.alerts.again {
             let heard = Arc::clone(&self.alerts.heard);
@@ -172,7 +172,7 @@ impl App {
                 (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),
                 (count, None) => format!("; it holds for {count} already, and fires for others"),
             };
-            Ok(format!("alert `{}` is up{already}", alert.condition))
+            Ok(format!("alert `{}` is set{already}", alert.condition))
         });
     }
 
@@ -272,7 +272,7 @@ mod tests {
         bench.press(KeyCode::Char('A'));
         bench.until("fired once");
         bench.press(KeyCode::Delete);
-        bench.until("no alert is up");
+        bench.until("no alert is set");
         bench.press(KeyCode::Esc);
         let screen = bench.screen();
         assert!(!screen.contains("!ONE") && !screen.contains("◦ONE"), "{screen}");

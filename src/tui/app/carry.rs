@@ -1,5 +1,5 @@
-//! Carrying out what views and overlays want: selecting, copying, opening, exporting, reloading. The only place of the terminal
-//! face that reaches outside itself.
+//! Carries out what views and overlays want: selecting, copying, opening links, reloading. Beside `export` and `import`, which let the
+//! dataset write files, the one place of the terminal face that reaches outside the program.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,19 +13,22 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
-    dataset::export::{self, form::Form},
+    dataset::export::{self, Unwritten, form::ExportFormat},
     deck::DeckEvent,
     demo,
     tui::{
         format,
         keymap::Action,
-        overlay::{Command, Overlay, export::ExportDialog},
+        overlay::{
+            Command, Overlay,
+            export::{ExportDialog, ExportRetry},
+        },
         theme::{Palette, Theme},
         view::{ApiState, Effect, HttpRequest},
     },
 };
 
-/// What is copied, and so what is said of it.
+/// What was copied, for the message in the footer.
 #[derive(Clone, Copy)]
 enum Copied<'a> {
     /// Short: its name and itself.
@@ -112,14 +115,18 @@ impl App {
         self.dirty = true;
     }
 
-    /// Asks once more where a file of that name is there already.
-    fn export_as(&mut self, file: &str, format: Form, replace: bool) {
+    /// Asks once more where a file of that name is there already, or where none can be written.
+    fn export_as(&mut self, file: &str, format: ExportFormat, replace: bool) {
         let path = expand(file);
-        if replace || !export::is_taken(&path) {
+        let again = if !replace && path.is_file() {
+            ExportRetry::Taken
+        } else if let Err(Unwritten::Failed(reason)) = export::check(&path, replace) {
+            ExportRetry::Refused(reason)
+        } else {
             return self.export_to(path, replace);
-        }
+        };
         let count = self.with_view(self.current, |view, context| view.export(context)?.count);
-        self.overlay = Some(Overlay::Export(ExportDialog::taken(file, format, count)));
+        self.overlay = Some(Overlay::Export(ExportDialog::again(file, format, count, again)));
     }
 
     /// Through the terminal (OSC 52), which works over ssh too.

@@ -143,12 +143,14 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{ExportRows, RowBatches},
+        dataset::export::{ExportRows, RowBatches, form::ExportFormat},
         deck::{Deck, DeckOptions},
         tui::{
             app::Setup,
             event::Event,
             keymap::{Action, ViewId},
+            overlay::Command,
+            picture,
             view::{Context, Effect, Export, View},
         },
     };
@@ -251,6 +253,36 @@ mod tests {
         bench.start("slow.csv");
         assert!(bench.ended().ends_with("exists already: choose another name"));
         assert_eq!(bench.files(), 1);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_written_stays_in_the_dialog_with_the_reason() {
+        let mut bench = Bench::new(3, Duration::ZERO);
+        let file = bench.folder.path().join("nowhere/slow.csv").display().to_string();
+        bench.app.run(Command::Export { file: file.clone(), format: ExportFormat::Csv, replace: false });
+        let Some(Overlay::Export(dialog)) = &bench.app.overlay else { panic!("the dialog stays") };
+        let asks = format!("{dialog:?}");
+        assert!(asks.contains(&file) && asks.contains("does not exist"), "{asks}");
+        assert!(bench.app.export_says().is_none());
+    }
+
+    #[test]
+    fn what_is_said_takes_the_whole_footer_and_what_is_wrong_with_a_filter_the_rows_it_needs() {
+        let mut bench = Bench::new(3, Duration::ZERO);
+        let area = Rect::new(0, 0, 80, 24);
+        let text = |app: &mut App| {
+            let mut buffer = Buffer::empty(area);
+            app.draw_into(&mut buffer, area);
+            picture::text(&buffer)
+        };
+        let says = "copied address 0xdac17f958d2ee523a2206206994597c13d831ec7 to the clipboard";
+        bench.app.say(says, false);
+        assert!(text(&mut bench.app).contains(says));
+        bench.app.open_filter();
+        let problem = "no column `shiny`, did you mean `sunny`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, and more";
+        bench.app.filter.as_mut().expect("a line").problem = Some(problem.to_owned());
+        let shown = text(&mut bench.app);
+        assert!(shown.contains("did you mean") && shown.contains("and more"), "{shown}");
     }
 
     #[test]

@@ -55,6 +55,12 @@ impl App {
         }
     }
 
+    /// Closes a line with what cannot be read: the filter before it is back, not the beginning of what was refused.
+    pub(in crate::tui) fn drop_refused(&mut self) {
+        let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else { return };
+        self.with_view(self.current, |view, context| view.filter().is_some().then(|| view.set_filter(&line.before, context)));
+    }
+
     pub(in crate::tui) fn apply_filter(&mut self) {
         let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
         if self.view().filter().is_none() {

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 
 use super::App;
 use crate::tui::{
-    overlay::{Outcome, Overlay, help::Help},
+    overlay::{Overlay, OverlayOutcome, help::Help},
     view::Effect,
 };
 
@@ -17,7 +17,7 @@ impl App {
         if let Some(overlay) = &mut self.overlay {
             let turn = |code| KeyEvent::new(code, KeyModifiers::NONE);
             let outcome = match mouse.kind {
-                MouseEventKind::Down(_) => overlay.click(mouse.column, mouse.row).unwrap_or(Outcome::Close),
+                MouseEventKind::Down(_) => overlay.click(mouse.column, mouse.row).unwrap_or(OverlayOutcome::Close),
                 MouseEventKind::ScrollUp => overlay.key(&turn(KeyCode::Up)),
                 MouseEventKind::ScrollDown => overlay.key(&turn(KeyCode::Down)),
                 _ => return,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::App;
 use crate::tui::{
     keymap::Action,
-    list::{Layout, Listing, SCREEN},
+    list::{ColumnLayout, Listing, SCREEN},
     overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
@@ -21,7 +21,7 @@ impl App {
         }
     }
 
-    pub(super) fn choose_columns(&mut self, layout: Option<Layout>) {
+    pub(super) fn choose_columns(&mut self, layout: Option<ColumnLayout>) {
         let reset = layout.is_none();
         self.with_view(self.current, |view, context| view.choose_columns(layout, context));
         if reset {

@@ -173,7 +173,7 @@ keys! {
         Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35);
         Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns.";
         OpenLink "open_link" ["o"] "Open the link of the selected row.";
-        Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition." ("alert" 52);
+        Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
         Reload "reload" ["r" "F5"] "Read the data again.";
         NextView "next_view" ["Tab"] "To the next view.";
@@ -196,8 +196,8 @@ keys! {
         Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55);
     }
     Lists {
-        FilterLike "filter_like" ["+"] "Keep the rows that have what the selected cell has; of figures, at least as much. ← and → choose the cell.";
-        FilterUnlike "filter_unlike" ["-"] "Leave out the rows that have what the selected cell has; of figures, keep those that have less.";
+        FilterLike "filter_like" ["+"] "Keep rows with the selected cell's value, figures from it up; ← → choose the cell.";
+        FilterUnlike "filter_unlike" ["-"] "Leave out rows with the selected cell's value, figures from it up.";
         Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off.";
         CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50);
     }
@@ -256,7 +256,7 @@ keys! {
         DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded.";
     }
     Jobs {
-        StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);
+        StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95);
         Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92);
         ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101);
     }

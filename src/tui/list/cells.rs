@@ -3,7 +3,7 @@
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Fields, List, Row, Value};
+use super::{Fields, List, ListRow, Value};
 use crate::{
     question::filter::FieldValue,
     tui::{
@@ -51,7 +51,7 @@ impl<L: Fields> List<L> {
 
     /// What the row has in the column, every digit of it.
     pub fn plain(row: L::Row<'_>, key: &str) -> Option<String> {
-        Some(match L::value(Row { given: row }, key).0? {
+        Some(match L::value(ListRow { given: row }, key).0? {
             FieldValue::Number(number) => number.to_string(),
             FieldValue::Text(text) => text.into_owned(),
             FieldValue::List(members) => members.join(", "),
@@ -69,7 +69,7 @@ impl<L: Fields> List<L> {
         let row = row.ok_or("no row is selected")?;
         let named = self.filter_columns().into_iter().find(|column| column.name == key);
         let Some(column) = named else { return Err(format!("rows cannot be filtered by `{key}`")) };
-        let Value(value) = L::value(Row { given: row }, key);
+        let Value(value) = L::value(ListRow { given: row }, key);
         let value = value.ok_or_else(|| format!("the cell has no value: no condition on `{key}` says so"))?;
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);

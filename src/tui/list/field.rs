@@ -28,19 +28,19 @@ pub struct CellContext {
 }
 
 /// A row of the list `L`, which says what it is.
-pub struct Row<'a, L: Fields> {
+pub struct ListRow<'a, L: Fields> {
     pub given: L::Row<'a>,
 }
 
-impl<L: Fields> Clone for Row<'_, L> {
+impl<L: Fields> Clone for ListRow<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L: Fields> Copy for Row<'_, L> {}
+impl<L: Fields> Copy for ListRow<'_, L> {}
 
-impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
+impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
     type Target = L::Row<'a>;
 
     fn deref(&self) -> &L::Row<'a> {
@@ -52,9 +52,9 @@ impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
 pub struct Field<L: Fields> {
     pub column: TableColumn,
-    pub value: for<'a> fn(Row<'a, L>) -> Value<'a>,
-    pub(super) cell: Option<for<'a> fn(Row<'a, L>, &CellContext) -> Cell>,
-    pub(super) rank: Option<for<'a> fn(Row<'a, L>) -> Option<f64>>,
+    pub value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    pub(super) cell: Option<for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell>,
+    pub(super) rank: Option<for<'a> fn(ListRow<'a, L>) -> Option<f64>>,
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
     pub(super) searched: bool,
@@ -90,7 +90,12 @@ macro_rules! setters {
 }
 
 impl<L: Fields> Field<L> {
-    const fn new(column: TableColumn, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
+    const fn new(
+        column: TableColumn,
+        kind: Option<ColumnKind>,
+        falls: Option<bool>,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    ) -> Self {
         let member = column.key;
         Self {
             column,
@@ -114,7 +119,7 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         [min, ideal]: [u16; 2],
         priority: u8,
-        value: for<'a> fn(Row<'a, L>) -> Value<'a>,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
     ) -> Self {
         Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
     }
@@ -125,13 +130,13 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         width: u16,
         priority: u8,
-        value: for<'a> fn(Row<'a, L>) -> Value<'a>,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
     ) -> Self {
         Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
     }
 
     /// What is filtered by or written to files and has no column.
-    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
+    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Value<'a>) -> Self {
         Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
     }
 
@@ -141,15 +146,15 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         width: u16,
         priority: u8,
-        cell: for<'a> fn(Row<'a, L>, &CellContext) -> Cell,
+        cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell,
     ) -> Self {
         Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
     }
 
     setters! {
-        cell(cell: for<'a> fn(Row<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
+        cell(cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
         /// What rows are ordered by in place of the value.
-        rank(rank: for<'a> fn(Row<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
+        rank(rank: for<'a> fn(ListRow<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
         /// What the value is to the filter.
         of(kind: ColumnKind) |field| field.kind = Some(kind);
         /// No filter names it.
@@ -172,7 +177,7 @@ impl<L: Fields> Field<L> {
         decimal() |field| field.column.align = ColumnAlign::Decimal;
     }
 
-    pub fn show(&self, row: Row<'_, L>, look: &CellContext) -> Cell {
+    pub fn show(&self, row: ListRow<'_, L>, look: &CellContext) -> Cell {
         self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
     }
 
@@ -181,7 +186,7 @@ impl<L: Fields> Field<L> {
         Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
     }
 
-    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<SortKey> {
+    pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<SortKey> {
         self.rank.map_or_else(|| (self.value)(row).0.and_then(SortKey::of), |rank| rank(row).map(SortKey::Number))
     }
 }

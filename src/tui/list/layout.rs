@@ -8,7 +8,7 @@ const WIDER_MAX: i16 = 60;
 
 /// The choice of columns. Keys that are not named stand as the list has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct ColumnLayout {
     /// The keys in their order; none as the list has them.
     pub order: Vec<&'static str>,
     pub hidden: Vec<&'static str>,
@@ -18,7 +18,7 @@ pub struct Layout {
     pub frozen: usize,
 }
 
-impl Layout {
+impl ColumnLayout {
     pub fn is_hidden(&self, key: &str) -> bool {
         self.hidden.contains(&key)
     }
@@ -43,7 +43,7 @@ impl Layout {
         }
     }
 
-    /// Puts keys in their order: those that are named first, the others where they stood behind the one before them.
+    /// Orders the columns: the named ones first, each other one behind the column it stood behind.
     pub fn in_order<T>(&self, items: Vec<T>, key: impl Fn(&T) -> &'static str) -> Vec<T> {
         if self.order.is_empty() {
             return items;
@@ -54,7 +54,7 @@ impl Layout {
         for (nth, item) in items.into_iter().enumerate() {
             let at = place(key(&item));
             after = at.unwrap_or(after);
-            // One that is named stands before those that follow it unnamed.
+            // A named column stands before the unnamed ones behind it.
             placed.push(((after, if at.is_some() { 0 } else { nth + 1 }), item));
         }
         placed.sort_by_key(|(place, _)| *place);
@@ -96,26 +96,26 @@ mod tests {
         for (order, expected) in
             [(&[][..], "abcde"), (&["c", "a", "b", "d", "e"], "cabde"), (&["d", "a", "c"], "deabc"), (&["a", "b"], "abcde")]
         {
-            let layout = Layout { order: order.to_vec(), ..Layout::default() };
+            let layout = ColumnLayout { order: order.to_vec(), ..ColumnLayout::default() };
             assert_eq!(layout.in_order(all.to_vec(), |key| key).concat(), expected, "{order:?}");
         }
     }
 
     #[test]
     fn what_was_chosen_comes_back_of_the_columns_there_are() {
-        let mut layout = Layout { order: vec!["b", "a"], frozen: 1, ..Layout::default() };
+        let mut layout = ColumnLayout { order: vec!["b", "a"], frozen: 1, ..ColumnLayout::default() };
         layout.show("b", false);
         layout.widen("a", 4);
         layout.widen("a", -1);
         layout.widen("b", 500);
-        let kept = layout.save(&Layout::default());
-        let mut again = Layout::default();
+        let kept = layout.save(&ColumnLayout::default());
+        let mut again = ColumnLayout::default();
         again.restore(&kept, &["a", "b"]);
         assert_eq!(again, layout);
         again.restore(&kept, &["a"]);
-        assert_eq!(again, Layout { order: vec!["a"], wider: vec![("a", 3)], frozen: 1, ..Layout::default() });
+        assert_eq!(again, ColumnLayout { order: vec!["a"], wider: vec![("a", 3)], frozen: 1, ..ColumnLayout::default() });
         again.restore(&json!(null), &["a"]);
         assert_eq!(again.order, ["a"], "nothing kept changes nothing");
-        assert_eq!(Layout::default().save(&Layout::default()), Value::Null);
+        assert_eq!(ColumnLayout::default().save(&ColumnLayout::default()), Value::Null);
     }
 }

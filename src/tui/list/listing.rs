@@ -2,11 +2,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Field, Fields, Layout, List, SCREEN};
+use super::{ColumnLayout, Field, Fields, List, SCREEN};
 use crate::{
     question::{
         filter::{self, ColumnKind, FilterColumn},
-        list::Order,
+        order::Order,
     },
     tui::view::{ColumnChoice, Context},
 };
@@ -24,7 +24,7 @@ pub trait Listing {
     fn choice(&self) -> Option<ColumnChoice>;
 
     /// What the person chose, none as at first; an order by a column that is hidden goes with it.
-    fn set_layout(&mut self, layout: Option<Layout>);
+    fn set_layout(&mut self, layout: Option<ColumnLayout>);
 
     /// What is kept between runs, beside what the view keeps of its own.
     fn save(&self, own: Json) -> Json;
@@ -58,7 +58,7 @@ impl<L: Fields> Listing for List<L> {
         L::CELLS.then(choice)
     }
 
-    fn set_layout(&mut self, layout: Option<Layout>) {
+    fn set_layout(&mut self, layout: Option<ColumnLayout>) {
         self.layout = layout.unwrap_or_else(Self::standard_layout);
         self.drop_hidden_orders();
     }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    question::list::{Order, SORTS_MAX},
+    question::order::{Order, SORTS_MAX},
     tui::widgets::table::TableColumn,
 };
 

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, OverlayOutcome, floating, line};
 use crate::{
     dataset::{address::Address, time::Time},
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
@@ -17,7 +17,7 @@ use crate::{
 
 /// Rows of the log that are shown.
 const FIRED: usize = 5;
-/// Cells of who it is about.
+/// Width of the token's name.
 const NAME: usize = 14;
 
 /// The token that an alert would be about.
@@ -62,23 +62,23 @@ impl AlertsDialog {
         (self.problem, self.waiting) = (Some(why), false);
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let typed = self.input.value().trim().to_owned();
         match key.code {
-            KeyCode::Esc => return Outcome::Close,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Outcome::Close,
-            KeyCode::Enter if typed.is_empty() => return Outcome::Close,
+            KeyCode::Esc => return OverlayOutcome::Close,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return OverlayOutcome::Close,
+            KeyCode::Enter if typed.is_empty() => return OverlayOutcome::Close,
             // A second press is impatience.
             KeyCode::Enter if self.waiting => {}
             KeyCode::Enter => {
                 let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
                 self.waiting = true;
-                return Outcome::Apply(Command::AddAlert(AlertBody { token_address, condition: typed }));
+                return OverlayOutcome::Apply(Command::AddAlert(AlertBody { token_address, condition: typed }));
             }
             KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
             KeyCode::Delete if typed.is_empty() => {
                 let named = self.list.alerts.get(self.selected).map(|alert| alert.alert_id.clone());
-                return named.map_or(Outcome::Stay, |id| Outcome::Apply(Command::RemoveAlert(id)));
+                return named.map_or(OverlayOutcome::Stay, |id| OverlayOutcome::Apply(Command::RemoveAlert(id)));
             }
             KeyCode::Down => self.selected = (self.selected + 1).min(self.list.alerts.len().saturating_sub(1)),
             KeyCode::Up => self.selected = self.selected.saturating_sub(1),
@@ -89,7 +89,7 @@ impl AlertsDialog {
                 }
             }
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     pub fn paste(&mut self, pasted: &str) {
@@ -128,7 +128,7 @@ impl AlertsDialog {
         }
         let hint = match (self.waiting, self.input.value().trim().is_empty()) {
             (true, _) => "working it out…",
-            (false, false) => "⏎ puts it up   Tab this token or any   Esc",
+            (false, false) => "⏎ sets the alert   Tab this token or any   Esc",
             (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
         };
         line(buffer, inside, inside.height.saturating_sub(1), 0, hint, dim);
@@ -148,7 +148,7 @@ impl AlertsDialog {
             line(buffer, place, 0, end.max(46) + 2, &says, theme.style(role).patch(style));
         }
         if self.list.alerts.is_empty() {
-            line(buffer, area, 0, 0, "no alert is up", theme.dim().patch(base));
+            line(buffer, area, 0, 0, "no alert is set", theme.dim().patch(base));
         }
     }
 }
@@ -160,7 +160,7 @@ fn stands(alert: &Alert) -> (String, Role) {
     }
     let fired = alert.last_fired_at.map(|at| format!("fired {}, last {}", times(alert.fired), at.minute_text()));
     let holds = match (alert.holds, alert.token_address) {
-        (0, _) => "waits".to_owned(),
+        (0, _) => "not met now".to_owned(),
         (_, Some(_)) => "holds now".to_owned(),
         (count, None) => format!("holds for {}", format::many(count, "token", "tokens")),
     };
@@ -179,7 +179,7 @@ fn told(fired: &FiredAlert) -> String {
 mod tests {
     use super::*;
 
-    fn press(dialog: &mut AlertsDialog, code: KeyCode) -> Outcome {
+    fn press(dialog: &mut AlertsDialog, code: KeyCode) -> OverlayOutcome {
         dialog.key(&KeyEvent::new(code, KeyModifiers::NONE))
     }
 
@@ -189,17 +189,17 @@ mod tests {
         let mut dialog = AlertsDialog::new(Some(AboutToken { token, name: "UNI".to_owned() }), AlertList::default());
         dialog.paste("price>2\u{7}");
         press(&mut dialog, KeyCode::Char('0'));
-        let wish = |token_address| Outcome::Apply(Command::AddAlert(AlertBody { token_address, condition: "price>20".to_owned() }));
+        let wish = |token_address| OverlayOutcome::Apply(Command::AddAlert(AlertBody { token_address, condition: "price>20".to_owned() }));
         assert_eq!(press(&mut dialog, KeyCode::Enter), wish(Some(token)));
-        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Stay, "one is on its way");
+        assert_eq!(press(&mut dialog, KeyCode::Enter), OverlayOutcome::Stay, "one is on its way");
         dialog.refuse("no column `pric`".to_owned());
         press(&mut dialog, KeyCode::Tab);
         assert_eq!(press(&mut dialog, KeyCode::Enter), wish(None));
         dialog.show(AlertList::default());
-        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Stay, "the order is on its way still");
+        assert_eq!(press(&mut dialog, KeyCode::Enter), OverlayOutcome::Stay, "the order is on its way still");
         dialog.done();
-        assert_eq!(press(&mut dialog, KeyCode::Delete), Outcome::Stay);
-        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Close);
+        assert_eq!(press(&mut dialog, KeyCode::Delete), OverlayOutcome::Stay);
+        assert_eq!(press(&mut dialog, KeyCode::Enter), OverlayOutcome::Close);
         for (width, height) in [(0, 0), (1, 1), (20, 5), (80, 24), (200, 60)] {
             let area = Rect::new(0, 0, width, height);
             dialog.draw(&mut Buffer::empty(area), area, &Theme::default());

@@ -3,9 +3,9 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, Rows, floating, line};
+use super::{Command, OverlayOutcome, Rows, floating, line};
 use crate::tui::{
-    list::Layout,
+    list::ColumnLayout,
     text,
     theme::{Role, Theme},
     view::ColumnChoice,
@@ -28,13 +28,13 @@ impl ColumnsDialog {
         self.selected
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         let last = self.choice.columns.len().saturating_sub(1);
         match key.code {
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return Outcome::Close,
-            KeyCode::Char('c') if control => return Outcome::Close,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
+            KeyCode::Char('c') if control => return OverlayOutcome::Close,
             KeyCode::Char('J') => return self.carry(1),
             KeyCode::Char('K') => return self.carry(-1),
             KeyCode::Down if shift => return self.carry(1),
@@ -53,45 +53,45 @@ impl ColumnsDialog {
                 self.choice.layout.frozen = if self.choice.layout.frozen == upto { 0 } else { upto };
                 return self.apply();
             }
-            KeyCode::Char('r') => return Outcome::Apply(Command::Columns(None)),
+            KeyCode::Char('r') => return OverlayOutcome::Apply(Command::Columns(None)),
             _ => {}
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     /// A click shows the column or hides it; none beside the columns.
-    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
+    pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.selected = self.rows.at(x, y).filter(|row| *row < self.choice.columns.len())?;
         Some(self.toggle())
     }
 
-    fn apply(&self) -> Outcome {
-        Outcome::Apply(Command::Columns(Some(Box::new(self.choice.layout.clone()))))
+    fn apply(&self) -> OverlayOutcome {
+        OverlayOutcome::Apply(Command::Columns(Some(Box::new(self.choice.layout.clone()))))
     }
 
-    fn toggle(&mut self) -> Outcome {
+    fn toggle(&mut self) -> OverlayOutcome {
         let shown = self.choice.columns.iter().filter(|(_, _, shown)| *shown).count();
-        let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.selected) else { return Outcome::Stay };
+        let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.selected) else { return OverlayOutcome::Stay };
         // A list without columns tells nothing.
         if *is_shown && shown == 1 {
-            return Outcome::Stay;
+            return OverlayOutcome::Stay;
         }
         *is_shown = !*is_shown;
         self.choice.layout.show(key, *is_shown);
         self.apply()
     }
 
-    fn widen(&mut self, cells: i16) -> Outcome {
-        let Some((key, ..)) = self.choice.columns.get(self.selected) else { return Outcome::Stay };
+    fn widen(&mut self, cells: i16) -> OverlayOutcome {
+        let Some((key, ..)) = self.choice.columns.get(self.selected) else { return OverlayOutcome::Stay };
         self.choice.layout.widen(key, cells);
         self.apply()
     }
 
     /// Moves the selected column.
-    fn carry(&mut self, rows: isize) -> Outcome {
+    fn carry(&mut self, rows: isize) -> OverlayOutcome {
         let to = self.selected.saturating_add_signed(rows).min(self.choice.columns.len().saturating_sub(1));
         if to == self.selected {
-            return Outcome::Stay;
+            return OverlayOutcome::Stay;
         }
         self.choice.columns.swap(self.selected, to);
         self.selected = to;
@@ -105,7 +105,7 @@ impl ColumnsDialog {
         let inside = floating(buffer, area, (64, height), &title, theme);
         let base = theme.style(Role::Panel);
         self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(3), ..inside });
-        let Layout { frozen, .. } = self.choice.layout;
+        let ColumnLayout { frozen, .. } = self.choice.layout;
         for (row, place, (key, title, shown)) in self.rows.of(&self.choice.columns) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
@@ -141,7 +141,7 @@ mod tests {
 
     fn dialog() -> ColumnsDialog {
         let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
-        let layout = Layout { hidden: vec!["c"], ..Layout::default() };
+        let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
         ColumnsDialog::new(ColumnChoice { columns, absent: Vec::new(), layout }, 0)
     }
 
@@ -150,17 +150,17 @@ mod tests {
         let mut dialog = dialog();
         let mut press = |code| dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
         let layout = |outcome| match outcome {
-            Outcome::Apply(Command::Columns(Some(layout))) => *layout,
+            OverlayOutcome::Apply(Command::Columns(Some(layout))) => *layout,
             other => panic!("{other:?}"),
         };
         assert_eq!(layout(press(KeyCode::Char('J'))).order, ["b", "a", "c"]);
         assert_eq!(layout(press(KeyCode::Char(' '))).hidden, ["c", "a"]);
         assert_eq!(layout(press(KeyCode::Char('+'))).wider, [("a", 1)]);
         assert_eq!(layout(press(KeyCode::Char('f'))).frozen, 2);
-        assert_eq!(press(KeyCode::Char('k')), Outcome::Stay);
-        assert_eq!(press(KeyCode::Char(' ')), Outcome::Stay, "the last one stays");
-        assert_eq!(press(KeyCode::Char('r')), Outcome::Apply(Command::Columns(None)));
-        assert_eq!(press(KeyCode::Esc), Outcome::Close);
+        assert_eq!(press(KeyCode::Char('k')), OverlayOutcome::Stay);
+        assert_eq!(press(KeyCode::Char(' ')), OverlayOutcome::Stay, "the last one stays");
+        assert_eq!(press(KeyCode::Char('r')), OverlayOutcome::Apply(Command::Columns(None)));
+        assert_eq!(press(KeyCode::Esc), OverlayOutcome::Close);
     }
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
         let area = Rect::new(0, 0, 80, 24);
         dialog.draw(&mut Buffer::empty(area), area, &Theme::default());
         let Rows { area, .. } = dialog.rows;
-        let hidden = |outcome: Option<Outcome>| match outcome {
-            Some(Outcome::Apply(Command::Columns(Some(layout)))) => layout.hidden,
+        let hidden = |outcome: Option<OverlayOutcome>| match outcome {
+            Some(OverlayOutcome::Apply(Command::Columns(Some(layout)))) => layout.hidden,
             other => panic!("{other:?}"),
         };
         assert_eq!(hidden(dialog.click(area.x + 5, area.y + 1)), ["c", "b"]);

@@ -3,10 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, Rows, floating, line};
+use super::{Command, OverlayOutcome, Rows, floating, line};
 use crate::question::filter::words;
 use crate::tui::{
-    keymap::{HelpLine, Keymap, Scope, ViewId},
+    keymap::{Action, HelpLine, Keymap, Scope, ViewId},
     text,
     theme::{Role, Theme},
 };
@@ -38,6 +38,16 @@ impl Help {
         Self { lines: keymap.help(view), filter: None, selected: 0, title, warnings: warnings.to_vec(), rows: Rows::default() }
     }
 
+    /// The keys of what stands in the view's place.
+    #[must_use]
+    pub fn of_pane(self, name: &str, keys: &[(Action, &'static str)]) -> Self {
+        let line = |&(action, says): &(Action, &'static str)| {
+            let line = self.lines.iter().find(|line| line.action == action)?;
+            Some(HelpLine { says, ..line.clone() })
+        };
+        Self { lines: keys.iter().filter_map(line).collect(), title: format!("keys · {name}"), ..self }
+    }
+
     /// What can be done with a row.
     pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
         let title = format!("actions · {row}");
@@ -45,19 +55,22 @@ impl Help {
     }
 
     /// A click: on a line it runs it; none beside the lines.
-    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
-        self.shown().get(self.rows.at(x, y)?).map(|line| Outcome::Run(Command::Act(line.action)))
+    pub fn click(&self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.shown().get(self.rows.at(x, y)?).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let count = self.shown().len();
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match (key.code, self.filter.as_mut()) {
             (KeyCode::Esc, Some(_)) => self.set_filter(None),
-            (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return Outcome::Close,
-            (KeyCode::Char('c'), _) if control => return Outcome::Close,
+            (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
+            (KeyCode::Char('c'), _) if control => return OverlayOutcome::Close,
             (KeyCode::Enter, _) => {
-                return self.shown().get(self.selected).map_or(Outcome::Close, |line| Outcome::Run(Command::Act(line.action)));
+                return self
+                    .shown()
+                    .get(self.selected)
+                    .map_or(OverlayOutcome::Close, |line| OverlayOutcome::Run(Command::Act(line.action)));
             }
             (KeyCode::Down, _) | (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
             (KeyCode::Up, _) | (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
@@ -76,7 +89,7 @@ impl Help {
             (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
             _ => {}
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     fn set_filter(&mut self, filter: Option<String>) {

@@ -4,7 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, OverlayOutcome, floating, line};
 use crate::{
     dataset::import::{FileReport, ImportReport, Preview as Table, Taken},
     tui::{
@@ -78,17 +78,17 @@ impl ImportDialog {
         self.preview = Some(preview);
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let last = self.height.saturating_sub(self.room);
         match key.code {
-            KeyCode::Esc | KeyCode::Char('q') => return Outcome::Close,
-            KeyCode::Char('c') if control => return Outcome::Close,
+            KeyCode::Esc | KeyCode::Char('q') => return OverlayOutcome::Close,
+            KeyCode::Char('c') if control => return OverlayOutcome::Close,
             KeyCode::Enter if self.preview.as_ref().is_some_and(|preview| preview.takes) => {
-                return Outcome::Run(Command::ImportNow(self.said.clone()));
+                return OverlayOutcome::Run(Command::ImportNow(self.said.clone()));
             }
             // What is asked for is written behind what was said.
-            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::Type(self.line_to_say_more())),
+            KeyCode::Enter if self.preview.is_some() => return OverlayOutcome::Run(Command::Type(self.line_to_say_more())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,
@@ -98,7 +98,7 @@ impl ImportDialog {
             _ => {}
         }
         self.top = self.top.min(last);
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     /// The line with what is asked for behind the path, as the refusal has it.
@@ -238,7 +238,7 @@ fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
     rows.iter().enumerate().map(|(nth, row)| Line(role(nth), put(row))).collect()
 }
 
-/// Where a finding is, and what stands there.
+/// The row and the value of a finding.
 fn place(finding: &crate::dataset::findings::Finding) -> Option<String> {
     match (finding.row, &finding.value) {
         (Some(row), Some(value)) => Some(format!("row {row} `{value}`")),

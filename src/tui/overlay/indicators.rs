@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, Rows, floating, line};
+use super::{Command, OverlayOutcome, Rows, floating, line};
 use crate::{
     analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorKind, KINDS},
     tui::{
@@ -22,7 +22,7 @@ pub struct IndicatorsDialog {
     drawn: Rows,
 }
 
-/// An indicator as it is typed.
+/// A row of the dialog: an indicator as text, `sma(20)`.
 #[derive(Debug, Clone)]
 struct Row {
     kind: &'static IndicatorKind,
@@ -55,7 +55,7 @@ impl Row {
 }
 
 impl IndicatorsDialog {
-    /// Those that are shown, and of every other kind the usual one.
+    /// The indicators on screen, then one with the usual parameters of every other kind.
     pub fn new(chosen: &[Indicator]) -> Self {
         let mut rows = Vec::new();
         for kind in KINDS {
@@ -69,13 +69,13 @@ impl IndicatorsDialog {
         Self { rows, selected: 0, drawn: Rows::default() }
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let last = self.rows.len().saturating_sub(1);
         let row = &mut self.rows[self.selected.min(last)];
         match key.code {
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'I') => return Outcome::Close,
-            KeyCode::Char('c') if control => return Outcome::Close,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'I') => return OverlayOutcome::Close,
+            KeyCode::Char('c') if control => return OverlayOutcome::Close,
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Left | KeyCode::Char('h') => (row.number, row.fresh) = (row.number.saturating_sub(1), true),
@@ -102,11 +102,11 @@ impl IndicatorsDialog {
             }
             _ => {}
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     /// A click shows the indicator or takes it off; none beside the rows.
-    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
+    pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.selected = self.drawn.at(x, y).filter(|row| *row < self.rows.len())?;
         let row = &mut self.rows[self.selected];
         row.shown = !row.shown;
@@ -114,22 +114,22 @@ impl IndicatorsDialog {
     }
 
     /// What is changed is shown.
-    fn change(&mut self, change: impl FnOnce(&mut Row)) -> Outcome {
-        let Some(row) = self.rows.get_mut(self.selected).filter(|row| !row.numbers.is_empty()) else { return Outcome::Stay };
+    fn change(&mut self, change: impl FnOnce(&mut Row)) -> OverlayOutcome {
+        let Some(row) = self.rows.get_mut(self.selected).filter(|row| !row.numbers.is_empty()) else { return OverlayOutcome::Stay };
         change(row);
         row.shown = true;
         self.apply()
     }
 
     /// Those that are shown and can be read, each once.
-    fn apply(&self) -> Outcome {
+    fn apply(&self) -> OverlayOutcome {
         let mut chosen: Vec<Indicator> = Vec::new();
         for indicator in self.rows.iter().filter(|row| row.shown).filter_map(|row| row.read().ok()) {
             if !chosen.contains(&indicator) {
                 chosen.push(indicator);
             }
         }
-        Outcome::Apply(Command::Indicators(chosen))
+        OverlayOutcome::Apply(Command::Indicators(chosen))
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -177,8 +177,8 @@ fn type_in(row: &mut Row, digit: char) {
 mod tests {
     use super::*;
 
-    fn names(outcome: &Outcome) -> String {
-        let Outcome::Apply(Command::Indicators(chosen)) = outcome else { panic!("{outcome:?}") };
+    fn names(outcome: &OverlayOutcome) -> String {
+        let OverlayOutcome::Apply(Command::Indicators(chosen)) = outcome else { panic!("{outcome:?}") };
         chosen.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
@@ -193,12 +193,12 @@ mod tests {
         assert_eq!(names(&press(KeyCode::Char('0'))), "sma_500,rsi_14");
         assert_eq!(names(&press(KeyCode::Char('0'))), "rsi_14");
         assert_eq!(names(&press(KeyCode::Backspace)), "sma_500,rsi_14");
-        assert_eq!(press(KeyCode::Char('a')), Outcome::Stay);
+        assert_eq!(press(KeyCode::Char('a')), OverlayOutcome::Stay);
         assert_eq!(names(&press(KeyCode::Char('-'))), "sma_500,sma_499,rsi_14");
-        (0..2).for_each(|_| assert_eq!(press(KeyCode::Down), Outcome::Stay));
-        assert_eq!(press(KeyCode::Right), Outcome::Stay);
+        (0..2).for_each(|_| assert_eq!(press(KeyCode::Down), OverlayOutcome::Stay));
+        assert_eq!(press(KeyCode::Right), OverlayOutcome::Stay);
         assert_eq!(names(&press(KeyCode::Char('+'))), "sma_500,sma_499,bollinger_20_2.5,rsi_14");
-        assert_eq!(press(KeyCode::Esc), Outcome::Close);
+        assert_eq!(press(KeyCode::Esc), OverlayOutcome::Close);
     }
 
     #[test]

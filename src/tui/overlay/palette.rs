@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, Outcome, Rows, floating, line};
+use super::{Command, OverlayOutcome, Rows, floating, line};
 use crate::{
     analysis::market::TokenSummary,
     question::filter::words,
@@ -104,11 +104,11 @@ impl CommandPalette {
         self.rank();
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return Outcome::Close,
-            KeyCode::Char('c' | 'p') if control => return Outcome::Close,
+            KeyCode::Esc => return OverlayOutcome::Close,
+            KeyCode::Char('c' | 'p') if control => return OverlayOutcome::Close,
             KeyCode::Enter => return self.chosen(),
             KeyCode::Down | KeyCode::Tab => self.move_by(1),
             KeyCode::Up | KeyCode::BackTab => self.move_by(-1),
@@ -120,7 +120,7 @@ impl CommandPalette {
                 }
             }
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     pub fn paste(&mut self, pasted: &str) {
@@ -135,19 +135,19 @@ impl CommandPalette {
     }
 
     /// The path of `import FILE` and `open DIR` is typed out, for files cannot be listed here; everything else is an entry.
-    fn chosen(&self) -> Outcome {
+    fn chosen(&self) -> OverlayOutcome {
         if let Some(said) = self.import() {
-            return Outcome::Run(Command::Import(said.to_owned()));
+            return OverlayOutcome::Run(Command::Import(said.to_owned()));
         }
         if let Some(folder) = self.folder() {
-            return Outcome::Run(Command::OpenFolder(folder.to_owned()));
+            return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
-        self.found.get(self.selected).map_or(Outcome::Close, |&i| Outcome::Run(self.entries[i].command.clone()))
+        self.found.get(self.selected).map_or(OverlayOutcome::Close, |&i| OverlayOutcome::Run(self.entries[i].command.clone()))
     }
 
     /// A click: on an entry it runs it; none beside the entries.
-    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
-        self.found.get(self.rows.at(x, y)?).map(|&i| Outcome::Run(self.entries[i].command.clone()))
+    pub fn click(&self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.found.get(self.rows.at(x, y)?).map(|&i| OverlayOutcome::Run(self.entries[i].command.clone()))
     }
 
     fn folder(&self) -> Option<&str> {

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, Outcome, Rows, floating, line};
+use super::{Command, OverlayOutcome, Rows, floating, line};
 use crate::tui::theme::{Role, Theme};
 
 /// Characters of a name.
@@ -24,16 +24,18 @@ impl ScreensDialog {
         Self { screens, input: Input::default(), selected: 0, rows: Rows::default() }
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let named = self.screens.get(self.selected).map(|(name, _)| name.clone());
         let typed = self.input.value().trim().to_owned();
         match key.code {
-            KeyCode::Esc | KeyCode::F(2) => return Outcome::Close,
-            KeyCode::Char('c') if control => return Outcome::Close,
-            KeyCode::Enter if !typed.is_empty() => return Outcome::Run(Command::SaveScreen(typed)),
-            KeyCode::Enter => return named.map_or(Outcome::Close, |name| Outcome::Run(Command::OpenScreen(name))),
-            KeyCode::Delete if typed.is_empty() => return named.map_or(Outcome::Stay, |name| Outcome::Apply(Command::DropScreen(name))),
+            KeyCode::Esc | KeyCode::F(2) => return OverlayOutcome::Close,
+            KeyCode::Char('c') if control => return OverlayOutcome::Close,
+            KeyCode::Enter if !typed.is_empty() => return OverlayOutcome::Run(Command::SaveScreen(typed)),
+            KeyCode::Enter => return named.map_or(OverlayOutcome::Close, |name| OverlayOutcome::Run(Command::OpenScreen(name))),
+            KeyCode::Delete if typed.is_empty() => {
+                return named.map_or(OverlayOutcome::Stay, |name| OverlayOutcome::Apply(Command::DropScreen(name)));
+            }
             KeyCode::Down | KeyCode::Tab => self.selected = (self.selected + 1).min(self.screens.len().saturating_sub(1)),
             KeyCode::Up | KeyCode::BackTab => self.selected = self.selected.saturating_sub(1),
             _ => {
@@ -42,13 +44,13 @@ impl ScreensDialog {
                 }
             }
         }
-        Outcome::Stay
+        OverlayOutcome::Stay
     }
 
     /// A click opens the screen; none beside the screens.
-    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+    pub fn click(&self, x: u16, y: u16) -> Option<OverlayOutcome> {
         let (name, _) = self.screens.get(self.rows.at(x, y)?)?;
-        Some(Outcome::Run(Command::OpenScreen(name.clone())))
+        Some(OverlayOutcome::Run(Command::OpenScreen(name.clone())))
     }
 
     pub fn paste(&mut self, pasted: &str) {

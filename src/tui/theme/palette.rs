@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Rgb, Role};
+use crate::{
+    spelling::nearest,
+    toml_reader::{TomlDocument, TomlError},
+};
 
 /// The themes that are always there: name and file.
 pub const BUILTIN: &[(&str, &str)] = &[
@@ -49,35 +53,11 @@ impl Palette {
     /// A theme file: `name`, `light = true|false`, `base = "dark"` whose colours stand for those not given, and a colour `"#rrggbb"`
     /// for each role. The error is one sentence for the person.
     pub fn parse(file: &str) -> Result<Self, String> {
-        let table: toml::Table = file.parse().map_err(|error: toml::de::Error| format!("the theme is not TOML: {}", error.message()))?;
-        let mut given: BTreeMap<&str, Rgb> = BTreeMap::new();
-        let (mut name, mut light, mut base) = (None, None, None);
-        for (key, value) in &table {
-            match (key.as_str(), value) {
-                ("name", toml::Value::String(text)) => name = Some(text.clone()),
-                ("light", toml::Value::Boolean(flag)) => light = Some(*flag),
-                ("base", toml::Value::String(text)) => {
-                    base = Some(
-                        Self::builtin(text)
-                            .ok_or_else(|| format!("`base`: no built-in theme is called `{text}`; there are {}", names()))?,
-                    );
-                }
-                (key, value) if Role::ALL.iter().any(|role| role.key() == key) => {
-                    let color = value.as_str().and_then(parse_color);
-                    given.insert(key, color.ok_or_else(|| format!("`{key}` must be a colour like \"#4cc38a\", not {value}"))?);
-                }
-                ("name" | "light" | "base", value) => return Err(format!("`{key}` cannot be {value}")),
-                (key, _) => return Err(unknown(key)),
-            }
-        }
+        let Given { name, light, base, colors } = Given::read(file).map_err(|error| error.to_string())?;
         let light = light.or(base.as_ref().map(|base| base.light)).unwrap_or(false);
         let color = |role: &Role| {
-            let inherited = base.as_ref().map(|base| base.rgb(*role));
-            given
-                .get(role.key())
-                .copied()
-                .or(inherited)
-                .ok_or_else(|| format!("the theme has no `{}`; give it, or `base = \"dark\"`", role.key()))
+            let color = colors.get(role.key()).copied().or(base.as_ref().map(|base| base.rgb(*role)));
+            color.ok_or_else(|| format!("the theme has no `{}`; give it, or `base = \"dark\"`", role.key()))
         };
         let colors = Role::ALL.iter().map(color).collect::<Result<_, _>>()?;
         Ok(Self { name: name.unwrap_or_else(|| "unnamed".to_owned()), light, colors })
@@ -107,13 +87,47 @@ impl Palette {
     }
 }
 
+/// What a theme file says.
+#[derive(Debug, Default)]
+struct Given {
+    name: Option<String>,
+    light: Option<bool>,
+    base: Option<Palette>,
+    /// By the role's key.
+    colors: BTreeMap<&'static str, Rgb>,
+}
+
+impl Given {
+    fn read(file: &str) -> Result<Self, TomlError> {
+        let document = TomlDocument::parse(file).map_err(|error| error.prefixed("the theme is not TOML: "))?;
+        let mut given = Self::default();
+        for entry in document.entries() {
+            match entry.key {
+                "name" => given.name = Some(entry.text()?),
+                "light" => given.light = Some(entry.boolean()?),
+                "base" => {
+                    let text = entry.text()?;
+                    let unknown = || entry.error(format!("`base`: no built-in theme is called `{text}`; there are {}", names()));
+                    given.base = Some(Palette::builtin(&text).ok_or_else(unknown)?);
+                }
+                key => {
+                    let role = Role::ALL.iter().find(|role| role.key() == key).ok_or_else(|| entry.error(unknown(key)))?;
+                    let wrong = || entry.wrong(&format!("must be a colour like \"#4cc38a\", not {}", entry.written()));
+                    given.colors.insert(role.key(), entry.value.as_str().and_then(parse_color).ok_or_else(wrong)?);
+                }
+            }
+        }
+        Ok(given)
+    }
+}
+
 fn names() -> String {
     BUILTIN.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn unknown(key: &str) -> String {
     let known = Role::ALL.iter().map(|role| role.key()).chain(["name", "light", "base"]);
-    let nearest = known.max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b))).unwrap_or("text");
+    let nearest = nearest(key, known).unwrap_or("text");
     format!("`{key}` is not a key of a theme; the nearest is `{nearest}`")
 }
 
@@ -170,15 +184,15 @@ mod tests {
     #[test]
     fn a_wrong_theme_is_refused_in_words() {
         let cases = [
-            ("base = 'dark'\nselektion = '#fff'", "`selektion` is not a key of a theme; the nearest is `selection`"),
-            ("base = 'dark'\nup = 'greenish'", "`up` must be a colour like \"#4cc38a\", not \"greenish\""),
-            ("base = 'drak'", "`base`: no built-in theme is called `drak`; there are `dark`, `light`, `high-contrast`"),
+            ("base = 'dark'\nselektion = '#fff'", "line 2: `selektion` is not a key of a theme; the nearest is `selection`"),
+            ("base = 'dark'\nup = 'greenish'", "line 2: `up` must be a colour like \"#4cc38a\", not 'greenish'"),
+            ("base = 'drak'", "line 1: `base`: no built-in theme is called `drak`; there are `dark`, `light`, `high-contrast`"),
             ("up = '#0a0'", "the theme has no `text`; give it, or `base = \"dark\"`"),
-            ("base = 'dark'\nlight = 3", "`light` cannot be 3"),
+            ("base = 'dark'\nlight = 3", "line 2: `light` must be true or false"),
         ];
         for (file, message) in cases {
             assert_eq!(Palette::parse(file).unwrap_err(), message);
         }
-        assert!(Palette::parse("= = =").unwrap_err().starts_with("the theme is not TOML"));
+        assert!(Palette::parse("= = =").unwrap_err().starts_with("line 1: the theme is not TOML"));
     }
 }

@@ -6,7 +6,7 @@ mod log;
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::log::Requests;
+use self::log::RequestFields;
 use super::{inset, listing, many};
 use crate::tui::{
     format,
@@ -32,7 +32,7 @@ pub struct ApiView {
     requests: Vec<RequestLine>,
     histogram: Vec<(u64, u64)>,
     /// Places are those in `requests`.
-    log: List<Requests>,
+    log: List<RequestFields>,
 }
 
 impl View for ApiView {

@@ -2,9 +2,9 @@
 //! candles and trendline questions answer.
 
 mod card;
-mod finds;
 mod moves;
 mod over;
+mod patterns;
 mod record;
 mod sheet;
 mod studies;
@@ -15,9 +15,9 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::{
-    finds::{Finds, Look},
+    patterns::{ChartPatterns, PatternFocus},
     record::Record,
-    sheet::{Column, Sheet, Zoom},
+    sheet::{CandleColumn, ChartSheet, Zoom},
     studies::Studies,
     title::Title,
 };
@@ -29,7 +29,8 @@ use crate::{
         Question,
         candles::CandlesQuestion,
         indicators::IndicatorsQuestion,
-        patterns::{Explain, PatternsQuestion, TIMEFRAMES},
+        patterns::{Explain, PatternsQuestion},
+        timeframes::TIMEFRAMES,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
     tui::{
@@ -81,12 +82,12 @@ pub struct ChartView {
     token: Option<Address>,
     candles: ViewQuestion<CandlesQuestion>,
     trendline: ViewQuestion<TrendlineQuestion>,
-    finds: Finds,
+    patterns: ChartPatterns,
     studies: Studies,
     record: Record,
     /// First and last candle of the pattern that is to be zoomed to, while its candles are not there.
     sought: Option<(Time, Time)>,
-    sheet: Sheet,
+    sheet: ChartSheet,
     layout: Option<ChartLayout>,
     drag: Option<(u16, usize)>,
 }
@@ -105,11 +106,11 @@ impl Default for ChartView {
             token: None,
             candles: ViewQuestion::default(),
             trendline: ViewQuestion::default(),
-            finds: Finds::default(),
+            patterns: ChartPatterns::default(),
             studies: Studies::default(),
             record: Record::default(),
             sought: None,
-            sheet: Sheet::default(),
+            sheet: ChartSheet::default(),
             layout: None,
             drag: None,
         }
@@ -129,12 +130,12 @@ impl View for ChartView {
             self.home();
             self.candles.clear();
             self.trendline.clear();
-            self.finds.clear();
+            self.patterns.clear();
             self.studies.clear();
         }
         self.candles.refresh(self.candles_question(token), context);
         self.trendline.refresh(self.trendline_question(token), context);
-        self.finds.refresh(self.patterns_question(token), context);
+        self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
         self.record.refresh(token, TIMEFRAMES[self.choices.timeframe], context);
         self.sheet.take(self.candles.answer.as_ref());
@@ -157,8 +158,8 @@ impl View for ChartView {
             Action::Last => self.home(),
             Action::Crosshair => self.toggle_crosshair(),
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
-            Action::Back if self.finds.explained() => self.finds.look = Look::Zoomed,
-            Action::Back if self.finds.zoomed() => self.leave_pattern(),
+            Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
+            Action::Back if self.patterns.zoomed() => self.leave_pattern(),
             Action::Timeframe => self.turn_timeframe(1),
             Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
             Action::PeriodLonger => {
@@ -170,16 +171,16 @@ impl View for ChartView {
             Action::LogScale => self.choices.log = !self.choices.log,
             Action::Volume => self.choices.volume = !self.choices.volume,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
-            Action::Patterns => self.finds.shown = !self.finds.shown,
-            Action::Open if self.finds.chosen().is_some() => {
-                self.finds.explain();
+            Action::Patterns => self.patterns.shown = !self.patterns.shown,
+            Action::Open if self.patterns.chosen().is_some() => {
+                self.patterns.explain();
                 self.seek(context);
                 return Effect::Redraw;
             }
             Action::NextPattern | Action::Down => return self.step_pattern(false, context),
             Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
             Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
-                self.finds.toggle_family(action);
+                self.patterns.toggle_family(action);
                 self.refresh(context);
                 self.seek(context);
             }
@@ -194,7 +195,7 @@ impl View for ChartView {
         if self.record.is_open() {
             return self.record.mouse(mouse);
         }
-        if self.finds.mouse(mouse) {
+        if self.patterns.mouse(mouse) {
             self.seek(context);
             return Effect::Redraw;
         }
@@ -221,13 +222,13 @@ impl View for ChartView {
             return self.record.draw(buffer, area, TIMEFRAMES[self.choices.timeframe], context);
         }
         // A token without candles has no patterns to list either.
-        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
+        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.patterns.divide(area) };
         if !area.is_empty() {
             self.draw_chart(buffer, area, context);
         }
         if !list.is_empty() && !self.sheet.is_empty() {
             let trendline = self.trendline.answer.as_ref().map(|known| &known.answer);
-            self.finds.draw(buffer, list, trendline, context);
+            self.patterns.draw(buffer, list, trendline, context);
         }
     }
 
@@ -240,7 +241,7 @@ impl View for ChartView {
         if self.record.is_open() {
             return self.record.request();
         }
-        Some(if self.finds.zoomed() {
+        Some(if self.patterns.zoomed() {
             HttpRequest::of(&self.patterns_question(token))
         } else if self.studies.chosen().is_empty() {
             HttpRequest::of(&self.trendline_question(token))
@@ -276,7 +277,7 @@ impl View for ChartView {
 
     fn save(&self) -> Value {
         let Choices { timeframe, period, log, volume, lines } = self.choices;
-        let patterns = self.finds.save();
+        let patterns = self.patterns.save();
         json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns, "indicators": self.studies.save()})
     }
 
@@ -288,7 +289,7 @@ impl View for ChartView {
         for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
             *choice = kept[name].as_bool().unwrap_or(*choice);
         }
-        self.finds.restore(&kept["patterns"]);
+        self.patterns.restore(&kept["patterns"]);
         self.studies.restore(&kept["indicators"]);
     }
 }
@@ -321,8 +322,9 @@ impl ChartView {
         let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
-        let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
-        let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.finds, &self.studies), context);
+        let view =
+            sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
+        let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.patterns, &self.studies), context);
         self.draw_studies(buffer, legend, layout.panes(), context);
         self.layout = Some(layout);
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
@@ -408,7 +410,7 @@ impl ChartView {
     }
 
     /// The column under the crosshair, else the last on screen.
-    fn pointed(&self) -> Option<Column> {
+    fn pointed(&self) -> Option<CandleColumn> {
         let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset))?;
         self.sheet.column(at, self.zoom, self.offset)
     }

@@ -12,7 +12,7 @@ use crate::{
     dataset::address::Address,
     question::{
         compare::{CompareQuestion, Comparison, TOKENS_MAX},
-        patterns::TIMEFRAMES,
+        timeframes::TIMEFRAMES,
     },
     tui::{
         keymap::Action,
@@ -35,6 +35,25 @@ const NOTES: &[&str] = &[
     "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back",
     "← → crosshair   ↑ ↓ timeframe   Esc back",
     "↑ ↓ timeframe   Esc back",
+];
+
+/// The keys of the comparison, for the help and the footer.
+const KEYS: &[(Action, &str)] = &[
+    (Action::Left, "The crosshair to the left."),
+    (Action::Right, "The crosshair to the right."),
+    (Action::PageUp, "The crosshair a tenth to the left."),
+    (Action::PageDown, "The crosshair a tenth to the right."),
+    (Action::First, "The crosshair to the first candle."),
+    (Action::Last, "The crosshair off: the last candle."),
+    (Action::Down, "The next timeframe: 1h, 4h, 1d, 1w."),
+    (Action::Up, "The timeframe before."),
+    (Action::Mark, "Take all marks off, and back to the list."),
+    (Action::CompareTokens, "Back to the list; the marks stay."),
+    (Action::Back, "Back to the list; the marks stay."),
+    (Action::Export, "Export the lines as CSV, JSON, NDJSON or Parquet."),
+    (Action::CopyCurl, "Copy the curl command that gives the same data."),
+    (Action::Palette, "Find an action or a token by name."),
+    (Action::Help, "Show the keys of the comparison."),
 ];
 
 /// From this width on the title is in words.
@@ -76,8 +95,12 @@ impl Compare {
 
     /// Whether the footer may offer the action: while the comparison stands in the list's place, what the list does is out of reach.
     pub(super) fn answers(&self, action: Action) -> bool {
-        const OWN: &[Action] = &[Action::CompareTokens, Action::Export, Action::CopyCurl, Action::Palette, Action::Help];
-        !self.open || OWN.contains(&action)
+        !self.open || KEYS.iter().any(|(own, _)| *own == action)
+    }
+
+    /// Its keys, while it is open.
+    pub(super) fn keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
+        self.open.then_some(("comparison", KEYS))
     }
 
     /// What stands before the token's row: that it is marked, else what its alerts tell.

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use self::{
     findings::FindingsPane,
-    rows::{Rows, TableRows},
-    tables::Tables,
+    rows::{RowFields, RowsPane},
+    tables::TableFields,
 };
 use super::inset;
 use crate::{
     dataset::{Table as DataTable, TableState as Loaded, schema},
-    deck::{load::LoadState, watch::Watching},
+    deck::load::{LoadState, Watching},
     question::snapshot::Snapshot,
     tui::{
         format,
@@ -45,13 +45,13 @@ enum Open {
     #[default]
     Nothing,
     Findings(Box<FindingsPane>),
-    Rows(Box<Rows>),
+    Rows(Box<RowsPane>),
 }
 
 #[derive(Default)]
 pub struct DataView {
     /// Places are those of the tables of the dataset, or of the schema while nothing is loaded.
-    list: List<Tables>,
+    list: List<TableFields>,
     open: Open,
     /// What was chosen for a table's rows, kept when they are closed.
     kept: BTreeMap<&'static str, Value>,
@@ -199,7 +199,7 @@ impl View for DataView {
             kept.insert(rows.schema.name, rows.list.save(json!({})));
             open = json!(rows.schema.name);
         }
-        let nothing = List::<TableRows>::default().save(json!({}));
+        let nothing = List::<RowFields>::default().save(json!({}));
         let rows: serde_json::Map<String, Value> =
             kept.into_iter().filter(|(_, kept)| *kept != nothing).map(|(name, kept)| (name.to_owned(), kept)).collect();
         self.list.save(json!({"rows": rows, "open": open}))
@@ -250,7 +250,7 @@ impl DataView {
         if !table.loaded() {
             return;
         }
-        let mut rows = Rows::new(table, snapshot);
+        let mut rows = RowsPane::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
             rows.take_up(kept, context);
         }

@@ -6,7 +6,7 @@ mod sheet;
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::list::{Dexes, Pools};
+use self::list::{DexFields, PoolFields};
 use super::{
     inset, listing,
     parts::{absent, say, symbol_of},
@@ -37,8 +37,8 @@ const BESIDE_WIDTH: u16 = 130;
 #[derive(Default)]
 pub struct DexesView {
     /// Places are those in the answer.
-    dexes: List<Dexes>,
-    pools: List<Pools>,
+    dexes: List<DexFields>,
+    pools: List<PoolFields>,
     /// Keys go to the pools.
     in_pools: bool,
     /// How many addresses of the selected DEX were copied.
@@ -65,7 +65,7 @@ impl View for DexesView {
         }
         self.price.refresh(self.token, context);
         let Some(token) = self.token else { return };
-        if self.list.refresh(DexListQuestion { contract_address: token, explain: false }, context) {
+        if self.list.refresh(DexListQuestion { contract_address: token, explain: true }, context) {
             self.arrange();
         }
         if let Some(question) = self.detail_question() {
@@ -133,7 +133,7 @@ impl View for DexesView {
         if self.in_pools {
             return self.detail_question().map(|question| HttpRequest::of(&question));
         }
-        self.token.map(|token| HttpRequest::of(&DexListQuestion { contract_address: token, explain: false }))
+        self.token.map(|token| HttpRequest::of(&DexListQuestion { contract_address: token, explain: true }))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

@@ -6,7 +6,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::list::{Ranked, Ranking};
+use self::list::{Ranked, RankingFields};
 use super::{
     compare::Compare,
     listing, many,
@@ -31,12 +31,12 @@ use crate::{
     },
 };
 
-/// As many as the question gives.
+/// The most that the question gives.
 const LIMIT: u64 = 1_000;
 
 pub struct GrowthView {
     /// Places are those in the ranking.
-    list: List<Ranking>,
+    list: List<RankingFields>,
     window: u64,
     followed: Option<Address>,
     compare: Compare,
@@ -139,6 +139,10 @@ impl View for GrowthView {
 
     listing!(list);
 
+    fn own_keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
+        self.compare.keys()
+    }
+
     fn relist(&mut self, context: &Context<'_>) {
         self.arrange(context);
     }
@@ -182,13 +186,13 @@ impl View for GrowthView {
 }
 
 impl TokenList for GrowthView {
-    type Fields = Ranking;
+    type Fields = RankingFields;
 
-    fn list(&self) -> &List<Ranking> {
+    fn list(&self) -> &List<RankingFields> {
         &self.list
     }
 
-    fn parts(&mut self) -> (&mut List<Ranking>, &mut Compare) {
+    fn parts(&mut self) -> (&mut List<RankingFields>, &mut Compare) {
         (&mut self.list, &mut self.compare)
     }
 
@@ -252,7 +256,7 @@ impl GrowthView {
     }
 }
 
-/// The ranking as far as it is answered.
+/// The ranking; empty until it is answered.
 fn ranked(asked: &ViewQuestion<GrowthQuestion>) -> &[GrowthEntry] {
     asked.answer.as_ref().map_or(&[], |known| &known.answer.tokens)
 }

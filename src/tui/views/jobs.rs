@@ -11,9 +11,9 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{
-    desk::Desk,
+    desk::JobsReader,
     reader::Reader,
-    rows::{JobList, TaskList, TaskRow},
+    rows::{JobFields, TaskFields, TaskRow},
 };
 use super::listing;
 use crate::{
@@ -30,10 +30,10 @@ const CLIPBOARD_MAX: usize = 100_000;
 
 #[derive(Default)]
 pub struct JobsView {
-    desk: Desk,
+    desk: JobsReader,
     /// Places are those in the reading.
-    list: List<JobList>,
-    tasks: List<TaskList>,
+    list: List<JobFields>,
+    tasks: List<TaskFields>,
     /// Keys go to the tasks.
     in_tasks: bool,
     /// The selected job, kept when others come and go.

@@ -10,8 +10,8 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::list::{PostRow, Posts};
-use self::pages::{Pages, Source};
+use self::list::{ListedPost, PostFields};
+use self::pages::{Pages, PostsRequest};
 use super::{
     listing,
     parts::{ListLine, absent, say, symbol_of},
@@ -38,7 +38,7 @@ const BESIDE_WIDTH: u16 = 120;
 
 #[derive(Default)]
 pub struct PostsView {
-    list: List<Posts>,
+    list: List<PostFields>,
     /// Every token's posts, not the selected one's alone.
     all: bool,
     /// The whole post is shown.
@@ -142,7 +142,7 @@ impl View for PostsView {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: Some(self.pages.total()),
-            selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
+            selected: self.post().map(|post| List::<PostFields>::written(ListedPost { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
                 Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
@@ -162,11 +162,11 @@ impl View for PostsView {
 
 impl PostsView {
     /// Which posts are wanted.
-    fn source(&self) -> Option<Source> {
+    fn source(&self) -> Option<PostsRequest> {
         let filter = self.list.filter();
         let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
-        Some(Source { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })
+        Some(PostsRequest { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })
     }
 
     fn post(&self) -> Option<&Post> {
@@ -196,7 +196,7 @@ impl PostsView {
         }
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
         let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };
-        self.list.draw(buffer, ListFrame::new(area, empty), context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
+        self.list.draw(buffer, ListFrame::new(area, empty), context, |place| Some(ListedPost { post: self.pages.post(place)?, context }));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

@@ -15,8 +15,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::Value;
 
 use self::{
-    checklist::{Look, anomaly},
-    pane::{Clicked, Entry, Pane},
+    checklist::{ChecklistStyle, anomaly},
+    pane::{Clicked, Pane, PaneEntry},
 };
 use super::parts::{say, symbol_of};
 use crate::{
@@ -43,7 +43,7 @@ pub struct SecurityView {
     asked: ViewQuestion<SecurityQuestion>,
     /// Cancelled by the person, for this generation.
     stopped: Option<u64>,
-    open: HashSet<Entry>,
+    open: HashSet<PaneEntry>,
     /// The checks, and where it is narrow everything.
     left: Pane,
     right: Pane,
@@ -128,7 +128,7 @@ impl View for SecurityView {
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
         self.beside = area.width >= BESIDE_WIDTH;
         self.in_right &= self.beside;
-        let look = |width| Look { open: &self.open, width, ascii: context.ascii };
+        let look = |width| ChecklistStyle { open: &self.open, width, ascii: context.ascii };
         if self.beside {
             let width = (area.width * 2 / 5).clamp(50, 84);
             let (left, right) = (Rect { width: area.width - width - 2, ..body }, Rect { x: area.right() - width, width, ..body });
@@ -168,8 +168,8 @@ impl View for SecurityView {
         let answer = self.answer()?;
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         Some(match self.selected() {
-            Some(Entry::Scam(i)) => scams_exported(answer, &symbol, i),
-            Some(Entry::Holder(i)) => holders_exported(answer, &symbol, i)?,
+            Some(PaneEntry::Scam(i)) => scams_exported(answer, &symbol, i),
+            Some(PaneEntry::Holder(i)) => holders_exported(answer, &symbol, i)?,
             selected => checks_exported(answer, &symbol, selected),
         })
     }
@@ -188,15 +188,15 @@ impl SecurityView {
         if self.in_right { &mut self.right } else { &mut self.left }
     }
 
-    fn selected(&self) -> Option<Entry> {
+    fn selected(&self) -> Option<PaneEntry> {
         if self.in_right { self.right.selected() } else { self.left.selected() }
     }
 
     /// Opens what is selected to its evidence, or closes it; in the evidence, closes what it belongs to.
     fn toggle(&mut self) -> Effect {
         let entry = match self.selected() {
-            Some(Entry::Proof(code, _) | Entry::Row(code, ..)) => Entry::Check(code),
-            Some(entry @ (Entry::Check(_) | Entry::Scam(_))) => entry,
+            Some(PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => PaneEntry::Check(code),
+            Some(entry @ (PaneEntry::Check(_) | PaneEntry::Scam(_))) => entry,
             _ => return Effect::Pass,
         };
         if !self.open.remove(&entry) {
@@ -211,10 +211,10 @@ impl SecurityView {
             return self.open.clear();
         }
         let Some(known) = self.asked.answer.clone() else { return };
-        // What passed is opened one by one.
+        // Checks that passed stay folded.
         let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
-        self.open.extend(found.map(|check| Entry::Check(check.code)));
-        self.open.extend((0..known.answer.similar_scams.len()).map(Entry::Scam));
+        self.open.extend(found.map(|check| PaneEntry::Check(check.code)));
+        self.open.extend((0..known.answer.similar_scams.len()).map(PaneEntry::Scam));
     }
 
     fn stop(&mut self, context: &Context<'_>) -> Effect {
@@ -230,29 +230,29 @@ impl SecurityView {
         Some(proof::proofs(check, anomaly(answer, code)))
     }
 
-    /// What `y` copies, and what it is.
+    /// The text that `y` copies, and its name.
     fn copied(&self) -> Option<(String, &'static str)> {
         match self.selected()? {
-            Entry::Check(code) => {
+            PaneEntry::Check(code) => {
                 let check = self.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
                 let told = check.evidence.as_deref().or(check.missing.as_deref()).unwrap_or_default();
                 Some((format!("{} {}: {told}", code.word(), check.state.word().replace('_', " ")), "check"))
             }
-            Entry::Proof(code, j) => {
+            PaneEntry::Proof(code, j) => {
                 let evidence = self.proofs(code)?.get(j)?;
                 Some(evidence.selector.clone().map_or_else(|| (evidence.what.clone(), "evidence"), |selector| (selector, "selector")))
             }
-            Entry::Row(code, j, k) => {
+            PaneEntry::Row(code, j, k) => {
                 let row = self.proofs(code)?.get(j)?.rows.get(k)?;
                 let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
                 hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
             }
-            Entry::Scam(i) => Some((self.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
-            Entry::Holder(i) => {
+            PaneEntry::Scam(i) => Some((self.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
+            PaneEntry::Holder(i) => {
                 let metrics = self.answer()?.explanation.as_ref()?.holders.as_ref()?;
                 Some((metrics.largest.get(i)?.address.to_string(), "address"))
             }
-            Entry::Missing(i) => Some((self.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
+            PaneEntry::Missing(i) => Some((self.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
         }
     }
 
@@ -277,10 +277,12 @@ const CHECK_COLUMNS: [&str; 6] = ["group", "code", "state", "weight", "evidence"
 const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
-fn checks_exported(answer: &SecurityInference, symbol: &str, selected: Option<Entry>) -> Export {
+fn checks_exported(answer: &SecurityInference, symbol: &str, selected: Option<PaneEntry>) -> Export {
     let checks = answer.checks.as_deref().unwrap_or_default();
     let at = match selected {
-        Some(Entry::Check(code) | Entry::Proof(code, _) | Entry::Row(code, ..)) => checks.iter().position(|check| check.code == code),
+        Some(PaneEntry::Check(code) | PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => {
+            checks.iter().position(|check| check.code == code)
+        }
         _ => None,
     };
     let rows = checks.iter().map(|check| members(check, &CHECK_COLUMNS)).collect();

@@ -51,7 +51,7 @@ pub(super) trait TokenList: View {
         found.map(|row| self.parts().0.cursor.select(row)).is_some()
     }
 
-    /// A key, where it is one that they share.
+    /// Acts on a key that every list of tokens has; none for any other key.
     fn act_alike(&mut self, action: Action, context: &Context<'_>) -> Option<Effect> {
         let token = self.token(context);
         let (list, compare) = self.parts();

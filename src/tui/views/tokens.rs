@@ -12,7 +12,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::list::{Shown, Tokens};
+use self::list::{ListedToken, TokenFields};
 use super::{
     compare::Compare,
     listing,
@@ -31,13 +31,13 @@ use crate::{
 
 /// From this width on the detail stands beside the table.
 const BESIDE_WIDTH: u16 = 110;
-/// From this height on it stands below, where it is narrower.
+/// From this height on the detail stands below the table, where there is no room beside it.
 const BELOW_HEIGHT: u16 = 36;
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub struct TokensView {
     /// Places are those of the market's list.
-    list: List<Tokens>,
+    list: List<TokenFields>,
     /// The generation and the watchlist that the list was made from.
     made: Option<(u64, HashSet<Address>)>,
     /// The filter or the sorting changed since.
@@ -46,7 +46,7 @@ pub struct TokensView {
     /// Over the table, where there is no room for it elsewhere.
     detail_open: bool,
     /// The optional columns' figures.
-    figures: figures::Store,
+    figures: figures::FigureStore,
     /// The program's token when this view last looked.
     followed: Option<Address>,
     place: Place,
@@ -77,7 +77,7 @@ impl Default for TokensView {
             stale: true,
             choices: Choices { watched_only: false, detail_shown: true },
             detail_open: false,
-            figures: figures::Store::default(),
+            figures: figures::FigureStore::default(),
             followed: None,
             place: Place::Over,
             compare: Compare::default(),
@@ -186,6 +186,10 @@ impl View for TokensView {
 
     listing!(list);
 
+    fn own_keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
+        self.compare.keys()
+    }
+
     fn relist(&mut self, context: &Context<'_>) {
         self.stale = true;
         self.want_judged();
@@ -244,10 +248,10 @@ impl View for TokensView {
         }
         let snapshot = Arc::clone(context.snapshot?);
         let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if self.shown_figures().is_empty() { figures::Known::new() } else { self.figures.known.clone() };
+        let known = if self.shown_figures().is_empty() { figures::KnownFigures::new() } else { self.figures.known.clone() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
-            Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
+            Some(List::<TokenFields>::written(ListedToken { token, figures: known.get(&token.token_address), starred: false }, members))
         };
         Some(Export {
             name: "tokens".to_owned(),
@@ -276,17 +280,17 @@ impl View for TokensView {
 }
 
 impl TokenList for TokensView {
-    type Fields = Tokens;
+    type Fields = TokenFields;
 
-    fn list(&self) -> &List<Tokens> {
+    fn list(&self) -> &List<TokenFields> {
         &self.list
     }
 
-    fn parts(&mut self) -> (&mut List<Tokens>, &mut Compare) {
+    fn parts(&mut self) -> (&mut List<TokenFields>, &mut Compare) {
         (&mut self.list, &mut self.compare)
     }
 
-    fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<Shown<'a>> {
+    fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<ListedToken<'a>> {
         rows(&context.snapshot?.market.tokens, &self.figures.known, context)(self.list.selected()?)
     }
 
@@ -341,12 +345,15 @@ impl TokensView {
         let judged = self.judged_by();
         if !judged.is_empty() {
             self.figures.want_all(judged);
+        } else if self.shown_figures().is_empty() {
+            // What the rows depended on before need not be computed any more.
+            self.figures.stop();
         }
     }
 
     /// The figures that columns on screen show.
     fn shown_figures(&self) -> Vec<&'static str> {
-        let mut shown: Vec<&'static str> = List::<Tokens>::optional().filter(|key| self.list.is_shown(key)).collect();
+        let mut shown: Vec<&'static str> = List::<TokenFields>::optional().filter(|key| self.list.is_shown(key)).collect();
         // With the score its word: a score of what was hardly looked at must not look like one.
         if shown.contains(&"securityScore") && !shown.contains(&"recommendation") {
             shown.push("recommendation");
@@ -359,7 +366,7 @@ impl TokensView {
         figures::MORE.iter().any(|key| self.list.is_shown(key))
     }
 
-    /// Shows those columns or hides them; an order by one of them goes with it.
+    /// Shows or hides the optional columns; hiding them drops a sort by one of them.
     fn show_more(&mut self, more: bool) {
         for key in figures::MORE {
             self.list.show(key, more);
@@ -413,11 +420,15 @@ impl TokensView {
 }
 
 /// The rows of the list, by their places.
-fn rows<'a>(tokens: &'a [TokenSummary], known: &'a figures::Known, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Shown<'a>> {
+fn rows<'a>(
+    tokens: &'a [TokenSummary],
+    known: &'a figures::KnownFigures,
+    context: &'a Context<'_>,
+) -> impl Fn(usize) -> Option<ListedToken<'a>> {
     move |place| {
         let token = tokens.get(place)?;
         let address = &token.token_address;
-        Some(Shown { token, figures: known.get(address), starred: context.watchlist.contains(address) })
+        Some(ListedToken { token, figures: known.get(address), starred: context.watchlist.contains(address) })
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod draw;
 mod list;
+mod saved;
 mod wallet;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use ruint::aliases::U256;
 use serde_json::{Value, json};
 
-use self::{list::Strategies, wallet::Wallet};
+use self::{list::StrategyFields, saved::SavedPlan, wallet::WalletInput};
 use super::{
     parts::{absent, say},
     price::Price,
@@ -37,11 +38,10 @@ use crate::{
 const SCALES: &[u64] = &[1, 2, 4, 10];
 /// What demo data start with.
 const EXAMPLE: &str = "12.5 WETH, 250k USDC";
-const SAVED_MAX: usize = 50;
 /// Cells before the wallet, and between it and the settings.
 const AROUND: usize = 6;
 
-/// The pane shown where there is room for one.
+/// The pane on screen, where there is room for one alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pane {
     Comparison,
@@ -49,16 +49,8 @@ enum Pane {
     Steps,
 }
 
-/// A plan that was saved: its request, and what it netted a year then.
-#[derive(Debug, Clone, PartialEq)]
-struct SavedPlan {
-    name: String,
-    body: String,
-    net: Option<f64>,
-}
-
 pub struct YieldView {
-    list: List<Strategies>,
+    list: List<StrategyFields>,
     line: String,
     amounts: BTreeMap<Address, U256>,
     risk: RiskLevel,
@@ -239,7 +231,7 @@ impl View for YieldView {
     }
 
     fn save(&self) -> Value {
-        let saved: Vec<Value> = self.saved.iter().map(|plan| json!({ "name": plan.name, "body": plan.body, "net": plan.net })).collect();
+        let saved: Vec<Value> = self.saved.iter().map(SavedPlan::save).collect();
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
         json!({ "wallet": self.line, "risk": self.risk.word(), "chains": chains, "plans": saved })
     }
@@ -249,10 +241,7 @@ impl View for YieldView {
         self.line = text(&saved["wallet"]).unwrap_or_default();
         self.risk = RiskLevel::ALL.into_iter().find(|level| saved["risk"] == level.word()).unwrap_or(self.risk);
         self.chains = saved["chains"].as_array().into_iter().flatten().filter_map(|chain| Chain::parse(chain.as_str()?)).collect();
-        let plans = saved["plans"].as_array().into_iter().flatten();
-        let plans =
-            plans.filter_map(|plan| Some(SavedPlan { name: text(&plan["name"])?, body: text(&plan["body"])?, net: plan["net"].as_f64() }));
-        self.saved = plans.take(SAVED_MAX).collect();
+        self.saved = SavedPlan::restore_all(&saved["plans"]);
     }
 }
 
@@ -305,14 +294,23 @@ impl YieldView {
 
     fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), String> {
         match wallet::parse(text, snapshot)? {
-            Wallet::Typed { amounts, min_apy } => (self.amounts, self.min_apy) = (amounts, min_apy),
-            Wallet::Request(question) => self.take(*question),
+            WalletInput::Typed { amounts, min_apy } => {
+                (self.amounts, self.min_apy) = (amounts, min_apy);
+                text.clone_into(&mut self.line);
+            }
+            WalletInput::Request(question) => self.take(*question, text, snapshot),
         }
-        text.clone_into(&mut self.line);
         Ok(())
     }
 
-    fn take(&mut self, question: YieldQuestion) {
+    /// Takes up a request whole. The line says it in the words a person types; in JSON only what those cannot say exactly.
+    fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
+        let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
+        // What says it already keeps its order and its spelling.
+        if !is_said(&self.line) {
+            let words = wallet::words(&question.tokens, question.min_apy, snapshot);
+            self.line = if is_said(&words) { words } else { body.to_owned() };
+        }
         (self.amounts, self.risk, self.chains, self.min_apy) = (question.tokens, question.risk_level, question.chains, question.min_apy);
         self.scale = 1;
     }
@@ -342,7 +340,7 @@ impl YieldView {
             return Effect::Warn("the wallet is a JSON request: edit it with /".to_owned());
         }
         let is_other =
-            |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(Wallet::Typed { amounts, .. }) if amounts.contains_key(&token));
+            |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(WalletInput::Typed { amounts, .. }) if amounts.contains_key(&token));
         let line = self.line.split([',', ';']).map(str::trim).filter(is_other).collect::<Vec<_>>().join(", ");
         self.unread = self.read_line(&line, snapshot).err();
         self.refresh(context);
@@ -385,47 +383,6 @@ impl YieldView {
     fn without_minimum(&self) -> String {
         let others = self.line.split([',', ';']).map(str::trim).filter(|part| !part.is_empty() && wallet::minimum(part).is_none());
         others.collect::<Vec<_>>().join(", ")
-    }
-
-    fn save_plan(&mut self) -> Effect {
-        let Some(body) = self.question().body().filter(|_| !self.amounts.is_empty()) else {
-            return Effect::Say("no wallet, so no plan to save".to_owned());
-        };
-        if self.saved.len() == SAVED_MAX {
-            return Effect::Warn(format!("{SAVED_MAX} plans are saved already: load one with p and delete it with V"));
-        }
-        let explained = self.plan.answer.as_ref().and_then(|known| known.answer.summary.explained.as_ref());
-        let net = explained.map(|explained| explained.net_yield_usd);
-        let wallet = if self.line.trim_start().starts_with('{') { "JSON request".to_owned() } else { self.without_minimum() };
-        let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.wishes());
-        let yearly = net.map(|net| format!(", {}/yr", format::fixed(net, 2))).unwrap_or_default();
-        let said = format!("saved plan {name}{yearly}");
-        self.saved.push(SavedPlan { name, body, net });
-        Effect::Say(said)
-    }
-
-    fn load_next(&mut self, context: &Context<'_>) -> Effect {
-        if self.saved.is_empty() {
-            return Effect::Say("no plan is saved yet: v saves this one".to_owned());
-        }
-        let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
-        let plan = self.saved[at].clone();
-        match YieldQuestion::parse_body(plan.body.as_bytes()) {
-            Ok(question) => {
-                self.take(question);
-                (self.line, self.loaded, self.unread) = (plan.body, Some(at), None);
-                self.refresh(context);
-                Effect::Say(format!("loaded plan {}", plan.name))
-            }
-            Err(problem) => Effect::Warn(problem.detail),
-        }
-    }
-
-    fn delete_loaded(&mut self) -> Effect {
-        match self.loaded.take().filter(|at| *at < self.saved.len()) {
-            Some(at) => Effect::Say(format!("deleted plan {}", self.saved.remove(at).name)),
-            None => Effect::Say("p loads a saved plan, V deletes it".to_owned()),
-        }
     }
 
     /// The settings in a few words.

@@ -12,7 +12,7 @@ mod trace;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub use self::{
-    curves::{IndicatorCurve, Pane},
+    curves::{IndicatorCurve, IndicatorPane},
     layout::ChartLayout,
     scale::{Scale, decimals},
 };
@@ -35,7 +35,7 @@ pub struct ChartData<'a> {
     pub levels: &'a [PriceLevel<'a>],
     pub curves: &'a [IndicatorCurve],
     /// Under the volume, as many as there is room for.
-    pub panes: &'a [Pane],
+    pub panes: &'a [IndicatorPane],
     pub marks: &'a [Mark],
     pub crosshair: Option<Crosshair>,
     /// The price that keeps its tag on the axis: the last valid candle's unless another is named.

@@ -14,6 +14,8 @@ pub struct Panel<'a> {
     pub title: &'a str,
     /// At the right of the rule: a count, a time.
     pub note: &'a str,
+    /// The note is a warning.
+    pub warns: bool,
     /// Whether keys go here: the title is in the accent.
     pub focused: bool,
     /// Loading: how much of it, or none while that is not known.
@@ -45,7 +47,14 @@ impl<'a> Panel<'a> {
         }
         let note = text::width(self.note) as u16;
         if note > 0 && left.saturating_add(note).saturating_add(5) <= area.width {
-            super::put(buf, area, area.width - note - 3, 0, &format!(" {} ", self.note), theme.dim());
+            super::put(
+                buf,
+                area,
+                area.width - note - 3,
+                0,
+                &format!(" {} ", self.note),
+                if self.warns { theme.style(Role::Warning) } else { theme.dim() },
+            );
         }
         Rect { y: area.y + 1, height: area.height - 1, ..area }
     }

@@ -251,7 +251,7 @@ impl<'a> TableWidget<'a> {
         self.count > Self::height(area) && area.width > 4
     }
 
-    fn places(&self, area: Rect) -> Vec<columns::Place> {
+    fn places(&self, area: Rect) -> Vec<columns::ColumnPlace> {
         let bar = if self.scrolls(area) { 2 } else { 0 };
         let width = area.width.saturating_sub(self.gutter() + bar);
         let mut places = columns::places(self.columns, width);
@@ -261,7 +261,7 @@ impl<'a> TableWidget<'a> {
         places
     }
 
-    fn header(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::Place]) {
+    fn header(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::ColumnPlace]) {
         for place in places {
             let column = &self.columns[place.column];
             let mut title = column.title.to_uppercase();
@@ -288,7 +288,7 @@ impl<'a> TableWidget<'a> {
         }
     }
 
-    fn body_row(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::Place], y: u16, cells: &[Cell]) {
+    fn body_row(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::ColumnPlace], y: u16, cells: &[Cell]) {
         for place in places {
             let (column, missing) = (&self.columns[place.column], Cell::missing());
             let cell = cells.get(place.column).unwrap_or(&missing);
@@ -338,7 +338,7 @@ impl<'a> TableWidget<'a> {
     }
 
     /// Writes the figures of a column in fewer digits where one of them is too long: one style for all of it.
-    fn shorten(rows: &mut [Vec<Cell>], places: &[columns::Place]) {
+    fn shorten(rows: &mut [Vec<Cell>], places: &[columns::ColumnPlace]) {
         for place in places {
             let too_long = |cell: &Cell| cell.short.is_some() && text::width(&cell.plain()) > usize::from(place.width);
             if !rows.iter().any(|cells| cells.get(place.column).is_some_and(too_long)) {
@@ -352,7 +352,7 @@ impl<'a> TableWidget<'a> {
         }
     }
 
-    fn align_decimals(&self, rows: &mut [Vec<Cell>], places: &[columns::Place]) {
+    fn align_decimals(&self, rows: &mut [Vec<Cell>], places: &[columns::ColumnPlace]) {
         for place in places.iter().filter(|place| self.columns[place.column].align == ColumnAlign::Decimal) {
             let mut texts: Vec<String> =
                 rows.iter().map(|cells| cells.get(place.column).map_or_else(String::new, |cell| cell.plain().into_owned())).collect();

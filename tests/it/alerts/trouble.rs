@@ -17,11 +17,10 @@ use tokendeck::{
     question::progress::Progress,
     state::keys::Keys,
 };
+use tokio::sync::oneshot;
 
-use super::{A, Bench, told, until, wish, write};
-
-/// Longer than a program takes to look.
-const ROUND: Duration = Duration::from_millis(700);
+use super::{A, Bench, ROUND, told, wish, write};
+use crate::wait::{stays, wait_for, wait_until};
 
 #[test]
 fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
@@ -34,7 +33,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     beside.execute_batch(&format!("{};{}", fail("fired"), fail("alert"))).unwrap();
     write(bench.data.path(), &[(A, "A", 30.0)]);
     bench.deck.load().unwrap();
-    let said = until("it is said", || match events.try_recv() {
+    let said = wait_for("it is said", || match events.try_recv() {
         Ok(DeckEvent::Said(said)) => Some(said),
         _ => None,
     });
@@ -48,10 +47,9 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
     assert_eq!(bench.list().alerts.len(), 1);
     beside.execute_batch("DROP TRIGGER no_fired; DROP TRIGGER no_alert").unwrap();
-    until("it fires", || (bench.alert(&id).fired == 1).then_some(()));
-    until("it is told", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
-    std::thread::sleep(ROUND);
-    assert_eq!((bench.alert(&id).holds, bench.list().fired.len()), (1, 1));
+    wait_until("it fires", || bench.alert(&id).fired == 1);
+    wait_until("it is told", || events.try_recv() == Ok(DeckEvent::AlertsFired));
+    stays("it fired once", ROUND, || (bench.alert(&id).holds, bench.list().fired.len()) == (1, 1));
     assert_eq!(told(&bench.jobs, &mut Heard::default()), ["A: price>20"]);
 }
 
@@ -65,25 +63,27 @@ fn a_program_whose_files_have_changed_leaves_the_alerts_alone() {
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     // It looks for the first time only now, at what was true before.
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&late), JobOptions::default()).unwrap();
-    std::thread::sleep(ROUND);
-    assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired), (1, 1));
+    let once = || (bench.alert(&id).holds, bench.alert(&id).fired) == (1, 1);
+    stays("what was true before changes nothing", ROUND, once);
     late.load().unwrap();
-    std::thread::sleep(ROUND);
-    assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired), (1, 1), "it fired once");
+    stays("it fired once", ROUND, once);
     // It looks as well as the other once its data are those of the files.
     write(bench.data.path(), &[(A, "A", 12.0)]);
     late.load().unwrap();
-    until("it is looked at", || (bench.alert(&id).holds == 0).then_some(()));
+    wait_until("it is looked at", || bench.alert(&id).holds == 0);
     drop(jobs);
 }
 
-/// Every `alert.fired` that is sent, in order, until so many have come and the data are said to be new.
-fn follow(address: SocketAddr, key: &str, count: usize) -> Vec<u64> {
+/// Every `alert.fired` that is sent, in order, until so many have come and the data are said to be new; says when it begins.
+fn follow(address: SocketAddr, key: &str, count: usize, begun: oneshot::Sender<()>) -> Vec<u64> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\n\r\n").unwrap();
     let (mut ids, mut kind, mut after) = (Vec::new(), String::new(), false);
-    for line in BufReader::new(stream).lines() {
+    let mut lines = BufReader::new(stream).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "HTTP/1.1 200 OK");
+    begun.send(()).unwrap();
+    for line in lines {
         let line = line.unwrap();
         if let Some(name) = line.strip_prefix("event: ") {
             name.clone_into(&mut kind);
@@ -122,12 +122,13 @@ fn what_fired_is_told_when_the_news_of_it_was_lost_among_others() {
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(api::serve(listener, api, std::future::pending()));
-        let following = tokio::task::spawn_blocking(move || follow(address, &key, TOKENS));
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        let (begun, begins) = oneshot::channel();
+        let following = tokio::task::spawn_blocking(move || follow(address, &key, TOKENS, begun));
+        begins.await.unwrap();
         let mut events = bench.deck.listen();
         put(bench.data.path(), 30.0);
         bench.deck.load().unwrap();
-        until("they fire", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+        wait_until("they fire", || events.try_recv() == Ok(DeckEvent::AlertsFired));
         for nth in 0..300 {
             bench.deck.tell(DeckEvent::Said(format!("{nth}")));
         }

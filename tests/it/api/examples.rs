@@ -4,7 +4,6 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use serde_json::{Map, Value, json};
@@ -19,6 +18,8 @@ use tokendeck::{
     question::parameter::{EXAMPLE_TOKEN, ParameterKind},
     state::keys::Keys,
 };
+
+use crate::wait::wait_until;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 /// Elements that a list keeps.
@@ -98,11 +99,8 @@ fn examples() -> Value {
     };
     let created = answer("POST", "/deep-analysis/jobs", &json!({ "token_address": EXAMPLE_TOKEN }));
     let job = created["job_id"].as_str().expect("an id");
-    let until = Instant::now() + Duration::from_mins(1);
-    while ["queued", "running"].map(Value::from).contains(&answer("GET", &format!("/deep-analysis/jobs/{job}"), &Value::Null)["status"]) {
-        assert!(Instant::now() < until, "the job does not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let status = || answer("GET", &format!("/deep-analysis/jobs/{job}"), &Value::Null)["status"].clone();
+    wait_until("the job ends", || !["queued", "running"].map(Value::from).contains(&status()));
     let mut alert = answer("POST", "/alerts", &json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }));
     for (name, value) in [("alert_id", "a_01kzzrv8h0w3q5r7t9v2x4z6b8"), ("created_at", TIME), ("checked_at", TIME)] {
         alert[name] = json!(value);

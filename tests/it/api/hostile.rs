@@ -22,7 +22,8 @@ use tokendeck::{
     },
 };
 
-use super::server::{Answer, JSON, KEY, Running, TOKEN, get, until};
+use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
+use crate::wait::wait_until;
 
 #[test]
 fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
@@ -321,13 +322,13 @@ fn a_stopping_server_finishes_what_is_under_way() {
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
     stream.write_all(&get("/tokens", "")).expect("sent");
-    until(|| server.api.metrics.in_flight() == 1);
+    wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut late = server.connect();
     late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
-    // Accepted, before the server stops.
+    // Accepted before the server stops, which nothing tells.
     std::thread::sleep(Duration::from_millis(100));
     server.tell_to_stop();
-    std::thread::sleep(Duration::from_millis(100));
+    wait_until("nobody listens any more", || std::net::TcpStream::connect(server.address).is_err());
     late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");
     let mut refusal = Vec::new();
     late.read_to_end(&mut refusal).expect("answered");
@@ -346,9 +347,9 @@ fn a_client_that_hangs_up_is_forgotten() {
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
     stream.write_all(&get("/tokens", "")).expect("sent");
-    until(|| server.api.metrics.in_flight() == 1);
+    wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     drop(stream);
-    until(|| server.api.metrics.in_flight() == 0);
+    wait_until("the request is forgotten", || server.api.metrics.in_flight() == 0);
     assert_eq!(server.api.log.recent(1)[0].status, 499);
     drop(release);
 }
@@ -373,7 +374,7 @@ fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
     let sent = stream.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok();
     let answered = sent && read_answer(stream, false).is_some_and(|(status, _)| status == 200);
     // Idle times are told apart by the millisecond.
-    std::thread::sleep(Duration::from_millis(10));
+    std::thread::sleep(Duration::from_millis(2));
     answered
 }
 
@@ -415,9 +416,10 @@ fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
     listener.get_mut().write_all(request.as_bytes()).expect("sent");
     let mut busy = server.connect();
     busy.write_all(&get("/tokens", "")).expect("sent");
-    until(|| server.api.metrics.in_flight() == 1);
+    wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut started = server.connect();
     started.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+    // Read as far as it came, which nothing tells.
     std::thread::sleep(Duration::from_millis(100));
     // Nobody is idle: the next waits until somebody is.
     let mut next = BufReader::new(server.connect());

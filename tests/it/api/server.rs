@@ -7,7 +7,7 @@ use std::{
     path::Path,
     sync::Arc,
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -144,14 +144,6 @@ impl Drop for Running {
         if !std::thread::panicking() {
             self.stopped();
         }
-    }
-}
-
-pub(super) fn until(done: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it never came");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,4 +1,4 @@
-//! One word, one thing: no two public types share a name.
+//! One word, one thing: no two types that are known outside their module share a name.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,32 @@ use super::{
     source::{sources, words},
 };
 
+/// What a type's definition begins with, after its visibility.
+const DEFINES: [&str; 4] = ["struct", "enum", "trait", "type"];
+
+/// Names that two parts have for things of their own, still to be told apart.
+const LEFT: [&str; 11] = ["Batch", "Context", "Fault", "Form", "Kept", "Keys", "Known", "Opened", "Report", "Tokens", "Wanted"];
+
 #[test]
-fn no_two_public_types_share_a_name() {
+fn no_two_types_known_outside_their_module_share_a_name() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in sources("src") {
         for (line, text) in source.code() {
-            let said: Vec<&str> = words(text).iter().take(3).map(|word| word.text).collect();
+            let words: Vec<&str> = words(text).iter().map(|word| word.text).collect();
+            // `pub`, perhaps with the module it is visible in.
+            let Some(at) = words.iter().position(|word| DEFINES.contains(word)).filter(|_| words[0] == "pub") else { continue };
+            let visible = words[1..at].iter().all(|word| !["fn", "use", "mod", "const", "static"].contains(word));
             // What a macro will name begins with a small letter.
-            if let ["pub", "struct" | "enum" | "trait" | "type", name] = said[..]
-                && name.starts_with(char::is_uppercase)
-            {
-                places.entry(name.to_owned()).or_default().push(format!("{}:{line}", source.path));
+            if let Some(name) = words.get(at + 1).filter(|name| visible && name.starts_with(char::is_uppercase)) {
+                places.entry((*name).to_owned()).or_default().push(format!("{}:{line}", source.path));
             }
         }
     }
     // Were types not found at all, nothing would be held.
-    assert!(places.len() > 300, "{} types", places.len());
+    assert!(places.len() > 600, "{} types", places.len());
     let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
-    let broken: Vec<String> = repeated.map(|(name, places)| format!("`{name}`: {}", places.join(", "))).collect();
-    hold("no two public types share a name", &broken);
+    let (left, repeated): (Vec<_>, Vec<_>) = repeated.partition(|(name, _)| LEFT.contains(&name.as_str()));
+    assert_eq!(left.len(), LEFT.len(), "a name that is told apart leaves the list");
+    let broken: Vec<String> = repeated.into_iter().map(|(name, places)| format!("`{name}`: {}", places.join(", "))).collect();
+    hold("no two types that are known outside their module share a name", &broken);
 }

@@ -45,8 +45,7 @@ pub(super) fn sources(folder: &str) -> Vec<Source> {
         .map(|file| {
             let path = file.strip_prefix(ROOT).unwrap().to_string_lossy().replace('\\', "/");
             let text = fs::read_to_string(file).unwrap();
-            let code = text.lines().position(opens_tests(&text)).unwrap_or(usize::MAX);
-            Source { path, text, code }
+            Source::of(&path, &text)
         })
         .collect();
     let tests: BTreeSet<String> = all.iter().flat_map(Source::test_files).collect();
@@ -71,6 +70,11 @@ fn opens_tests(text: &str) -> impl FnMut(&str) -> bool {
 }
 
 impl Source {
+    pub(super) fn of(path: &str, text: &str) -> Self {
+        let code = text.lines().position(opens_tests(text)).unwrap_or(usize::MAX);
+        Self { path: path.to_owned(), text: text.to_owned(), code }
+    }
+
     /// The module right below the root that this file belongs to.
     pub(super) fn part(&self) -> String {
         let path = self.path.trim_start_matches("src/").trim_end_matches(".rs");
@@ -175,8 +179,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
 #[test]
 fn imports_are_found_alone_in_groups_and_over_lines() {
     let text = "use crate::{\n    deck::{Deck, load::LoadState},\n    error::Problem,\n    jobs,\n};\nfn a() { crate::api::serve() }\nuse crate::{tui, state::{keys, Dirs}}; // crate::cli\n#[cfg(test)]\nmod tests {\n    use crate::analysis;\n}\n";
-    let code = text.lines().position(opens_tests(text)).unwrap();
-    let source = Source { path: "src/a/b.rs".to_owned(), text: text.to_owned(), code };
+    let source = Source::of("src/a/b.rs", text);
     let found: Vec<(usize, String)> = source.imports();
     let expected = [(2, "deck"), (3, "error"), (4, "jobs"), (6, "api"), (7, "tui"), (7, "state")];
     assert_eq!(found, expected.map(|(line, name)| (line, name.to_owned())));

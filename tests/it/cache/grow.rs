@@ -17,10 +17,11 @@ use tokendeck::{
         load::{load, load_as, load_with},
         progress::Silent,
     },
-    deck::{Deck, DeckOptions},
+    deck::{Deck, DeckOptions, load::Watching},
 };
 
 use super::{TABLES, bench, noise, options, token, write};
+use crate::wait::wait_until;
 
 fn append(path: &Path, text: &str) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -161,7 +162,7 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
         assert!(table.large.is_some() && table.loaded() && !table.moved);
         table.sources[0].rows
     };
-    thread::sleep(Duration::from_millis(300));
+    wait_until("it is watched", || deck.load_state().watching != Watching::Off);
     let (begun, start) = (last(&deck), Instant::now());
     let mut seen = begun;
     // Taken in three times while the writer does not rest.

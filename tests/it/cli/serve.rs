@@ -5,12 +5,14 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::{TcpListener, TcpStream},
     process::{Child, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use tokendeck::dataset::cache;
 
 use super::{DEMO, Desk, told};
+use crate::wait::wait_for;
+
+const KEY: &str = "tdk_0123456789abcdef0123456789abcdef";
 
 /// A running server; ended when the test is.
 struct Server {
@@ -34,9 +36,31 @@ impl Server {
         Self { child, stdout, address: address.to_owned() }
     }
 
+    /// One whose key is known.
+    fn with_key(desk: &Desk) -> Self {
+        let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
+        Self::of(command.env("TOKENDECK_API_KEY", KEY).stderr(Stdio::null()))
+    }
+
+    fn ask(&self, target: &str) -> (u16, String) {
+        let url = format!("http://{}{target}", self.address);
+        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+        let mut answer = agent.get(url).header("x-api-key", KEY).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// The answer once the data are there.
+    fn settled(&self, target: &str) -> (u16, String) {
+        wait_for("an answer", || Some(self.ask(target)).filter(|answer| answer.0 != 503))
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
     /// The exit code after the signal, and the rest of stdout.
     fn end(mut self, signal: &str) -> (i32, String) {
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        self.signal(signal);
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
@@ -84,39 +108,36 @@ fn a_server_that_can_keep_no_state_does_not_start() {
 
 #[test]
 fn a_cache_file_truncated_while_it_is_mapped_costs_no_answer_and_no_server() {
-    const KEY: &str = "tdk_0123456789abcdef0123456789abcdef";
     let desk = Desk::new();
     desk.write("config.toml", "[cache]\nrows = 100\ndir = \"kept\"\n");
-    let ask = |server: &Server, target: &str| {
-        let url = format!("http://{}{target}", server.address);
-        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
-        let mut answer = agent.get(url).header("x-api-key", KEY).call().unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
-    };
-    let settled = |server: &Server, target: &str| {
-        let begun = Instant::now();
-        loop {
-            let answer = ask(server, target);
-            if answer.0 != 503 || begun.elapsed() > Duration::from_mins(1) {
-                return answer;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
-    let server = Server::of(command.env("TOKENDECK_API_KEY", KEY).stderr(Stdio::null()));
+    let server = Server::with_key(&desk);
     let (uni, weth) = ("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2");
     let candles = |token: &str, limit: usize| format!("/tokens/{token}/candles?timeframe=1h&limit={limit}");
-    let whole = settled(&server, &candles(uni, 700));
+    let whole = server.settled(&candles(uni, 700));
     assert_eq!(whole.0, 200, "{}", whole.1);
     let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
     let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
     fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
     // Neither was asked before, so both read what is gone.
-    assert_eq!(ask(&server, &candles(uni, 701)).0, 503);
-    let again = settled(&server, &candles(uni, 700));
+    assert_eq!(server.ask(&candles(uni, 701)).0, 503);
+    let again = server.settled(&candles(uni, 700));
     assert_eq!(again, whole);
-    let (status, body) = settled(&server, &candles(weth, 700));
+    let (status, body) = server.settled(&candles(weth, 700));
     assert!(status == 200 && body.len() > 10_000, "{status} {body}");
+    assert_eq!(server.end("-TERM").0, 0);
+}
+
+#[test]
+fn a_signal_has_the_data_loaded_again() {
+    let server = Server::with_key(&Desk::new());
+    let generation = || -> u64 {
+        let (status, body) = server.settled("/datasets");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()["generation"].as_u64().unwrap()
+    };
+    server.settled("/tokens");
+    let before = generation();
+    server.signal("-USR1");
+    wait_for("the next generation", || (generation() > before).then_some(()));
     assert_eq!(server.end("-TERM").0, 0);
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use polars::prelude::DataType;
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 use tempfile::TempDir;
 use tokendeck::{
     api::{self, Api, ApiOptions},
@@ -26,6 +26,7 @@ use super::{
     server::{Rows, Server},
     sums,
 };
+use crate::demo::market;
 
 /// What is asked of a dataset of one token.
 pub(super) const QUESTIONS: [&str; 8] = [
@@ -55,43 +56,28 @@ fn place(bench: &Bench) {
     bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
 }
 
-/// The data of a folder, of which the candles stay at an engine.
+/// The data of a folder, of which some tables stay at an engine.
 pub(crate) struct Stays {
     server: Server,
     pub(crate) folder: TempDir,
 }
 
 impl Stays {
-    pub(crate) fn of(data: &Path) -> Self {
+    pub(crate) fn of(data: &Path, tables: &[&'static str]) -> Self {
         let stays = Self { server: Server::start(), folder: tempfile::tempdir().unwrap() };
-        let frame = load(data, &Silent).unwrap().table("candles").unwrap().frame.clone();
-        let newest = frame
-            .column("timestamp")
-            .unwrap()
-            .cast(&DataType::Int64)
-            .unwrap()
-            .i64()
-            .unwrap()
-            .iter()
-            .flatten()
-            .max()
-            .unwrap_or_default()
-            .to_string();
-        let kinds = |name: &str| match name {
-            "token_address" | "interval" => "String",
-            "timestamp" => "DateTime",
-            _ => "Float64",
-        };
-        let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
-        let columns = names.map(|name| (name, kinds(name))).to_vec();
-        stays.server.put("candles", Rows { columns, frame: frame.select(names).unwrap(), newest });
-        let candles = |name: &str| name.starts_with("candles.");
-        for file in fs::read_dir(data).unwrap().flatten().filter(|file| !candles(&file.file_name().to_string_lossy())) {
-            fs::copy(file.path(), stays.folder.path().join(file.file_name())).unwrap();
+        let here = load(data, &Silent).unwrap();
+        let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
+        for name in tables {
+            stays.server.put(name, rows_of(&here.table(name).unwrap().frame));
+            manifest += &format!("\n[tables.{name}]\nsource = 'warehouse'\ntable = 'market.{name}'\nread = 'in place'\n");
         }
-        let manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
-        let table = "\n[tables.candles]\nsource = 'warehouse'\ntable = 'market.candles'\nread = 'in place'\n";
-        fs::write(stays.folder.path().join("dataset.toml"), manifest + table).unwrap();
+        for file in fs::read_dir(data).unwrap().flatten() {
+            let path = file.path();
+            if !tables.iter().any(|name| path.file_stem().is_some_and(|stem| stem == *name)) {
+                fs::copy(&path, stays.folder.path().join(file.file_name())).unwrap();
+            }
+        }
+        fs::write(stays.folder.path().join("dataset.toml"), manifest).unwrap();
         stays
     }
 
@@ -104,6 +90,24 @@ impl Stays {
     pub(crate) fn fetched(&self) -> usize {
         asked_later(&self.server)
     }
+}
+
+/// A table of ours as the engine has it.
+fn rows_of(frame: &DataFrame) -> Rows {
+    let column = |name: &'static str| {
+        let own = frame.column(name).ok()?;
+        Some(match own.dtype() {
+            DataType::String => (name, "String"),
+            DataType::Datetime(..) => (name, "DateTime"),
+            _ => (name, "Float64"),
+        })
+    };
+    let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume", "holder_address", "balance"];
+    let columns: Vec<_> = names.into_iter().filter_map(column).collect();
+    let times = frame.column("timestamp").ok().map(|times| times.cast(&DataType::Int64).unwrap());
+    let newest = times.and_then(|times| times.i64().unwrap().iter().flatten().max());
+    let frame = frame.select(columns.iter().map(|(name, _)| *name)).unwrap();
+    Rows { columns, frame, newest: newest.map(|newest| newest.to_string()).unwrap_or_default() }
 }
 
 /// Queries that come when somebody looks at a token.
@@ -259,8 +263,8 @@ fn rows(body: &str) -> &str {
 
 #[test]
 fn rows_that_stay_there_come_page_by_page_token_by_token() {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets"));
-    let (stays, here) = (Stays::of(data), standing(data, load(data, &Silent).unwrap()));
+    let (_market, data) = market();
+    let (stays, here) = (Stays::of(&data, &["candles"]), standing(&data, load(&data, &Silent).unwrap()));
     // Which waits as long as a person's does: so many candles take a busy machine a while.
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
     let options = WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() };
@@ -306,7 +310,7 @@ fn rows_that_stay_there_come_page_by_page_token_by_token() {
         assert_eq!(plain(ask(&there, &question)), plain(ask(&here, &question)), "{question}");
     }
     // As a stream come all of its rows, from a page's end on the others.
-    for question in [format!("/tables/candles?{one}"), format!("/tables/candles?{one}%20interval=1d")] {
+    for question in [format!("/tables/candles?{one}"), format!("/tables/candles?{one}%20interval=1h")] {
         let after = |api| next(&ask(api, &format!("{question}&limit=3")).1).map(|next| format!("&cursor={next}")).unwrap();
         let whole = streamed(&here, &format!("{question}&format=csv"));
         assert_eq!(streamed(&there, &format!("{question}&format=csv")), whole, "{question}");
@@ -330,14 +334,21 @@ fn rows_of_another_state_are_refused_and_not_kept() {
     let start = || standing(bench.folder.path(), bench.load(&bench.wire(), 200_000).unwrap());
     let api = start();
     let whole = candles(5_500);
-    // An old row is gone: nothing tells by the newest.
-    bench.server.put("candles", Rows { frame: whole.frame.slice(1, 5_500), ..whole.clone() });
     let history = format!("/tokens/{UNI}/candles?timeframe=1h");
     let rows = format!("/tables/candles?where=token_address={UNI}&limit=10");
     let sorted = format!("{rows}&sort=-close");
-    for question in [&history, &rows, &sorted] {
-        let (status, body) = ask(&api, question);
-        assert_eq!((status, body.contains("has changed since the data were loaded")), (503, true), "{question}: {body}");
+    // An old row is gone, or another one is written anew: neither the newest nor, of the second, their number tells.
+    let gone = whole.frame.slice(1, 5_500);
+    let mut anew = whole.frame.clone();
+    let mut closes: Vec<f64> = whole.frame.column("close").unwrap().f64().unwrap().iter().flatten().collect();
+    closes[7] += 1.0;
+    anew.with_column(Series::new("close".into(), closes).into_column()).unwrap();
+    for frame in [gone, anew] {
+        bench.server.put("candles", Rows { frame, ..whole.clone() });
+        for question in [&history, &rows, &sorted] {
+            let (status, body) = ask(&api, question);
+            assert_eq!((status, body.contains("has changed since the data were loaded")), (503, true), "{question}: {body}");
+        }
     }
     bench.server.put("candles", whole);
     for api in [&api, &start()] {

@@ -1,11 +1,11 @@
 //! Against real engines, by hand: `../shared/tools/engines/engines.sh up DIR` starts a current one and a pair of old ones and prints their
-//! addresses. `TOKENDECK_CLICKHOUSE=… TOKENDECK_CLICKHOUSE_TWO_NODES=… cargo test --release clickhouse -- --ignored`
+//! addresses; `DIR/venv/bin/python ../shared/tools/engines/ch_http.py 18131 DIR/other` is a second current one.
+//! `TOKENDECK_CLICKHOUSE=… TOKENDECK_CLICKHOUSE_OTHER=… TOKENDECK_CLICKHOUSE_TWO_NODES=… cargo test --release --test it clickhouse -- --ignored`
 
 use std::{
     fmt::Write as _,
     fs,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ use tokendeck::{
 };
 
 use super::{Impatient, TOKENS, UNI, source, wire_of};
+use crate::wait::wait_until;
 
 /// One at a time: the tests make tables of the same names.
 static TURN: Mutex<()> = Mutex::new(());
@@ -36,7 +37,12 @@ pub(super) fn engine() -> String {
     address("TOKENDECK_CLICKHOUSE")
 }
 
-/// The first of two nodes.
+/// A second one, a process of its own.
+pub(super) fn other() -> String {
+    address("TOKENDECK_CLICKHOUSE_OTHER")
+}
+
+/// The first of two old nodes.
 fn pair() -> String {
     address("TOKENDECK_CLICKHOUSE_TWO_NODES")
 }
@@ -315,14 +321,11 @@ fn a_load_that_is_given_up_ends_the_query_on_the_node() {
     let slow = slow.replace("AS interval FROM system.numbers", "AS interval FROM system.numbers WHERE number % 1000 = 0 OR number > 0");
     let bench = Bench::with(&slow);
     let running = || tell(&url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(0.01)%' AND query NOT LIKE '%processes%'");
-    let (start, progress) = (Instant::now(), Impatient(0.into(), 10));
+    let progress = Impatient(0.into(), 10);
     let outcome = load_as(bench.folder.path(), &bench.options(1_000), Some(&wire(&url)), &progress, None, false);
     // Where counting already takes too long for the patience of one who asks, that is what was given up.
     assert!(matches!(outcome, Err(LoadError::Cancelled)), "{:?}", outcome.map(|dataset| reason(&dataset, "candles")));
-    while running().trim() != "0" {
-        assert!(start.elapsed() < Duration::from_mins(1), "the query goes on");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the query ends", || running().trim() == "0");
 }
 
 #[test]

@@ -174,6 +174,11 @@ fn another_state_is_seen_in_whatever_is_asked() {
     after(&api, "candles", || {
         tell(&url, &format!("INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"));
     });
+    // As many candles, one price another.
+    fill(&url, "fault_candles", PLAIN, &[]);
+    let bench = Bench::new(&url);
+    let api = standing(bench.path(), bench.load("fault_candles", "in place", ""));
+    after(&api, "candles", || fill(&url, "fault_candles", PLAIN, &[("close", "Float64", "if(number = 7, 3, 1 + number % 11 / 10)")]));
     make(&url, "fault_holders", "token_address String, holder_address String, balance String", PLAIN);
     let holders =
         "SELECT '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', concat('0x', leftPad(lower(hex(number + 7)), 40, '0')), toString(number)";

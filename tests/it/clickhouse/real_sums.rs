@@ -1,5 +1,5 @@
-//! Sums against real engines, over 500 random tokens: what is worked out there, on one node and on two, makes the answers that the rows
-//! make once they are brought. Run as `real` is.
+//! Sums against real engines, over random tokens: what is worked out there makes the answers that the rows make once they are brought,
+//! and what two nodes have together those of one. Run as `real` is.
 
 use std::{fmt::Write as _, fs, sync::Arc};
 
@@ -12,12 +12,9 @@ use tokendeck::{
 
 use super::{
     in_place::{ask, standing},
-    real::{engine, make, tell, turn, wire},
+    near::same,
+    real::{engine, make, other, tell, turn, wire},
 };
-
-const TOKENS: u64 = 500;
-/// Tokens with more holders than are told one by one.
-const LARGE_EVERY: u64 = 50;
 
 fn token(nth: u64) -> String {
     format!("0x{:040x}", nth * 7_919 + 1)
@@ -27,39 +24,16 @@ fn holder(token: u64, nth: u64) -> String {
     format!("0x{:040x}", 0x00ab_0000_0000 + token * 100_000 + nth)
 }
 
-fn near(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-12 * a.abs().max(1e-2)
-}
+const CANDLES: &str = "token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Nullable(Float64), \
+                       interval LowCardinality(String)";
+const HOLDERS: &str = "token_address String, holder_address String, balance Nullable(Float64)";
 
-/// Equal, figures to 1e-12, in sentences too.
-fn same(a: &Value, b: &Value, at: &str) {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{at}");
-            a.iter().zip(b.values()).for_each(|((key, a), b)| same(a, b, &format!("{at}/{key}")));
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            assert_eq!(a.len(), b.len(), "{at}");
-            a.iter().zip(b).for_each(|(a, b)| same(a, b, at));
-        }
-        (Value::Number(x), Value::Number(y)) => {
-            assert!(near(x.as_f64().unwrap(), y.as_f64().unwrap()), "{at}: {x} {y}");
-        }
-        (Value::String(x), Value::String(y)) => {
-            let is_near =
-                |(x, y): (&str, &str)| x == y || x.parse::<f64>().ok().zip(y.parse::<f64>().ok()).is_some_and(|(x, y)| near(x, y));
-            assert!(x.split(' ').count() == y.split(' ').count() && x.split(' ').zip(y.split(' ')).all(is_near), "{at}: {x} {y}");
-        }
-        _ => assert_eq!(a, b, "{at}"),
-    }
-}
-
-/// Candles of each token in some intervals, with gaps, prices that nobody believes and volumes that nobody knows; holders, few and many.
-fn fill(url: &str) {
-    let columns = "token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Nullable(Float64), \
-                   interval LowCardinality(String)";
-    make(url, "sums_candles", columns, "MergeTree ORDER BY (token_address, interval, timestamp)");
+/// Candles of each of so many tokens in some intervals, with gaps, prices that nobody believes and volumes that nobody knows; holders, few
+/// and many. The same whoever makes them; of a half every token has some rows.
+fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
+    make(url, &format!("{name}_candles"), CANDLES, "MergeTree ORDER BY (token_address, interval, timestamp)");
     let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
+    let half = half.map_or_else(|| "1".to_owned(), |half| format!("cityHash64(t, i, 2) % 2 = {half}"));
     for (interval, seconds, rows) in [
         ("1m", 60, 3_000),
         ("5m", 300, 3_000),
@@ -72,41 +46,39 @@ fn fill(url: &str) {
         tell(
             url,
             &format!(
-                "INSERT INTO deck_test.sums_candles SELECT {}, toDateTime(1700006400 + (cityHash64(t) % 90) * 3600 + i * {seconds}), c, \
+                "INSERT INTO deck_test.{name}_candles SELECT {}, toDateTime(1700006400 + (cityHash64(t) % 90) * 3600 + i * {seconds}), c, \
                  if(h % 17 = 0, c / 2, c + 1), if(h % 31 = 0, 0, c / 3), c, if(h % 5 = 0, NULL, h / 3), '{interval}' FROM (SELECT \
                  intDiv(number, {rows}) AS t, number % {rows} AS i, cityHash64(number, '{interval}') % 1000 AS h, 1 + h / 7 AS c \
-                 FROM numbers({})) WHERE cityHash64(t, '{interval}') % 3 = 0 AND i < cityHash64(t, '{interval}', 1) % {rows} AND h % 9 > 0",
+                 FROM numbers({})) WHERE cityHash64(t, '{interval}') % 3 = 0 AND i < cityHash64(t, '{interval}', 1) % {rows} AND h % 9 > 0 \
+                 AND {half}",
                 address("t * 7919 + 1"),
-                rows * TOKENS
+                rows * tokens
             ),
         );
     }
-    make(
-        url,
-        "sums_holders",
-        "token_address String, holder_address String, balance Nullable(Float64)",
-        "MergeTree ORDER BY (token_address, holder_address)",
-    );
+    make(url, &format!("{name}_holders"), HOLDERS, "MergeTree ORDER BY (token_address, holder_address)");
+    // Ten of them have more holders than are told one by one.
+    let large = format!("t % {} = 0", tokens / 10);
     tell(
         url,
         &format!(
-            "INSERT INTO deck_test.sums_holders SELECT {}, {}, if(h % 19 = 0, NULL, if(h % 13 = 0, 0, if(t % 7 = 0, 12.5, pow(h / 1000000, 6) * 1e9))) \
+            "INSERT INTO deck_test.{name}_holders SELECT {}, {}, if(h % 19 = 0, NULL, if(h % 13 = 0, 0, if(t % 7 = 0, 12.5, pow(h / 1000000, 6) * 1e9))) \
              FROM (SELECT intDiv(number, 2500) AS t, number % 2500 AS i, cityHash64(number) % 1000000 AS h FROM numbers({})) \
-             WHERE i < if(t % {LARGE_EVERY} = 0, 2500, 1 + cityHash64(t) % 300)",
+             WHERE i < if({large}, 2500, 1 + cityHash64(t) % 300) AND {half}",
             address("t * 7919 + 1"),
             address("734439407616 + t * 100000 + i"),
-            TOKENS * 2_500
+            tokens * 2_500
         ),
     );
 }
 
 /// What stands beside the two tables in files.
-fn write(folder: &TempDir, manifest: &str) {
+fn write(folder: &TempDir, manifest: &str, tokens_there: u64) {
     let mut tokens = "token_address,symbol,name,chain,price,total_supply\n".to_owned();
     let mut labels = "address,label\n".to_owned();
     let mut kols = "token_address,kol_address,handle,followers,engagement_rate\n".to_owned();
     let mut contracts = "token_address,chain,creator,owner\n".to_owned();
-    for nth in 0..TOKENS {
+    for nth in 0..tokens_there {
         let supply = ["", "1000000000000", "5000"][nth as usize % 3];
         writeln!(tokens, "{},T{nth},Token {nth},eth,{},{supply}", token(nth), if nth % 2 == 0 { "3" } else { "" }).unwrap();
         writeln!(contracts, "{},eth,{},{}", token(nth), holder(nth, 3), holder(nth, nth % 5 * 400)).unwrap();
@@ -127,14 +99,14 @@ struct Standing {
     _folders: [TempDir; 2],
 }
 
-fn stand(url: &str, manifest: &str) -> Standing {
+fn stand(url: &str, manifest: &str, tokens: u64) -> Standing {
     let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(&folder, manifest);
+    write(&folder, manifest, tokens);
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 200_000, ..CacheOptions::default() };
     let dataset = load_as(folder.path(), &options, Some(&wire(url)), &Silent, None, false).unwrap();
     for name in ["candles", "holders"] {
         let table = dataset.table(name).unwrap();
-        assert!(table.loaded() && table.height() > 50_000, "{:?} {}", table.state, table.height());
+        assert!(table.loaded() && table.height() as u64 > 100 * tokens, "{:?} {}", table.state, table.height());
     }
     Standing { api: standing(folder.path(), dataset), _folders: [folder, cache] }
 }
@@ -180,36 +152,76 @@ fn answer(api: &Arc<Api>, question: &str) -> (u16, Value) {
     (status, value)
 }
 
-#[test]
-#[ignore = "needs a real engine"]
-fn what_is_summed_there_on_one_node_and_on_two_gives_the_answers_of_rows_that_are_brought() {
-    let (_turn, url) = (turn(), engine());
-    fill(&url);
-    let plain = |name: &str| format!("table = 'deck_test.sums_{name}'");
-    // Each of the two has the rows of its number, and they are put together as those of two servers.
-    let halves = |name: &str, key: &str| {
-        format!(
-            "query = \"SELECT * FROM remote('127.0.0.1,127.0.0.1', deck_test.sums_{name}) WHERE cityHash64({key}) % 2 = shardNum() - 1\""
-        )
-    };
-    let brought = stand(&url, &manifest(&plain("candles"), &plain("holders"), "bring"));
-    let one = stand(&url, &manifest(&plain("candles"), &plain("holders"), "in place"));
-    let (candles, holders) = (halves("candles", "token_address, timestamp"), halves("holders", "holder_address"));
-    let two = stand(&url, &manifest(&candles, &holders, "in place"));
-    let mut answered = 0;
-    for (name, there, every) in [("one", &one, 1), ("two", &two, 4)] {
-        let list = "/tokens?limit=250&page=2";
+fn plain(name: &str, read: &str) -> String {
+    let table = |kind: &str| format!("table = 'deck_test.{name}_{kind}'");
+    manifest(&table("candles"), &table("holders"), read)
+}
+
+/// Holds that the two answer the same of the market and of these tokens; how many questions were answered.
+fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterator<Item = u64>) -> usize {
+    for list in ["/tokens?limit=250", "/tokens?limit=250&page=2"] {
         same(&answer(&brought.api, list).1, &answer(&there.api, list).1, name);
-        for nth in (0..TOKENS).step_by(every) {
-            for question in questions(nth) {
-                let (expected, found) = (answer(&brought.api, &question), answer(&there.api, &question));
-                assert_eq!(expected.0, found.0, "{name}: {question} {} {}", expected.1, found.1);
-                if expected.0 == 200 {
-                    answered += 1;
-                    same(&expected.1, &found.1, &format!("{name}: {question}"));
-                }
-            }
+    }
+    let mut answered = 0;
+    for question in tokens.flat_map(questions) {
+        let (expected, found) = (answer(&brought.api, &question), answer(&there.api, &question));
+        assert_eq!(expected.0, found.0, "{name}: {question} {} {}", expected.1, found.1);
+        if expected.0 == 200 {
+            answered += 1;
+            same(&expected.1, &found.1, &format!("{name}: {question}"));
         }
     }
+    answered
+}
+
+#[test]
+#[ignore = "needs a real engine"]
+fn what_is_summed_there_gives_the_answers_of_rows_that_are_brought() {
+    const TOKENS: u64 = 500;
+    let (_turn, url) = (turn(), engine());
+    fill(&url, "sums", TOKENS, None);
+    let brought = stand(&url, &plain("sums", "bring"), TOKENS);
+    let there = stand(&url, &plain("sums", "in place"), TOKENS);
+    let answered = compare(&brought, &there, "in place", 0..TOKENS);
     assert!(answered > 5_000, "{answered}");
+}
+
+#[test]
+#[ignore = "needs two real engines"]
+fn what_two_nodes_have_together_gives_the_answers_of_one() {
+    const TOKENS: u64 = 40;
+    let (_turn, url, second) = (turn(), engine(), other());
+    fill(&url, "whole", TOKENS, None);
+    let count = |url: &str, table: &str| tell(url, &format!("SELECT count() FROM deck_test.{table}")).trim().parse::<u64>().unwrap();
+    for (half, node) in [(0, &url), (1, &second)] {
+        fill(node, "half", TOKENS, Some(half));
+    }
+    for (kind, columns) in [("candles", CANDLES), ("holders", HOLDERS)] {
+        // The second one's half comes over HTTP whenever somebody asks.
+        let there = format!("{second}/?query=SELECT%20*%20FROM%20deck_test.half_{kind}&default_format=Native");
+        tell(&url, &format!("DROP TABLE IF EXISTS deck_test.both_{kind}"));
+        tell(
+            &url,
+            &format!(
+                "CREATE VIEW deck_test.both_{kind} AS SELECT * FROM deck_test.half_{kind} UNION ALL \
+                 SELECT * FROM url('{there}', 'Native', '{columns}')"
+            ),
+        );
+        let [whole, both, own, others] =
+            [(&url, "whole"), (&url, "both"), (&url, "half"), (&second, "half")].map(|(node, name)| count(node, &format!("{name}_{kind}")));
+        assert!(both == whole && own + others == whole && own > whole / 3 && others > whole / 3, "{whole} {both} {own} {others}");
+    }
+    let one = stand(&url, &plain("whole", "in place"), TOKENS);
+    let two = stand(&url, &plain("both", "in place"), TOKENS);
+    let answered = compare(&one, &two, "two nodes", 0..TOKENS);
+    assert!(answered > 400, "{answered}");
+    // As a Distributed table is, of two shards that one process has.
+    let shards = |name: &str, key: &str| {
+        format!(
+            "query = \"SELECT * FROM remote('127.0.0.1,127.0.0.1', deck_test.whole_{name}) WHERE cityHash64({key}) % 2 = shardNum() - 1\""
+        )
+    };
+    let shards = manifest(&shards("candles", "token_address, timestamp"), &shards("holders", "holder_address"), "in place");
+    let answered = compare(&one, &stand(&url, &shards, TOKENS), "two shards", 0..TOKENS);
+    assert!(answered > 400, "{answered}");
 }

@@ -159,7 +159,7 @@ fn asked(rows: &Rows, sql: &str) -> Rows {
         let mask: BooleanChunked = times.i64().unwrap().iter().map(|time| time.is_some_and(|time| time < end)).collect();
         return asked(&Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }, &sql.replace(" < from", " from"));
     }
-    let token = sql.split(" IN ('").nth(1).and_then(|rest| rest.split('\'').next()).filter(|token| token.starts_with("0x"));
+    let token = sql.split("`token_address` IN ('").nth(1).and_then(|rest| rest.split('\'').next());
     let (Some(token), Ok(tokens)) = (token, rows.frame.column("token_address")) else { return rows.clone() };
     let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own == Some(token)).collect();
     Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }

@@ -61,19 +61,32 @@ fn market(candles: &DataFrame) -> DataFrame {
         lists("volume", "volume", &DataType::Float64),
         Column::new("written".into(), vec![Series::new_empty("".into(), &DataType::String); count]),
         Column::new("count".into(), vec![1_u64; count]),
+        Column::new("mark".into(), contents(candles)),
         Column::new("again".into(), vec![0_u64; count]),
         Column::new("candles".into(), vec![count as u64; count]),
     ];
     DataFrame::new(count, columns).unwrap()
 }
 
-/// Of candles, what a token's are known by: their number.
-fn told(count: usize) -> [Column; 2] {
-    [Column::new("listed".into(), vec![count as u64; count]), Column::new("mark".into(), vec![0_u64; count])]
+/// What candles are known by, each by itself.
+fn contents(candles: &DataFrame) -> Vec<u64> {
+    let closes = cast(candles, "close", "close", &DataType::Float64);
+    closes.f64().unwrap().iter().map(|close| close.unwrap_or(-1.0).to_bits()).collect()
+}
+
+fn content(candles: &DataFrame) -> u64 {
+    contents(candles).into_iter().fold(0, u64::wrapping_add)
+}
+
+/// Of candles, what a token's are known by.
+fn told(candles: &DataFrame) -> [Column; 2] {
+    let (count, mark) = (candles.height(), content(candles));
+    [Column::new("listed".into(), vec![count as u64; count]), Column::new("mark".into(), vec![mark; count])]
 }
 
 fn state(rows: &DataFrame) -> DataFrame {
-    let mark = if rows.column("balance").is_ok() { by_token(rows).values().map(|own| mark(own)).next().unwrap_or_default() } else { 0 };
+    let holders = || by_token(rows).values().map(|own| mark(own)).next().unwrap_or_default();
+    let mark = if rows.column("balance").is_ok() { holders() } else { content(rows) };
     let columns = vec![Column::new("listed".into(), vec![rows.height() as u64]), Column::new("mark".into(), vec![mark])];
     DataFrame::new(1, columns).unwrap()
 }
@@ -90,7 +103,7 @@ fn chart(candles: &DataFrame) -> DataFrame {
     let mut columns = vec![lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64)];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(candles, name, name, &DataType::Float64)));
     columns.push(Column::new("again".into(), vec![0_u64; count]));
-    columns.extend(told(count));
+    columns.extend(told(candles));
     let frame = DataFrame::new(count, columns).unwrap();
     frame.sort(["ms", "timestamp"], SortMultipleOptions::default()).unwrap()
 }
@@ -184,7 +197,7 @@ fn page(rows: &DataFrame, sql: &str) -> DataFrame {
     let mut columns =
         vec![cast(rows, "token_address", "token_address", &DataType::String), times.clone(), rows.column("interval").unwrap().clone()];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(rows, name, name, &DataType::Float64)));
-    columns.extend(told(rows.height()));
+    columns.extend(told(rows));
     columns.push(Column::new("again".into(), vec![0_u64; rows.height()]));
     let frame = DataFrame::new(rows.height(), columns).unwrap();
     frame.take(&IdxCa::new("rows".into(), order)).unwrap().slice(from as i64, count)

@@ -1,7 +1,10 @@
 //! Small broken files, and exactly what is said of each.
 
 use polars::prelude::{DataFrame, df};
-use tokendeck::dataset::{TableState, load::load, progress::Silent, source::decoding};
+use tokendeck::{
+    dataset::{TableState, load::load, progress::Silent},
+    untrusted::decoding,
+};
 
 use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, parquet, table};
 

@@ -115,15 +115,19 @@ fn spoil(random: &mut SplitMix, seed: &[u8], round: usize) -> Vec<u8> {
     bytes
 }
 
+/// Files of noise of each seed. `TOKENDECK_TEST_ROUNDS=400 cargo test --release noise` tries more.
+const ROUNDS: usize = 100;
+
 #[test]
 fn no_noise_makes_loading_panic_or_hang() {
     hush_decoders();
+    let rounds = std::env::var("TOKENDECK_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let folder = folder(&[("tokens.csv", TOKENS.as_bytes())]);
     let start = Instant::now();
     for (at, (name, seed)) in seeds().into_iter().enumerate() {
         let path = folder.path().join(name);
         let mut random = SplitMix(at as u64);
-        for round in 0..400 {
+        for round in 0..rounds {
             let bytes = spoil(&mut random, &seed, round);
             fs::write(&path, &bytes).expect("written");
             let loaded = catch_unwind(AssertUnwindSafe(|| load(folder.path(), &Silent)));
@@ -132,8 +136,8 @@ fn no_noise_makes_loading_panic_or_hang() {
         }
         fs::remove_file(&path).expect("removed");
     }
-    // Six thousand loads: what hangs shows, a busy machine does not.
-    assert!(start.elapsed() < Duration::from_mins(5), "took {:?}", start.elapsed());
+    // What hangs shows, a busy machine does not.
+    assert!(start.elapsed() < Duration::from_mins(5) || rounds > ROUNDS, "took {:?}", start.elapsed());
 }
 
 #[test]

@@ -1,15 +1,11 @@
 //! The folder that is imported into: what is there stays, comes together with what is new, and is never half written.
 
-use std::{
-    fs,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, process::Stdio, thread, time::Instant};
 
 use tokendeck::dataset::{load::load, progress::Silent};
 
 use super::{Desk, PEPE, TOKENS, UNI, address, files, taken};
+use crate::wait::wait_until;
 
 /// A large file of candles: seconds to import.
 fn many(rows: u64, close: u64) -> String {
@@ -132,17 +128,17 @@ fn wrong_usage_and_the_list_of_formats() {
 fn whenever_it_is_killed_what_is_there_is_whole() {
     let desk = Desk::new();
     let mut close = 1;
-    desk.write("UNIUSDT.csv", many(120_000, close));
+    desk.write("UNIUSDT.csv", many(30_000, close));
     desk.imports(&["UNIUSDT.csv"]);
     // At moments spread over the whole of it, by a step that shares no factor with them.
     let whole = {
         let start = Instant::now();
-        desk.write("UNIUSDT.csv", many(120_000, 2));
+        desk.write("UNIUSDT.csv", many(30_000, 2));
         desk.imports(&["UNIUSDT.csv", "--dry-run"]);
         start.elapsed()
     };
     for i in 0..12u32 {
-        desk.write("UNIUSDT.csv", many(120_000, u64::from(i) + 2));
+        desk.write("UNIUSDT.csv", many(30_000, u64::from(i) + 2));
         let mut child = desk.command(&["UNIUSDT.csv"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(whole * (i * 7 % 12) / 10);
         child.kill().unwrap();
@@ -150,7 +146,7 @@ fn whenever_it_is_killed_what_is_there_is_whole() {
         let dataset = load(&desk.data(), &Silent).unwrap();
         let held = dataset.candles().of(&address(UNI));
         let candles = held.series()[0].1;
-        assert_eq!(candles.len(), 120_000);
+        assert_eq!(candles.len(), 30_000);
         let now = candles.close[0] as u64;
         assert!(candles.close.iter().all(|price| *price as u64 == now), "two imports in one table");
         assert!(now == close || now == u64::from(i) + 2, "{now} after {close}");
@@ -167,12 +163,7 @@ fn ctrl_c_leaves_everything_as_it_was() {
     desk.write("UNIUSDT.csv", many(1_500_000, 1));
     let before = files(&desk.data());
     let child = desk.command(&["UNIUSDT.csv"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let start = Instant::now();
-    while !desk.data().join(".import").exists() {
-        assert!(start.elapsed() < Duration::from_secs(30));
-        thread::sleep(Duration::from_millis(5));
-    }
-    thread::sleep(Duration::from_millis(100));
+    wait_until("it writes", || desk.data().join(".import").exists());
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();

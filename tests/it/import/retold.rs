@@ -227,3 +227,28 @@ fn floating_point_numbers_written_out_are_approximate() {
         assert_eq!(desk.dataset().is_approximate("holders", "balance"), approximate);
     }
 }
+
+#[test]
+fn amounts_with_thousands_set_apart_are_advised_with_their_decimal_sign() {
+    let row = |i: u32| format!("0x{i:064x},2000{i:04},1790000{i:03},0x{:040x},0x{:040x},\"{i},694.67\"\n", i + 7, i + 9);
+    let page = |rows: &str| format!("Txhash,Blockno,UnixTimestamp,From,To,Quantity\n{rows}");
+    let desk = Desk::empty();
+    desk.write("page.csv", page(&(1..=40).map(row).collect::<String>()));
+    let err = desk.refuses(&["page.csv", "--token", UNI]);
+    assert!(err.contains("value = { from = \"Quantity\", unit = \"whole\", decimal = \".\" }"), "{err}");
+    // As it says, and without it, where the reason says what to add.
+    for (decimal, empty) in [(", decimal = \".\"", 0), ("", 40)] {
+        let desk = Desk::empty();
+        desk.write("data/tokens.csv", format!("token_address,symbol,name,chain,decimals\n{UNI},UNI,Uniswap,eth,18\n"));
+        desk.write("data/transfers.csv", page(&(1..=40).map(row).collect::<String>()));
+        let columns = "transaction_hash = \"Txhash\", block_number = \"Blockno\", timestamp = \"UnixTimestamp\", from_address = \"From\", to_address = \"To\"";
+        let toml = format!(
+            "[tables.transfers]\ncolumns = {{ {columns}, value = {{ from = \"Quantity\", unit = \"whole\"{decimal} }} }}\nset = {{ token_address = \"{UNI}\" }}\n"
+        );
+        desk.write("data/dataset.toml", toml);
+        let dataset = desk.dataset();
+        let table = dataset.table("transfers").unwrap();
+        let told = table.findings.kept().iter().filter(|finding| finding.reason.contains("say decimal = \".\" beside its unit")).count();
+        assert_eq!((table.height(), told > 0), (40, empty > 0), "{:?}", table.findings.kept().first());
+    }
+}

@@ -421,3 +421,17 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
     let reason = desk.refuses(&["late.csv", "--decimals", "18"]);
     assert!(reason.contains("200 of 2700 rows of tokens whose decimals are not known"), "{reason}");
 }
+
+#[test]
+fn one_pool_without_an_address_among_five_is_named_and_the_others_are_taken() {
+    let at = |i: u32| format!("0x{i:040x}");
+    let pair = |i: u32| {
+        let pool = if i == 5 { "0xnope".to_owned() } else { at(i) };
+        json!({"chainId": "ethereum", "dexId": "uniswap", "pairAddress": pool, "baseToken": {"address": at(i + 40), "symbol": "a", "name": "A"},
+               "quoteToken": {"address": at(90), "symbol": "b", "name": "B"}, "priceUsd": "1.5", "liquidity": {"usd": 5000.5}})
+    };
+    let desk = Desk::empty();
+    desk.write("dexscreener.ndjson", (1..=5).map(|i| pair(i).to_string()).collect::<Vec<_>>().join("\n"));
+    let report = desk.imports(&["dexscreener.ndjson"]);
+    assert!(taken(&report, 0, "pools") == [4, 0, 0, 0, 1, 0] && report.to_string().contains("0xnope"), "{report:#}");
+}

@@ -34,6 +34,7 @@ fn real_files_arrive_right_or_are_refused() {
             wrong.push(format!("{}: {reason}", want["file"].as_str().unwrap()));
         }
     }
+    assert!(lines.lines().count() > 50);
     assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -7,7 +7,6 @@ use std::{
     net::TcpStream,
     process::{Child, Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use futures_util::stream::BoxStream;
@@ -37,6 +36,7 @@ use tokio::{net::unix::pipe, runtime::Runtime};
 use ureq::http::{HeaderName, HeaderValue};
 
 use super::{CASES, Faces, WETH, arguments};
+use crate::wait::wait_until;
 
 /// HTTP by the client that the other tests use.
 #[derive(Clone)]
@@ -358,20 +358,12 @@ fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
 
 /// Holds that the question ends before it is answered.
 fn ends_unanswered(deck: &Deck) {
-    let begun = Instant::now();
-    while deck.waiting() > 0 {
-        assert!(begun.elapsed() < Duration::from_mins(2), "it never ends");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the question ends", || deck.waiting() == 0);
     assert!(deck.known(&long_one().0).is_none(), "it was worked out to its end");
 }
 
 fn begins(deck: &Deck) {
-    let begun = Instant::now();
-    while deck.waiting() == 0 {
-        assert!(begun.elapsed() < Duration::from_mins(1), "it never begins");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the question begins", || deck.waiting() > 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
     num::NonZeroU16,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -16,25 +16,22 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use tempfile::TempDir;
 use vt100::{Callbacks, MouseProtocolMode, Parser, Screen};
 
+use crate::wait::{PATIENCE, wait_for, wait_until};
+
 pub(super) const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 pub(super) const SIZE: (u16, u16) = (140, 42);
 
-/// How long something may take on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(90);
-
-/// One program at a time: the machine is small and the tests wait for each other's processors otherwise.
-static TURN: Mutex<()> = Mutex::new(());
+/// How long a program does nothing before it is taken to be at rest: longer than any of its own pauses.
+const BLINK: Duration = Duration::from_millis(300);
 
 /// A home for the program, kept over several runs.
 pub(super) struct Home {
     folder: TempDir,
-    _turn: MutexGuard<'static, ()>,
 }
 
 impl Home {
     pub(super) fn new() -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let home = Self { folder: tempfile::tempdir().unwrap(), _turn: turn };
+        let home = Self { folder: tempfile::tempdir().unwrap() };
         // A port of its own, whatever else runs.
         home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n");
         home
@@ -67,8 +64,19 @@ impl Home {
         Terminal::start(self.command(args, variables), Duration::ZERO)
     }
 
+    /// A test of this binary, as the program: it runs where `variable` is set.
+    pub(super) fn run_this(&self, test: &str, variable: &str) -> Terminal {
+        let this = std::env::current_exe().unwrap();
+        let command = self.command_of(&this.to_string_lossy(), &["--exact", test, "--nocapture"], &[(variable, "1")]);
+        Terminal::start(command, Duration::ZERO)
+    }
+
     fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tokendeck"));
+        self.command_of(env!("CARGO_BIN_EXE_tokendeck"), args, variables)
+    }
+
+    fn command_of(&self, program: &str, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.env_clear();
         command.cwd(self.path());
@@ -120,6 +128,8 @@ impl Callbacks for Answers {
 struct Seen {
     parser: Parser<Answers>,
     bytes: Vec<u8>,
+    /// The terminal was asked and has not answered.
+    owes: bool,
 }
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
@@ -139,7 +149,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = Parser::new_with_callbacks(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap(), 0, Answers::default());
-        let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new() }), Condvar::new()));
+        let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), owes: false }), Condvar::new()));
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let reader = pair.master.try_clone_reader().unwrap();
         let (theirs, answering) = (Arc::clone(&seen), Arc::clone(&writer));
@@ -212,18 +222,22 @@ impl Terminal {
         });
     }
 
-    /// Waits until nothing is written any more for as long as a blink.
+    /// Waits until the program is at rest: all its threads sleep and nothing is written, for as long as a blink.
     pub(super) fn settle(&self) {
-        let end = Instant::now() + PATIENCE;
         let mut before = (self.written(), Instant::now());
-        while before.1.elapsed() < Duration::from_millis(1_500) {
-            assert!(Instant::now() < end, "it never came to rest:\n{}", self.text());
-            thread::sleep(Duration::from_millis(50));
+        wait_until("the program at rest", || {
             let written = self.written();
-            if written != before.0 {
+            if written != before.0 || self.seen.0.lock().unwrap().owes || !self.sleeps() {
                 before = (written, Instant::now());
             }
-        }
+            before.1.elapsed() >= BLINK
+        });
+    }
+
+    /// Whether every thread of the program waits for something.
+    fn sleeps(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
+        tasks.map(|task| stat(&task.path())).all(|stat| stat.first().is_none_or(|state| state == "S"))
     }
 
     /// Whether keys are cooked by the line discipline again.
@@ -262,33 +276,27 @@ impl Terminal {
         stat[11].parse::<u64>().unwrap() + stat[12].parse::<u64>().unwrap()
     }
 
-    /// The fields of `/proc/PID/stat` behind the program's name.
     fn stat(&self) -> Vec<String> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-        fields.split_whitespace().map(str::to_owned).collect()
+        stat(Path::new(&format!("/proc/{}", self.pid)))
     }
 
     pub(super) fn until_state(&self, states: &[char]) {
-        let end = Instant::now() + PATIENCE;
-        while !states.contains(&self.state()) {
-            assert!(Instant::now() < end, "the process is in state {}, not in {states:?}:\n{}", self.state(), self.text());
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(&format!("the process in one of the states {states:?}"), || states.contains(&self.state()));
     }
 
     /// Waits for the end; the exit code.
     pub(super) fn exit(&mut self) -> u32 {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                assert_eq!(status.signal(), None, "{}", self.text());
-                return status.exit_code();
-            }
-            assert!(Instant::now() < end, "it does not end:\n{}", self.text());
-            thread::sleep(Duration::from_millis(20));
-        }
+        let status = wait_for("the end of the program", || self.child.try_wait().unwrap());
+        assert_eq!(status.signal(), None, "{}", self.text());
+        status.exit_code()
     }
+}
+
+/// The fields of a process's, or a thread's, `stat` behind the program's name; none where it is gone.
+fn stat(place: &Path) -> Vec<String> {
+    let stat = fs::read_to_string(place.join("stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    fields.split_whitespace().map(str::to_owned).collect()
 }
 
 impl Drop for Terminal {
@@ -307,12 +315,15 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn 
             let mut seen = lock.lock().unwrap_or_else(PoisonError::into_inner);
             seen.bytes.extend_from_slice(&buffer[..count]);
             seen.parser.process(&buffer[..count]);
-            std::mem::take(&mut seen.parser.callbacks_mut().0)
+            let answers = std::mem::take(&mut seen.parser.callbacks_mut().0);
+            seen.owes = !answers.is_empty();
+            answers
         };
         arrived.notify_all();
         if !answers.is_empty() {
             thread::sleep(late);
             writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&answers).ok();
+            lock.lock().unwrap_or_else(PoisonError::into_inner).owes = false;
         }
     }
 }

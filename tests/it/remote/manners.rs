@@ -6,7 +6,6 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use tokendeck::{
@@ -16,6 +15,7 @@ use tokendeck::{
 };
 
 use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
+use crate::wait::wait_until;
 
 const TABLES: &str = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 'WEB/bucket/c.csv'\n";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
@@ -183,8 +183,9 @@ fn no_key_is_told_to_anybody_but_the_source() {
     // A server logs for as long as it runs.
     bench.server.put("c.csv", candles(0, 140));
     bench.server.trouble(std::iter::repeat_n(Trouble::None, 2).chain(std::iter::repeat_n(Trouble::Status(503), 30)));
+    let before = bench.server.requests();
     let mut server = command(&bench, &["serve", "--listen", "127.0.0.1:0", "--data", &data]).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(3));
+    wait_until("it is refused again and again", || bench.server.requests() >= before + 5);
     server.kill().unwrap();
     let log = server.wait_with_output().unwrap();
     assert!(!log.stderr.is_empty(), "it logs nothing");

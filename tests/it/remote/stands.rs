@@ -179,3 +179,28 @@ fn what_stands_is_as_the_person_says_by_now() {
         }
     }
 }
+
+#[test]
+fn rows_of_a_file_that_a_pattern_names_no_more_go_and_that_is_said() {
+    let bench = bench();
+    bench.server.put("c/b.csv", candles(200, 100));
+    let rows = |dataset: &Dataset| dataset.table("candles").unwrap().height();
+    let said = |dataset: &Dataset| -> Vec<(String, String)> {
+        let findings = dataset.table("candles").unwrap().findings.kept().iter();
+        let gone = findings.filter(|finding| finding.reason.contains("is listed no more"));
+        gone.map(|finding| (finding.file.clone(), finding.reason.clone())).collect()
+    };
+    let whole = bench.load(&wire(&bench.server)).unwrap();
+    assert_eq!((rows(&whole), said(&whole)), (294, vec![]));
+    bench.server.shared.objects.lock().unwrap().remove("c/b.csv");
+    // It is said as long as it is so, and not of the load alone that saw it go.
+    for _ in 0..2 {
+        let part = bench.load(&wire(&bench.server)).unwrap();
+        let said = said(&part);
+        assert_eq!((rows(&part), said.len(), said[0].0.as_str()), (196, 1, "s3://bucket/c/b.csv"));
+        assert!(said[0].1.ends_with("the rows of what is gone are left out"), "{said:?}");
+    }
+    bench.server.put("c/b.csv", candles(200, 100));
+    let back = bench.load(&wire(&bench.server)).unwrap();
+    assert_eq!((rows(&back), said(&back)), (294, vec![]));
+}

@@ -5,18 +5,18 @@ use tokendeck::analysis::yields::{
     case::Case,
     effort::{Effort, STEPS_MAX},
     joint::{Optimum, optimum},
-    program::{Item, Program},
+    program::{Item, LinearProgram},
 };
 
 use super::generator::{Instance, instance};
 
-fn solved(program: &Program, unit: f64) -> Optimum {
+fn solved(program: &LinearProgram, unit: f64) -> Optimum {
     optimum(program, &mut Effort::new(STEPS_MAX, unit, &mut |_, _| true))
 }
 
 /// The value of one set of pools, all used: the primal barrier method with dense Newton steps (Boyd and Vandenberghe, "Convex
 /// Optimization", ch. 11), which has nothing in common with the solver but the curves.
-fn value_of(program: &Program, support: &[&Item]) -> f64 {
+fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
     let rows: Vec<f64> = program.budgets.iter().chain(&program.caps).copied().collect();
     let weight = |item: &Item, row: usize| {
         if row < program.budgets.len() {
@@ -113,7 +113,7 @@ fn eliminated(mut matrix: Vec<Vec<f64>>) -> Vec<f64> {
     solution
 }
 
-fn enumerated(program: &Program) -> f64 {
+fn enumerated(program: &LinearProgram) -> f64 {
     let count = program.items.len();
     let mut best = 0.0f64;
     for set in 1u32..1 << count {
@@ -156,7 +156,7 @@ fn no_set_of_pools_is_better_than_the_plan() {
 }
 
 /// The optimum of a mixed integer program that lies above the problem: each pool's earnings under tangents, more of them each round.
-fn from_above(program: &Program) -> f64 {
+fn from_above(program: &LinearProgram) -> f64 {
     let mut tangents: Vec<Vec<f64>> = program.items.iter().map(|item| vec![item.low, item.high, item.knee]).collect();
     let mut bound = f64::INFINITY;
     for _ in 0..12 {

@@ -1,8 +1,8 @@
 //! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
 
 use super::{
-    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
-    pivots::{Pivot, Scale},
+    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    pivots::{PivotScale, TapePivot},
     search::Candidates,
     series::Tape,
 };
@@ -14,7 +14,7 @@ const PARTS: usize = 12;
 const TURNS: usize = 12;
 
 /// All bowls at one scale of a tape.
-pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
+pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     if scale.theta < 1.4 {
         return;
     }
@@ -23,7 +23,7 @@ pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut C
         if !rim.high {
             continue;
         }
-        let mut low = None::<Pivot>;
+        let mut low = None::<TapePivot>;
         let mut passed = false;
         for next in &pivots[start + 1..pivots.len().min(start + 1 + TURNS)] {
             if !next.high {
@@ -50,14 +50,14 @@ pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut C
 }
 
 /// A bowl that has come up again without a turn, at the last candle.
-fn live(tape: &Tape, rim: Pivot, low: Pivot, found: &mut Candidates<'_>) {
+fn live(tape: &Tape, rim: TapePivot, low: TapePivot, found: &mut Candidates<'_>) {
     let last = tape.len() - 1;
     if last - rim.at as usize > 115 || (low.at as usize) + 2 >= last {
         return;
     }
     if tape.close[last] > low.price + 0.6 * (rim.price - low.price) {
         let price = tape.high[last];
-        bowl(tape, rim, low, Pivot { at: last as u32, price, high: true }, found);
+        bowl(tape, rim, low, TapePivot { at: last as u32, price, high: true }, found);
     }
 }
 
@@ -102,7 +102,7 @@ fn curve(tape: &Tape, a: usize, b: usize) -> Curve {
     Curve { bend, fit, low, deepest: place }
 }
 
-fn bowl(tape: &Tape, rim: Pivot, low: Pivot, right: Pivot, found: &mut Candidates<'_>) {
+fn bowl(tape: &Tape, rim: TapePivot, low: TapePivot, right: TapePivot, found: &mut Candidates<'_>) {
     let (a, c) = (rim.at as usize, right.at as usize);
     let length = c - a;
     let height = f64::midpoint(rim.price, right.price) - low.price;
@@ -142,9 +142,9 @@ fn bowl(tape: &Tape, rim: Pivot, low: Pivot, right: Pivot, found: &mut Candidate
 /// The way down from a rim to the low and up again.
 struct Way<'a> {
     tape: &'a Tape,
-    rim: Pivot,
-    low: Pivot,
-    right: Pivot,
+    rim: TapePivot,
+    low: TapePivot,
+    right: TapePivot,
     height: f64,
     /// Right rim over the left, in heights.
     apart: f64,
@@ -172,11 +172,18 @@ impl Way<'_> {
         Some(own)
     }
 
-    fn candidate(&self, kind: PatternFamily, turns: &[Pivot], (end, broken): (usize, bool), level: f64, own: [f64; OWN]) -> Candidate {
-        Candidate {
+    fn candidate(
+        &self,
+        kind: PatternFamily,
+        turns: &[TapePivot],
+        (end, broken): (usize, bool),
+        level: f64,
+        own: [f64; OWN],
+    ) -> PatternCandidate {
+        PatternCandidate {
             kind,
             flipped: false,
-            turns: Turns::of(turns),
+            turns: TapeTurns::of(turns),
             start: self.rim.at,
             end: end as u32,
             broken,
@@ -191,7 +198,7 @@ impl Way<'_> {
     fn rounding(&self, end: usize, broken: bool, level: f64, found: &mut Candidates<'_>) {
         let Some(mut own) = self.measures(end) else { return };
         own[7] = f64::from(u8::from(broken && level >= self.rim.price));
-        let end_turn = Pivot { at: end as u32, price: self.tape.high[end], high: true };
+        let end_turn = TapePivot { at: end as u32, price: self.tape.high[end], high: true };
         found.push(&self.candidate(PatternFamily::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
     }
 
@@ -229,7 +236,7 @@ impl Way<'_> {
                 own[9] = (at - c) as f64 / length;
                 own[10] = k as f64;
                 own[12] = own[12].max(strain(depth, 0.55, 0.4)).max(strain(depth, 0.08, 0.12));
-                let turns = [self.rim, self.low, self.right, Pivot { at: handle as u32, price: tape.low[handle], high: false }];
+                let turns = [self.rim, self.low, self.right, TapePivot { at: handle as u32, price: tape.low[handle], high: false }];
                 found.push(&self.candidate(PatternFamily::Cup, &turns, (at, broken), *level, own));
             }
         }

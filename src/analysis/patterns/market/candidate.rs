@@ -1,6 +1,6 @@
 //! What a search hands on: a stretch of candles that may be a pattern, with its turns, its lines and what its family measured.
 
-use super::{Claim, name::PatternName as P, pivots::Pivot, zigzag};
+use super::{Claim, name::PatternName as P, pivots::TapePivot, zigzag};
 use crate::analysis::numeric::Line;
 
 /// Measures that only one kind has.
@@ -66,15 +66,15 @@ impl PatternFamily {
     }
 }
 
-pub(super) type Turns = zigzag::Turns<Pivot>;
+pub(super) type TapeTurns = zigzag::Turns<TapePivot>;
 
 /// A stretch that may be a pattern, as seen in the view of its kind's rising form.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(super) struct PatternCandidate {
     pub(super) kind: PatternFamily,
     /// Whether the tape is the one upside down.
     pub(super) flipped: bool,
-    pub(super) turns: Turns,
+    pub(super) turns: TapeTurns,
     /// Among the valid candles.
     pub(super) start: u32,
     /// The candle that broke out; while it forms, the last one.
@@ -91,7 +91,7 @@ pub(super) struct Candidate {
     pub(super) own: [f64; OWN],
 }
 
-impl Candidate {
+impl PatternCandidate {
     pub(super) fn name(&self) -> P {
         if self.flipped { self.kind.rising().mirrored() } else { self.kind.rising() }
     }

@@ -8,31 +8,34 @@ pub const COMPANY: usize = 11 + CIRCLES;
 /// Circles of near kin.
 const CIRCLES: usize = 9;
 
-/// What each is, in a trader's words.
+/// What each is, in a trader's words: those of rivals, inside and around are the logarithm of odds.
 pub(super) const WORDS: [&str; COMPANY] = [
-    "its own measures together (ln of odds)",
-    "look-alikes of its kind on the same stretch",
-    "look-alikes of its kind on the same stretch, on average",
-    "best rival name on nearly this stretch (ln of odds)",
-    "best rival name on this very stretch (ln of odds)",
-    "best pattern inside it (ln of odds)",
-    "best pattern around it (ln of odds)",
-    "others that start where it does",
-    "others that end where it does",
-    "likelier ones on the same stretch",
-    "length in candles, beside the others",
-    "a double or rounding turn or cup of its side there instead (ln of odds)",
-    "a double or rounding turn or cup of the other side there instead (ln of odds)",
-    "a head and shoulders of its side there instead (ln of odds)",
-    "a head and shoulders of the other side there instead (ln of odds)",
-    "a rectangle there instead (ln of odds)",
-    "a channel or wedge there instead (ln of odds)",
-    "a triangle there instead (ln of odds)",
-    "a broadening formation there instead (ln of odds)",
-    "a flag there instead (ln of odds)",
+    "its own measures together",
+    "look-alikes on its stretch",
+    "look-alikes, on average",
+    "rival on nearly its stretch",
+    "rival on its very stretch",
+    "best pattern inside it",
+    "best pattern around it",
+    "others that start with it",
+    "others that end with it",
+    "likelier ones on its stretch",
+    "length, beside the others",
+    "rival double, rounding or cup",
+    "opposite double, rounding, cup",
+    "rival head and shoulders",
+    "opposite head and shoulders",
+    "rival rectangle",
+    "rival channel or wedge",
+    "rival triangle",
+    "rival broadening formation",
+    "rival flag",
 ];
 
-/// A candidate as the others see it.
+/// The measure that is the log odds of its own measures.
+pub(super) const OWN_LOGIT: usize = 0;
+
+/// A candidate, and how likely its own measures make it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub(super) claim: Claim,
@@ -64,7 +67,7 @@ pub fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
     f64::from(both) / f64::from(a.1.max(b.1) - a.0.min(b.0) + 1)
 }
 
-/// Logits below this are as good as none.
+/// Logits below this count as none.
 const NONE: f64 = -5.0;
 
 /// The company of each; `all` are ordered by start.
@@ -104,7 +107,7 @@ impl Seen {
     }
 }
 
-/// What the others around one say of it.
+/// Votes of the neighbouring candidates for and against one.
 #[derive(Clone)]
 struct Around {
     support: f64,

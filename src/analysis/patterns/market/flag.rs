@@ -1,8 +1,8 @@
 //! Bull flags and pennants: a rest after a steep rise. Bear flags are the same upside down.
 
 use super::{
-    candidate::{Candidate, OWN, PatternFamily, Turns},
-    pivots::Pivot,
+    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns},
+    pivots::TapePivot,
     search::Candidates,
     series::Tape,
 };
@@ -142,13 +142,13 @@ fn emit(
         own[10] = f64::from(u8::from(over));
         own[11] = length;
         own[12] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
-        let pivot = |at: usize, high: bool| Pivot { at: at as u32, price: if high { tape.high[at] } else { tape.low[at] }, high };
+        let pivot = |at: usize, high: bool| TapePivot { at: at as u32, price: if high { tape.high[at] } else { tape.low[at] }, high };
         // The lines run over candles from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
-        let shape = Candidate {
+        let shape = PatternCandidate {
             kind: PatternFamily::Flag,
             flipped: false,
-            turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
+            turns: TapeTurns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
             start: *foot as u32,
             end: at as u32,
             broken,
@@ -160,7 +160,7 @@ fn emit(
         };
         found.push(&shape);
         if w1 < 0.65 * w0 && upper.slope < 0.0 && lower.slope > 0.0 && length >= 6.0 {
-            found.push(&Candidate { kind: PatternFamily::Pennant, ..shape });
+            found.push(&PatternCandidate { kind: PatternFamily::Pennant, ..shape });
         }
     }
 }

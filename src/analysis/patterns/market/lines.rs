@@ -2,11 +2,11 @@
 //! lines; how these run gives the names.
 
 use super::{
-    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
-    pivots::{Pivot, Scale},
-    search::{Candidates, Span},
+    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    pivots::{PivotScale, TapePivot},
+    search::{CandidateSpan, Candidates},
     series::Tape,
-    side::Side,
+    side::PivotSide,
     zigzag::TURNS_MOST,
 };
 
@@ -16,16 +16,16 @@ const WIDEST: f64 = 1.15;
 const TURNS_LONGEST: usize = TURNS_MOST;
 
 /// All runs of turns at one scale, found in the tape as it is.
-pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Candidates<'_>) {
+pub(super) fn search(tape: &Tape, scale: &PivotScale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
-    let mut sides = [Side::new(-1.0), Side::new(1.0)];
+    let mut sides = [PivotSide::new(-1.0), PivotSide::new(1.0)];
     for start in 0..pivots.len().saturating_sub(3) {
         if !scale.is_new(start, TURNS_LONGEST) {
             continue;
         }
         let first = pivots[start];
         let mut off = 0.0;
-        sides.iter_mut().for_each(Side::clear);
+        sides.iter_mut().for_each(PivotSide::clear);
         for count in 1..=TURNS_LONGEST {
             let Some(run) = pivots.get(start..start + count) else { break };
             let last = run[count - 1];
@@ -46,13 +46,13 @@ pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Candidates<'_>) {
 }
 
 /// How far the middle one of three turns lies from the straight way between the others.
-fn swing(three: &[Pivot]) -> f64 {
+fn swing(three: &[TapePivot]) -> f64 {
     let share = three[1].x(three[0].at) / three[2].x(three[0].at);
     (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
 }
 
 /// Two lines along a run whose turns swing by `height` on average.
-fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &mut Candidates<'_>) {
+fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let length = last.x(first.at);
     let range = tape.range[last.at as usize];
@@ -110,7 +110,7 @@ fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &m
     own[7] = f64::from(u8::from(over));
     own[8] = f64::midpoint(up, down).abs();
     own[9] = (up - down).abs();
-    let span = Span { start: first.at, end: at as u32, broken, height: mean };
+    let span = CandidateSpan { start: first.at, end: at as u32, broken, height: mean };
     for (kind, flipped) in kinds.into_iter().flatten() {
         let mut own = own;
         if flipped {
@@ -118,10 +118,10 @@ fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &m
         }
         own[12] = strained(kind, (own[3], own[4]), w1 / w0);
         let Some(logit) = found.weigh(kind, flipped, span, &own) else { continue };
-        let shape = Candidate {
+        let shape = PatternCandidate {
             kind,
             flipped: false,
-            turns: Turns::of(run),
+            turns: TapeTurns::of(run),
             start: first.at,
             end: at as u32,
             broken,

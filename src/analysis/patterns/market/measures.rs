@@ -2,8 +2,8 @@
 //! of the pattern, mean true ranges of the place, or shares of its length, so that they mean the same on every token.
 
 use super::{
-    candidate::{Candidate, OWN, PatternFamily},
-    search::Span,
+    candidate::{OWN, PatternCandidate, PatternFamily},
+    search::CandidateSpan,
     series::Tape,
 };
 
@@ -16,39 +16,39 @@ pub const ALL: usize = COMMON + OWN;
 const WORDS: [&str; COMMON] = [
     "length in candles",
     "height in true ranges",
-    "height over that of a random walk as long",
-    "true range inside over that at its start",
-    "rise into it over 20 candles, in heights",
-    "rise into it over 45 candles, in heights",
-    "fall into it over 20 candles, in heights",
-    "fall into it over 45 candles, in heights",
-    "share of the closes' spread that its legs explain",
+    "height over a random walk's",
+    "true range over that at its start",
+    "rise 20 candles before, heights",
+    "rise 45 candles before, heights",
+    "fall 20 candles before, heights",
+    "fall 45 candles before, heights",
+    "share of closes its legs explain",
     "unevenness of its legs in time",
     "smallest swing in heights",
-    "wait from the last turn to the end, in lengths",
-    "close beyond the boundary at the end, in true ranges",
-    "body of the last candle towards the breakout, in true ranges",
-    "best move in the 10 candles after, in heights",
-    "worst move in the 10 candles after, in heights",
-    "best move in the 25 candles after, in heights",
-    "candles before the start without a price as extreme, in lengths",
-    "start off the extreme of the candles around it, in heights",
-    "way of the closes over that of the legs",
+    "time after last turn, lengths",
+    "close past boundary, true ranges",
+    "last candle's body, true ranges",
+    "best move 10 candles on, heights",
+    "worst move 10 candles on, heights",
+    "best move 25 candles on, heights",
+    "time since so extreme, lengths",
+    "start off the extreme, heights",
+    "closes' way over the legs'",
     "net move in heights",
-    "mean close of the first sixth, in the span's range",
-    "mean close of the second sixth, in the span's range",
-    "mean close of the third sixth, in the span's range",
-    "mean close of the fourth sixth, in the span's range",
-    "mean close of the fifth sixth, in the span's range",
-    "mean close of the last sixth, in the span's range",
+    "mean close, 1st sixth, of range",
+    "mean close, 2nd sixth, of range",
+    "mean close, 3rd sixth, of range",
+    "mean close, 4th sixth, of range",
+    "mean close, 5th sixth, of range",
+    "mean close, last sixth, of range",
     "still forming",
-    "true range of its second half over that of its first",
+    "true range, 2nd half over 1st",
     "span's range in heights",
     "smallest swing in true ranges",
-    "close before the start, in the span's range",
-    "last turn off the extreme of the candles around it, in heights",
+    "close before start, of range",
+    "last turn off extreme, heights",
     "closes outside its lines",
-    "candles before it that keep to its lines",
+    "candles before within its lines",
     "candles since the end, up to 25",
     "upside down: the falling form",
 ];
@@ -167,8 +167,8 @@ pub(super) fn word(kind: PatternFamily, measure: usize) -> &'static str {
 const AROUND: usize = 3;
 
 /// Writes the measures that cost next to nothing, by which most candidates are dropped; the others are left as they are.
-pub(super) fn quick(tape: &Tape, flipped: bool, span: Span, own: &[f64; OWN], m: &mut [f64; ALL]) {
-    let Span { start, end, broken, height } = span;
+pub(super) fn quick(tape: &Tape, flipped: bool, span: CandidateSpan, own: &[f64; OWN], m: &mut [f64; ALL]) {
+    let CandidateSpan { start, end, broken, height } = span;
     let (a, b) = (start as usize, end as usize);
     let (length, range) = (f64::from(end - start + 1), tape.range[a]);
     let inside = tape.mean_range(a, b);
@@ -189,7 +189,7 @@ pub fn is_quick(measure: usize) -> bool {
 }
 
 /// All measures, in the view of the kind's rising form.
-pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
+pub(super) fn all(tape: &Tape, candidate: &PatternCandidate) -> [f64; ALL] {
     let mut m = [0.0; ALL];
     most(tape, candidate, &mut m);
     thorough(tape, candidate, &mut m);
@@ -202,9 +202,9 @@ pub(super) fn is_thorough(measure: usize) -> bool {
 }
 
 /// Writes all but the thorough ones.
-pub(super) fn most(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
-    let Candidate { start, end, broken, height: h, .. } = *candidate;
-    quick(tape, candidate.flipped, Span { start, end, broken, height: h }, &candidate.own, m);
+pub(super) fn most(tape: &Tape, candidate: &PatternCandidate, m: &mut [f64; ALL]) {
+    let PatternCandidate { start, end, broken, height: h, .. } = *candidate;
+    quick(tape, candidate.flipped, CandidateSpan { start, end, broken, height: h }, &candidate.own, m);
     let (a, b) = (start as usize, end as usize);
     let turns = candidate.turns.as_slice();
     let last = candidate.turns.last();
@@ -251,7 +251,7 @@ pub(super) fn most(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
 }
 
 /// Writes those that look at every candle.
-pub(super) fn thorough(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
+pub(super) fn thorough(tape: &Tape, candidate: &PatternCandidate, m: &mut [f64; ALL]) {
     m[8] = explained(tape, candidate);
     (m[33], m[34]) = kept(tape, candidate);
 }
@@ -263,7 +263,7 @@ struct Legs {
 }
 
 /// The straight legs from turn to turn, and the way that they and the one on to the end make.
-fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
+fn legs(tape: &Tape, candidate: &PatternCandidate) -> Legs {
     let turns = candidate.turns.as_slice();
     let last = candidate.turns.last();
     let count = (turns.len() - 1) as f64;
@@ -279,7 +279,7 @@ fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
 }
 
 /// The share of the closes' spread that the straight legs from turn to turn and on to the end explain.
-fn explained(tape: &Tape, candidate: &Candidate) -> f64 {
+fn explained(tape: &Tape, candidate: &PatternCandidate) -> f64 {
     let (a, b) = (candidate.start as usize, candidate.end as usize);
     let mean = tape.mean_close(a, b);
     let (mut off, mut scatter) = (0.0, (tape.close[b] - mean).powi(2));
@@ -313,7 +313,7 @@ fn off_extreme(tape: &Tape, at: usize, high: bool) -> f64 {
 
 /// The share of closes between start and last turn outside the lines by a tenth of the height, and the share of as many as ten candles
 /// before the start within them.
-fn kept(tape: &Tape, candidate: &Candidate) -> (f64, f64) {
+fn kept(tape: &Tape, candidate: &PatternCandidate) -> (f64, f64) {
     if matches!(candidate.kind, PatternFamily::Flag | PatternFamily::Pennant | PatternFamily::Rounding | PatternFamily::Cup) {
         return (0.0, 0.0);
     }

@@ -19,9 +19,9 @@ pub struct OverlapRule {
     pub power: f64,
     /// Two may share this part of each at the ends.
     pub shared: f64,
-    /// Others as likely as this are added…
+    /// Confidence from which a further candidate is added…
     pub more: f64,
-    /// …where they share no more than this with what is kept.
+    /// …if its overlap with each of those kept is at most this.
     pub with: f64,
     /// Beside a textbook pattern only what is as likely as this is drawn…
     pub beside: f64,

@@ -12,14 +12,14 @@ const BODIES: [f64; 3] = [0.8, 1.3, 2.2];
 
 /// A turning point.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Pivot {
+pub(super) struct TapePivot {
     /// Its place among the valid candles.
     pub(super) at: u32,
     pub(super) price: f64,
     pub(super) high: bool,
 }
 
-impl Extreme for Pivot {
+impl Extreme for TapePivot {
     fn at(&self) -> u32 {
         self.at
     }
@@ -33,7 +33,7 @@ impl Extreme for Pivot {
     }
 }
 
-impl Pivot {
+impl TapePivot {
     /// Candles from the place `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.at) - f64::from(origin)
@@ -41,15 +41,15 @@ impl Pivot {
 }
 
 /// The turning points of one scale.
-pub(super) struct Scale {
-    pub(super) pivots: Vec<Pivot>,
+pub(super) struct PivotScale {
+    pub(super) pivots: Vec<TapePivot>,
     /// For each turn, how many turns a run from it must have so that it spans a leg that was not there at the finer scale: a shorter
     /// one has been looked at.
     fresh: Vec<u32>,
     pub(super) theta: f64,
 }
 
-impl Scale {
+impl PivotScale {
     /// Whether the run of `count` turns from `start` on has not been looked at.
     pub(super) fn is_new(&self, start: usize, count: usize) -> bool {
         self.fresh[start] as usize <= count
@@ -57,25 +57,25 @@ impl Scale {
 }
 
 /// The zigzag of every scale.
-pub(super) fn scales(tape: &Tape) -> Vec<Scale> {
+pub(super) fn scales(tape: &Tape) -> Vec<PivotScale> {
     let wick = |i: usize| (tape.high[i], tape.low[i]);
     let body = |i: usize| (tape.open[i].max(tape.close[i]), tape.open[i].min(tape.close[i]));
-    let mut scales: Vec<Scale> = Vec::new();
+    let mut scales: Vec<PivotScale> = Vec::new();
     for theta in WICKS {
         let pivots = zigzag(tape, theta, wick);
         let fresh = fresh(&pivots, scales.last());
-        scales.push(Scale { pivots, fresh, theta });
+        scales.push(PivotScale { pivots, fresh, theta });
     }
     let wicks = scales.len();
     for theta in BODIES {
         let pivots = zigzag(tape, theta, body);
         let fresh = fresh(&pivots, scales[wicks..].last());
-        scales.push(Scale { pivots, fresh, theta });
+        scales.push(PivotScale { pivots, fresh, theta });
     }
     scales
 }
 
-fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<u32> {
+fn fresh(pivots: &[TapePivot], finer: Option<&PivotScale>) -> Vec<u32> {
     let Some(finer) = finer else { return vec![2; pivots.len()] };
     let mut k = 0;
     let mut fresh = Vec::with_capacity(pivots.len());
@@ -93,12 +93,12 @@ fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<u32> {
     fresh
 }
 
-fn zigzag(tape: &Tape, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<Pivot> {
+fn zigzag(tape: &Tape, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<TapePivot> {
     let mut walk = Walk::new(tape.len() / 8);
     for i in 0..tape.len() {
         let (high, low) = ends(i);
         let at = i as u32;
-        walk.see(Pivot { at, price: high, high: true }, Pivot { at, price: low, high: false }, theta * tape.range[i]);
+        walk.see(TapePivot { at, price: high, high: true }, TapePivot { at, price: low, high: false }, theta * tape.range[i]);
     }
     walk.end()
 }

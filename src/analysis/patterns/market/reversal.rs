@@ -1,8 +1,8 @@
 //! Double and triple bottoms, inverse heads and shoulders. Tops are the same upside down.
 
 use super::{
-    candidate::{Candidate, OWN, PatternFamily, Turns, strain},
-    pivots::{Pivot, Scale},
+    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    pivots::{PivotScale, TapePivot},
     search::Candidates,
     series::Tape,
 };
@@ -17,7 +17,7 @@ const FALL_LEAST: f64 = -0.3;
 const UNEVEN_MOST: f64 = 0.3;
 
 /// All bottoms at one scale of a tape.
-pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
+pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if pivots[start].high {
             continue;
@@ -73,12 +73,19 @@ fn flat(level: f64) -> Line {
 }
 
 /// A bottom between the line it is left over and its lowest price.
-fn bottom(kind: PatternFamily, turns: Turns, exit: &Exit, (upper, lowest): (Line, f64), height: f64, own: [f64; OWN]) -> Candidate {
+fn bottom(
+    kind: PatternFamily,
+    turns: TapeTurns,
+    exit: &Exit,
+    (upper, lowest): (Line, f64),
+    height: f64,
+    own: [f64; OWN],
+) -> PatternCandidate {
     let (start, end) = (turns.first().at, exit.at as u32);
-    Candidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
+    PatternCandidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
 }
 
-fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
+fn double(tape: &Tape, run: &[TapePivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -99,7 +106,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Candidates<'_>)
     }
     let floor = lowest - 0.1 * height;
     let patience = (1.6 * gap as f64) as usize + 3;
-    let turns = Turns::of(&[first, peak, last]);
+    let turns = TapeTurns::of(&[first, peak, last]);
     let first_half = peak.x(first.at) / gap as f64;
     let uneven = (first_half - 0.5).abs();
     let fall = fall(tape, a, peak.price) / height;
@@ -130,7 +137,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Candidates<'_>)
     }
 }
 
-fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
+fn head_and_shoulders(tape: &Tape, run: &[TapePivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -183,11 +190,11 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
         own[13] = fall;
-        found.push(&bottom(PatternFamily::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
+        found.push(&bottom(PatternFamily::HeadAndShoulders, TapeTurns::of(run), &exit, (line, head), height, own));
     }
 }
 
-fn triple(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
+fn triple(tape: &Tape, run: &[TapePivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -215,5 +222,5 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
     own[13] = fall;
-    found.push(&bottom(PatternFamily::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
+    found.push(&bottom(PatternFamily::Triple, TapeTurns::of(run), &exit, (flat(peak), lowest), height, own));
 }

@@ -2,27 +2,27 @@
 
 use super::{
     bowl,
-    candidate::{Candidate, OWN, PatternFamily},
+    candidate::{OWN, PatternCandidate, PatternFamily},
     flag, lines, measures,
     model::{Judge, SIEVE_LEAST},
-    pivots::{self, Pivot, Scale},
+    pivots::{self, PivotScale, TapePivot},
     reversal,
-    series::{Series, Tape},
+    series::{CandleSeries, Tape},
     zigzag::Extreme as _,
 };
 
 /// What the families hand their candidates to.
 pub(super) struct Candidates<'a> {
-    series: &'a Series,
+    series: &'a CandleSeries,
     /// By their quick measures the far-off ones are dropped at once; all are kept without judges.
     sieve: Option<&'a [Judge]>,
     /// Whether the tape that is searched is the one upside down.
     flipped: bool,
     /// With judges, of those that claim the same the likeliest.
-    pub(super) kept: Vec<Candidate>,
+    pub(super) kept: Vec<PatternCandidate>,
     /// Of those kept.
     logits: Vec<f64>,
-    /// For each candle the last kept one that starts there, and for each kept one the one before it that starts with it.
+    /// Linked lists by start candle: the last kept candidate of each, and for each kept one the one before it.
     last: Vec<u32>,
     before: Vec<u32>,
     /// Where the quick measures are written.
@@ -34,7 +34,7 @@ const NONE: u32 = u32::MAX;
 
 /// What the quick measures need to know.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct CandidateSpan {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) broken: bool,
@@ -42,7 +42,7 @@ pub(super) struct Span {
 }
 
 impl<'a> Candidates<'a> {
-    fn new(series: &'a Series, sieve: Option<&'a [Judge]>) -> Self {
+    fn new(series: &'a CandleSeries, sieve: Option<&'a [Judge]>) -> Self {
         let room = if sieve.is_some() { 2 * series.len() } else { 0 };
         Self {
             series,
@@ -56,23 +56,23 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    pub(super) fn push(&mut self, candidate: &Candidate) {
-        let Candidate { kind, flipped, start, end, broken, height, .. } = *candidate;
-        if let Some(logit) = self.weigh(kind, flipped, Span { start, end, broken, height }, &candidate.own) {
+    pub(super) fn push(&mut self, candidate: &PatternCandidate) {
+        let PatternCandidate { kind, flipped, start, end, broken, height, .. } = *candidate;
+        if let Some(logit) = self.weigh(kind, flipped, CandidateSpan { start, end, broken, height }, &candidate.own) {
             self.keep(candidate, logit);
         }
     }
 
     /// How likely it is by its quick measures, as seen in the tape that is searched; None where it is too far off to be kept.
-    pub(super) fn weigh(&mut self, kind: PatternFamily, flipped: bool, span: Span, own: &[f64; OWN]) -> Option<f64> {
+    pub(super) fn weigh(&mut self, kind: PatternFamily, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
         let Some(judges) = self.sieve else { return Some(0.0) };
         let flipped = flipped ^ self.flipped;
         measures::quick(self.series.tape(flipped), flipped, span, own, &mut self.measures);
         judges[kind as usize].at_least(&self.measures, SIEVE_LEAST)
     }
 
-    pub(super) fn keep(&mut self, candidate: &Candidate, logit: f64) {
-        let candidate = Candidate { flipped: candidate.flipped ^ self.flipped, ..*candidate };
+    pub(super) fn keep(&mut self, candidate: &PatternCandidate, logit: f64) {
+        let candidate = PatternCandidate { flipped: candidate.flipped ^ self.flipped, ..*candidate };
         let last = &mut self.last[candidate.start as usize];
         if self.sieve.is_some() {
             let claim = candidate.claim();
@@ -109,7 +109,7 @@ impl<'a> Candidates<'a> {
 }
 
 /// The stretches that may be a pattern, overlapping; with judges only those that these leave likely.
-pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Candidates<'a> {
+pub(super) fn all<'a>(series: &'a CandleSeries, sieve: Option<&'a [Judge]>) -> Candidates<'a> {
     let scales = pivots::scales(&series.way);
     let mut found = Candidates::new(series, sieve);
     for scale in &scales {
@@ -123,9 +123,9 @@ pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Candida
 }
 
 /// The families whose mirrors have names of their own.
-fn one_way(tape: &Tape, scales: &[Scale], found: &mut Candidates<'_>) {
+fn one_way(tape: &Tape, scales: &[PivotScale], found: &mut Candidates<'_>) {
     let mut tops = Vec::new();
-    let mut turned: Vec<Pivot> = Vec::new();
+    let mut turned: Vec<TapePivot> = Vec::new();
     for scale in scales {
         turned.clear();
         turned.extend(scale.pivots.iter().map(|pivot| if found.flipped { pivot.mirrored() } else { *pivot }));

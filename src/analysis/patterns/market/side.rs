@@ -1,7 +1,7 @@
 //! The line along one side of a run of turns. A run grows turn by turn, and what is known of a line does not change with it, so each
 //! turn adds the lines that end in it and its distances from the lines that are there.
 
-use super::{pivots::Pivot, zigzag::TURNS_MOST};
+use super::{pivots::TapePivot, zigzag::TURNS_MOST};
 use crate::analysis::numeric::Line;
 
 /// Turns alternate, so half of them are on one side.
@@ -16,7 +16,7 @@ const fn place(a: usize, b: usize) -> usize {
 }
 
 /// The turns of one side, and all lines that are tried. Lengths are outward: up for tops, down for bottoms.
-pub(super) struct Side {
+pub(super) struct PivotSide {
     /// 1 for tops, −1 for bottoms.
     sign: f64,
     /// The first turn's price.
@@ -49,7 +49,7 @@ pub(super) struct Fitted {
     pub(super) stray: f64,
 }
 
-impl Side {
+impl PivotSide {
     pub(super) fn new(sign: f64) -> Self {
         Self {
             sign,
@@ -76,7 +76,7 @@ impl Side {
     }
 
     /// The next turn, in a run that begins at the place `origin`.
-    pub(super) fn push(&mut self, pivot: Pivot, origin: u32) {
+    pub(super) fn push(&mut self, pivot: TapePivot, origin: u32) {
         let n = self.count;
         if n == 0 {
             self.base = pivot.price;

@@ -2,9 +2,9 @@
 
 use super::{
     View,
-    find::{Edge, Pivot, Turns},
+    find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
-    shape::{Marks, Shape, strain},
+    shape::{PatternShape, ShapeScores, strain},
 };
 use crate::analysis::numeric::Line;
 
@@ -21,7 +21,7 @@ const HANDLE_SHARE: f64 = 0.05;
 
 /// All cups and rounding bottoms at one scale of a view. The scale finds the left rim and the low; what follows is read candle by
 /// candle, because the handle may be smaller than the noise of the cup.
-pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     for start in 0..pivots.len().saturating_sub(1) {
         let (rim, low) = (pivots[start], pivots[start + 1]);
         if !rim.high || !(rim.fresh || start > 0 && pivots[start - 1].fresh) || rim.price - low.price < HEIGHT_LEAST * view.range {
@@ -111,7 +111,7 @@ impl Bowl<'_> {
     }
 
     /// Right rims are the highs from which the price drew back by a handle.
-    fn cups(&self, found: &mut Vec<Shape>) {
+    fn cups(&self, found: &mut Vec<PatternShape>) {
         let view = self.view;
         let height = self.rim.price - self.low.price;
         let mut right = self.low.at as usize;
@@ -133,7 +133,7 @@ impl Bowl<'_> {
         }
     }
 
-    fn cup(&self, right: usize) -> Option<Shape> {
+    fn cup(&self, right: usize) -> Option<PatternShape> {
         let view = self.view;
         let level = view.high[right];
         let height = level - self.low.price;
@@ -177,23 +177,23 @@ impl Bowl<'_> {
             .max(strain(retrace, 0.08, 0.12));
         let handle = self.pivot(handle, false);
         let even = 1.0 - 2.0 * (middle - 0.5).abs();
-        Some(Shape {
+        Some(PatternShape {
             name: P::CupAndHandle,
-            turns: Turns::of(&[self.rim, self.low, self.pivot(right, true), handle]),
+            turns: PatternTurns::of(&[self.rim, self.low, self.pivot(right, true), handle]),
             start: self.rim.at,
-            upper: Edge::Breaks(Line { slope: 0.0, intercept: level }),
-            lower: Edge::Voids(Line { slope: 0.0, intercept: level - 0.55 * height }),
+            upper: BoundaryLine::Breaks(Line { slope: 0.0, intercept: level }),
+            lower: BoundaryLine::Voids(Line { slope: 0.0, intercept: level - 0.55 * height }),
             height,
             patience: length / 2.0 + 5.0,
             slack: 0.0,
             live: false,
             usually_up: true,
-            marks: Marks { clarity: round.clarity, fit: 1.0 - strained, even, prior: (self.prior.abs() / height).min(1.0) },
+            marks: ShapeScores { clarity: round.clarity, fit: 1.0 - strained, even, prior: (self.prior.abs() / height).min(1.0) },
         })
     }
 
     /// The level is the left rim's; the right side reaches it at the first close over it.
-    fn roundings(&self, found: &mut Vec<Shape>) {
+    fn roundings(&self, found: &mut Vec<PatternShape>) {
         let view = self.view;
         let level = self.rim.price;
         let height = level - self.low.price;
@@ -219,7 +219,7 @@ impl Bowl<'_> {
         }
     }
 
-    fn rounding(&self, right: usize, live: bool) -> Option<Shape> {
+    fn rounding(&self, right: usize, live: bool) -> Option<PatternShape> {
         let level = self.rim.price;
         let height = level - self.low.price;
         let length = self.x(right);
@@ -233,18 +233,18 @@ impl Bowl<'_> {
         }
         let strained = strain(round.clarity, 0.88, 0.92).max(strain(round.lower, LOWER_HALF, 0.64)).max((middle - 0.5).abs() / 0.22);
         let last = self.pivot(right, true);
-        Some(Shape {
+        Some(PatternShape {
             name: P::RoundingBottom,
-            turns: Turns::of(&[self.rim, self.low, last]),
+            turns: PatternTurns::of(&[self.rim, self.low, last]),
             start: self.rim.at,
-            upper: Edge::Breaks(Line { slope: 0.0, intercept: level }),
-            lower: Edge::Voids(Line { slope: 0.0, intercept: self.low.price }),
+            upper: BoundaryLine::Breaks(Line { slope: 0.0, intercept: level }),
+            lower: BoundaryLine::Voids(Line { slope: 0.0, intercept: self.low.price }),
             height,
             patience: length / 2.0 + 5.0,
             slack: 0.0,
             live,
             usually_up: true,
-            marks: Marks {
+            marks: ShapeScores {
                 clarity: round.clarity,
                 fit: 1.0 - strained,
                 even: 1.0 - 2.0 * (middle - 0.5).abs(),

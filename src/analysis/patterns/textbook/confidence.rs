@@ -10,7 +10,7 @@
 use super::{
     Reason,
     name::PatternName as P,
-    shape::{Marks, Shape},
+    shape::{PatternShape, ShapeScores},
 };
 use crate::analysis::numeric::finite;
 
@@ -20,7 +20,7 @@ pub(super) const LEAST: f64 = 0.45;
 const LEAST_LOGIT: f64 = -0.201;
 
 /// What each mark counts, in logits.
-pub(super) struct Weights {
+pub(super) struct ScoreWeights {
     base: f64,
     clarity: f64,
     fit: f64,
@@ -30,14 +30,14 @@ pub(super) struct Weights {
     turn: f64,
 }
 
-const TOP: Weights = Weights { base: -28.5, clarity: 10.8, fit: 2.3, even: 8.0, prior: 11.2, step: 2.7, turn: 0.0 };
-const DOUBLE: Weights = Weights { base: -16.7, clarity: 11.4, fit: 1.9, even: 0.0, prior: 0.0, step: 4.1, turn: 0.0 };
-pub(super) const PAIR: Weights = Weights { base: -28.6, clarity: 8.9, fit: 2.2, even: 8.8, prior: 5.0, step: 2.9, turn: 1.24 };
-pub(super) const FLAG: Weights = Weights { base: -18.5, clarity: 5.9, fit: 2.2, even: 5.5, prior: 9.7, step: 1.2, turn: 0.76 };
-const CUP: Weights = Weights { base: -33.0, clarity: 32.3, fit: 2.8, even: 0.0, prior: 3.4, step: 0.0, turn: 0.0 };
-const ROUNDED: Weights = Weights { base: -18.2, clarity: 12.3, fit: 5.1, even: 0.0, prior: 7.3, step: 0.0, turn: 0.0 };
+const TOP: ScoreWeights = ScoreWeights { base: -28.5, clarity: 10.8, fit: 2.3, even: 8.0, prior: 11.2, step: 2.7, turn: 0.0 };
+const DOUBLE: ScoreWeights = ScoreWeights { base: -16.7, clarity: 11.4, fit: 1.9, even: 0.0, prior: 0.0, step: 4.1, turn: 0.0 };
+pub(super) const PAIR: ScoreWeights = ScoreWeights { base: -28.6, clarity: 8.9, fit: 2.2, even: 8.8, prior: 5.0, step: 2.9, turn: 1.24 };
+pub(super) const FLAG: ScoreWeights = ScoreWeights { base: -18.5, clarity: 5.9, fit: 2.2, even: 5.5, prior: 9.7, step: 1.2, turn: 0.76 };
+const CUP: ScoreWeights = ScoreWeights { base: -33.0, clarity: 32.3, fit: 2.8, even: 0.0, prior: 3.4, step: 0.0, turn: 0.0 };
+const ROUNDED: ScoreWeights = ScoreWeights { base: -18.2, clarity: 12.3, fit: 5.1, even: 0.0, prior: 7.3, step: 0.0, turn: 0.0 };
 
-fn weights(name: P) -> &'static Weights {
+fn weights(name: P) -> &'static ScoreWeights {
     match name {
         P::HeadAndShoulders | P::InverseHeadAndShoulders | P::TripleTop | P::TripleBottom => &TOP,
         P::DoubleTop | P::DoubleBottom => &DOUBLE,
@@ -59,8 +59,8 @@ fn weights(name: P) -> &'static Weights {
 
 /// The marks, the turns and the smallest swing (ln) of a usual find: medians of the 124 on the real daily and hourly candles on which
 /// the accuracy is measured too. What weighs nothing in a group is 0.
-fn usual(name: P) -> (Marks, usize, f64) {
-    let marks = |clarity, fit, even, prior| Marks { clarity, fit, even, prior };
+fn usual(name: P) -> (ShapeScores, usize, f64) {
+    let marks = |clarity, fit, even, prior| ShapeScores { clarity, fit, even, prior };
     match name {
         P::HeadAndShoulders | P::InverseHeadAndShoulders | P::TripleTop | P::TripleBottom => (marks(0.69, 0.33, 0.62, 1.0), 5, 2.06),
         P::DoubleTop | P::DoubleBottom => (marks(0.76, 0.32, 0.0, 0.0), 3, 2.0),
@@ -72,16 +72,16 @@ fn usual(name: P) -> (Marks, usize, f64) {
 
 /// The parts of a find's logit, in a trader's words.
 const WORDS: [&str; 6] = [
-    "share of the closes' spread that its legs or curve explain",
-    "textbook's tolerances left over by the worst of its rules",
+    "share of closes its shape explains",
+    "tolerance left by its worst rule",
     "evenness of its legs in time",
-    "move before it, in its heights, up to 1",
+    "move before it, heights, up to 1",
     "smallest swing in true ranges (ln)",
     "turns that touch its lines",
 ];
 
-impl Weights {
-    fn parts(&self, marks: Marks, turns: usize, step: f64) -> [(f64, f64); 6] {
+impl ScoreWeights {
+    fn parts(&self, marks: ShapeScores, turns: usize, step: f64) -> [(f64, f64); 6] {
         // Beyond this evenness more of it says nothing.
         let (fit, even) = (marks.fit.max(0.0), marks.even.clamp(0.1, 0.85));
         let values = [marks.clarity, fit, even, marks.prior, step, turns as f64];
@@ -89,7 +89,7 @@ impl Weights {
         std::array::from_fn(|k| (values[k], weights[k] * values[k]))
     }
 
-    fn logit(&self, marks: Marks, turns: usize, step: f64) -> f64 {
+    fn logit(&self, marks: ShapeScores, turns: usize, step: f64) -> f64 {
         self.parts(marks, turns, step).iter().fold(self.base, |logit, (_, adds)| logit + adds)
     }
 
@@ -98,33 +98,32 @@ impl Weights {
     pub(super) fn may_find(&self, turns: usize, even: f64, smallest: f64) -> bool {
         // ln x is at most x/e.
         let step = (smallest / std::f64::consts::E).min(8.0_f64.ln());
-        self.logit(Marks { clarity: 1.0, fit: 1.0, even, prior: 1.0 }, turns, step) >= LEAST_LOGIT
+        self.logit(ShapeScores { clarity: 1.0, fit: 1.0, even, prior: 1.0 }, turns, step) >= LEAST_LOGIT
     }
 }
 
 /// The logarithm of the smallest swing in true ranges.
-fn step(shape: &Shape, range: f64) -> f64 {
+fn step(shape: &PatternShape, range: f64) -> f64 {
     let turns = shape.turns.as_slice();
     let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
     (smallest / range).clamp(0.5, 8.0).ln()
 }
 
 /// The probability that the shape is what it looks like.
-pub(super) fn confidence_of(shape: &Shape, range: f64) -> f64 {
+pub(super) fn confidence_of(shape: &PatternShape, range: f64) -> f64 {
     let logit = weights(shape.name).logit(shape.marks, shape.turns.as_slice().len(), step(shape, range));
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// What made it so sure, the largest part first.
-pub(super) fn why(shape: &Shape, range: f64) -> Vec<Reason> {
+/// What made it so sure, the largest part first, and what a usual find of its kind has; `confidence` is what it came to.
+pub(super) fn why(shape: &PatternShape, range: f64, confidence: f64) -> Vec<Reason> {
     let weights = weights(shape.name);
     let (usual, turns, swing) = usual(shape.name);
     let parts = weights.parts(shape.marks, shape.turns.as_slice().len(), step(shape, range));
     let told = WORDS.iter().zip(parts).zip(weights.parts(usual, turns, swing));
-    let mut reasons: Vec<Reason> = told
+    let reasons: Vec<Reason> = told
         .filter(|((_, (_, adds)), (_, usually))| *adds != 0.0 || *usually != 0.0)
         .map(|((measure, (value, adds)), (_, usually))| Reason { measure, value: finite(value), contribution: finite(adds - usually) })
         .collect();
-    reasons.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
-    reasons
+    Reason::adding_up(reasons, WORDS.len(), (confidence / (1.0 - confidence)).ln())
 }

@@ -2,11 +2,11 @@
 
 use super::{
     View, confidence,
-    find::{Edge, Pivot, Turns},
+    find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
-    pair::{self, Pair},
+    pair::{self, LinePair},
     pivots::Fresh,
-    shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, strain},
 };
 use crate::analysis::numeric::Line;
 
@@ -31,7 +31,7 @@ const CLARITY_LEAST: f64 = 0.25;
 const SLACK: f64 = 0.02;
 
 /// All rising flags and pennants at one scale of a view.
-pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     let mut fresh = Fresh::new(pivots);
     for start in 1..pivots.len().saturating_sub(TURNS.start() - 1) {
         if !pivots[start].high || !fresh.is_any(start - 1, start + TURNS.end() - 1) {
@@ -92,7 +92,7 @@ impl Pole {
     }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Shape> {
+fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<PatternShape> {
     let (first, last) = (turns[0], turns[turns.len() - 1]);
     let lowest = turns.iter().map(|turn| turn.price).fold(f64::MAX, f64::min);
     let depth = first.price - lowest;
@@ -108,7 +108,7 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     if live && pair::is_breaking(view, turns) {
         return None;
     }
-    let pair = Pair::through(turns)?;
+    let pair = LinePair::through(turns)?;
     let width = pair.width;
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
@@ -143,17 +143,17 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
         return None;
     }
     let strained = strained.max(residual / RESIDUAL_MOST).max(strain(tilt, 0.25, 0.05)).max(strain(pole.height / depth, POLE_LEAST, 2.6));
-    Some(Shape {
+    Some(PatternShape {
         name,
-        turns: Turns::of(turns),
+        turns: PatternTurns::of(turns),
         start: pole.at,
-        upper: Edge::Breaks(pair.upper),
-        lower: Edge::Voids(Line { slope: 0.0, intercept: lowest }),
+        upper: BoundaryLine::Breaks(pair.upper),
+        lower: BoundaryLine::Voids(Line { slope: 0.0, intercept: lowest }),
         height: pole.height,
         patience: length,
         slack: SLACK * width,
         live,
         usually_up: true,
-        marks: Marks { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
+        marks: ShapeScores { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
     })
 }

@@ -3,8 +3,8 @@
 use super::{
     View,
     confidence::{self, confidence_of},
-    find::{Edge, Find},
-    shape::Shape,
+    find::{BoundaryLine, FoundPattern},
+    shape::PatternShape,
 };
 
 /// Which line a close was beyond first.
@@ -14,7 +14,7 @@ struct Broken {
 }
 
 /// None when the shape is void: a close beyond the wrong line came first, or no close beyond the right one came in time.
-pub(super) fn follow(view: View<'_>, shape: &Shape, upside_down: bool) -> Option<Find> {
+pub(super) fn follow(view: View<'_>, shape: &PatternShape, upside_down: bool) -> Option<FoundPattern> {
     let last = shape.turns.last();
     let mut broken = None;
     for at in last.at as usize + 1..view.len() {
@@ -27,7 +27,7 @@ pub(super) fn follow(view: View<'_>, shape: &Shape, upside_down: bool) -> Option
             continue;
         }
         let edge = if over { shape.upper } else { shape.lower };
-        if matches!(edge, Edge::Voids(_)) {
+        if matches!(edge, BoundaryLine::Voids(_)) {
             return None;
         }
         broken = Some(Broken { at, up: over });
@@ -40,23 +40,23 @@ pub(super) fn follow(view: View<'_>, shape: &Shape, upside_down: bool) -> Option
     Some(if upside_down { find.mirrored() } else { find })
 }
 
-fn confirmed(view: View<'_>, shape: &Shape, broken: &Broken) -> Find {
+fn confirmed(view: View<'_>, shape: &PatternShape, broken: &Broken) -> FoundPattern {
     let edge = if broken.up { shape.upper } else { shape.lower };
     let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
     let confidence = confidence_of(shape, view.range);
     find(view, shape, Some(broken.at as u32), broken.up, level, 100.0, confidence)
 }
 
-fn forming(view: View<'_>, shape: &Shape) -> Find {
+fn forming(view: View<'_>, shape: &PatternShape) -> FoundPattern {
     let end = view.len() - 1;
     let x = f64::from(view.slot[end] - shape.turns.first().slot);
     let last = shape.turns.last();
-    let both = matches!((shape.upper, shape.lower), (Edge::Breaks(_), Edge::Breaks(_)));
+    let both = matches!((shape.upper, shape.lower), (BoundaryLine::Breaks(_), BoundaryLine::Breaks(_)));
     let side = |up: bool| if up { shape.upper } else { shape.lower }.line().at(x);
     let (up, next) = if both {
         (shape.usually_up, !last.high)
     } else {
-        (matches!(shape.upper, Edge::Breaks(_)), matches!(shape.upper, Edge::Breaks(_)))
+        (matches!(shape.upper, BoundaryLine::Breaks(_)), matches!(shape.upper, BoundaryLine::Breaks(_)))
     };
     let way = side(next) - last.price;
     let share = if way == 0.0 { 0.0 } else { ((view.close[end] - last.price) / way).clamp(0.0, 0.999) };
@@ -66,8 +66,16 @@ fn forming(view: View<'_>, shape: &Shape) -> Find {
     find(view, shape, None, up, side(up), completion, 0.9 * confidence_of(shape, view.range))
 }
 
-fn find(view: View<'_>, shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, confidence: f64) -> Find {
-    Find {
+fn find(
+    view: View<'_>,
+    shape: &PatternShape,
+    breakout: Option<u32>,
+    up: bool,
+    level: f64,
+    completion: f64,
+    confidence: f64,
+) -> FoundPattern {
+    FoundPattern {
         name: shape.name,
         turns: shape.turns,
         start: shape.start,
@@ -79,6 +87,6 @@ fn find(view: View<'_>, shape: &Shape, breakout: Option<u32>, up: bool, level: f
         confidence,
         upper: shape.upper,
         lower: shape.lower,
-        why: if view.explain { confidence::why(shape, view.range) } else { Vec::new() },
+        why: if view.explain { confidence::why(shape, view.range, confidence) } else { Vec::new() },
     }
 }

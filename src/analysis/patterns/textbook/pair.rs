@@ -3,10 +3,10 @@
 
 use super::{
     View, confidence,
-    find::{Edge, Pivot, Turns},
+    find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
     pivots::Fresh,
-    shape::{Marks, Shape, evenness, off_the_legs, strain},
+    shape::{PatternShape, ShapeScores, evenness, off_the_legs, strain},
 };
 use crate::analysis::numeric::Line;
 
@@ -41,7 +41,7 @@ const LEG_MOST: f64 = 3.2;
 const CLARITY_LEAST: f64 = 0.5;
 
 /// Two lines by least squares through alternating turns.
-pub(super) struct Pair {
+pub(super) struct LinePair {
     pub(super) upper: Line,
     pub(super) lower: Line,
     /// Bars from the first turn to the last.
@@ -54,7 +54,7 @@ pub(super) struct Pair {
     pub(super) residual: f64,
 }
 
-impl Pair {
+impl LinePair {
     /// None where the lines cross.
     pub(super) fn through(turns: &[Pivot]) -> Option<Self> {
         let origin = turns[0].slot;
@@ -120,7 +120,7 @@ fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
 /// All patterns between two lines at one scale: through consecutive turns, and through those that are left when one pair of turns
 /// that is smaller than its neighbours is skipped. A zigzag of one theta cannot leave out the noise in the wide part of a narrowing
 /// pattern and keep the small swings at its end.
-pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     let mut fresh = Fresh::new(pivots);
     for start in 0..pivots.len().saturating_sub(LEAST - 1) {
         // With a gap, two more turns are passed.
@@ -136,7 +136,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
 }
 
 /// The patterns that begin at one turn; with a gap, two turns are left out before that place.
-fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &mut Vec<Shape>) {
+fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &mut Vec<PatternShape>) {
     let mut run = Run::new(pivots[start], start > 0 && pivots[start - 1].fresh);
     let mut previous = start;
     for k in 1..MOST {
@@ -152,9 +152,9 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
     }
 }
 
-/// Turns one after the other, with what tells soon that they are no pattern.
+/// A run of turns, with quick checks that rule patterns out early.
 pub(super) struct Run {
-    pub(super) turns: Turns,
+    pub(super) turns: PatternTurns,
     fresh: bool,
     smallest: f64,
     longest: f64,
@@ -163,7 +163,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(first: Pivot, fresh: bool) -> Self {
-        Self { turns: Turns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
+        Self { turns: PatternTurns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
     }
 
     pub(super) fn push(&mut self, pivot: Pivot, fresh: bool) {
@@ -196,8 +196,8 @@ fn before(pivots: &[Pivot], start: usize) -> f64 {
     if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<Shape> {
-    let pair = Pair::through(turns)?;
+fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
+    let pair = LinePair::through(turns)?;
     let width = pair.width;
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
@@ -234,18 +234,18 @@ fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
         P::Rectangle | P::AscendingChannel | P::DescendingChannel => width,
         _ => pair.first,
     };
-    Some(Shape {
+    Some(PatternShape {
         name,
-        turns: Turns::of(turns),
+        turns: PatternTurns::of(turns),
         start: turns[0].at,
-        upper: Edge::Breaks(pair.upper),
-        lower: Edge::Breaks(pair.lower),
+        upper: BoundaryLine::Breaks(pair.upper),
+        lower: BoundaryLine::Breaks(pair.lower),
         height,
         patience: pair.length / 2.0 + 5.0,
         slack: SLACK * width,
         live,
         usually_up,
-        marks: Marks {
+        marks: ShapeScores {
             clarity,
             fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
             even: evenness(turns),
@@ -267,7 +267,7 @@ pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
 }
 
 /// The name by the slopes and widths, and the worst strain on its rules.
-fn classify(pair: &Pair, turns: &[Pivot]) -> Option<(P, f64)> {
+fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     const FLAT: f64 = 0.16;
     let (upper, lower, ratio) = (pair.climb(pair.upper), pair.climb(pair.lower), pair.ratio());
     if ratio <= 0.68 {
@@ -301,7 +301,7 @@ fn classify(pair: &Pair, turns: &[Pivot]) -> Option<(P, f64)> {
 
 /// The share of the closes' swings about the middle line that the legs explain; None where a close is too far outside. Measured
 /// against the middle line, not the mean: against the mean, every stretch with a trend looks like a wedge.
-fn clarity(view: View<'_>, turns: &[Pivot], pair: &Pair) -> Option<f64> {
+fn clarity(view: View<'_>, turns: &[Pivot], pair: &LinePair) -> Option<f64> {
     let (a, b) = (turns[0].at as usize, turns[turns.len() - 1].at as usize);
     let middle = pair.middle();
     let mut swings = 0.0;

@@ -2,9 +2,9 @@
 
 use super::{
     View,
-    find::{Edge, Pivot, Turns},
+    find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
-    shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, strain},
 };
 use crate::analysis::numeric::Line;
 
@@ -22,7 +22,7 @@ const THIRD: f64 = 0.12;
 const BEYOND_MOST: f64 = 0.06;
 
 /// All tops at one scale of a view.
-pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if !pivots[start].high {
             continue;
@@ -72,7 +72,7 @@ struct Top<'a> {
 }
 
 impl Top<'_> {
-    fn judge(&self, view: View<'_>, live: bool) -> Option<Shape> {
+    fn judge(&self, view: View<'_>, live: bool) -> Option<PatternShape> {
         let Self { turns, boundary, height, .. } = *self;
         if self.strained > 1.0 || height < HEIGHT_LEAST * view.range {
             return None;
@@ -93,23 +93,23 @@ impl Top<'_> {
             return None;
         }
         let highest = turns.iter().map(|turn| turn.price).fold(f64::MIN, f64::max);
-        Some(Shape {
+        Some(PatternShape {
             name: self.name,
-            turns: Turns::of(turns),
+            turns: PatternTurns::of(turns),
             start: first.at,
-            upper: Edge::Voids(Line { slope: 0.0, intercept: highest }),
-            lower: Edge::Breaks(boundary),
+            upper: BoundaryLine::Voids(Line { slope: 0.0, intercept: highest }),
+            lower: BoundaryLine::Breaks(boundary),
             height,
             patience: self.patience,
             slack: 0.0,
             live,
             usually_up: false,
-            marks: Marks { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
+            marks: ShapeScores { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
         })
     }
 }
 
-fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
     let live = start + 3 == pivots.len();
     let turns = &pivots[start..start + 3];
     let [first, low, second] = [turns[0].price, turns[1].price, turns[2].price];
@@ -128,7 +128,7 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
     Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, strained, rise: first - foot }.judge(view, live)
 }
 
-fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
     let live = start + 5 == pivots.len();
     let turns = &pivots[start..start + 5];
     let [left, low, head, high_low, right] = [0, 1, 2, 3, 4].map(|k| turns[k].price);
@@ -155,7 +155,7 @@ fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<
         .judge(view, live)
 }
 
-fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
     let live = start + 5 == pivots.len();
     let turns = &pivots[start..start + 5];
     let tops = [turns[0].price, turns[2].price, turns[4].price];

@@ -2,10 +2,10 @@
 
 use super::{
     View, bowl,
-    find::{Find, Pivot},
+    find::{FoundPattern, Pivot},
     flag, outcome, pair, pivots, reversal,
-    series::Series,
-    shape::Shape,
+    series::CandleSeries,
+    shape::PatternShape,
     zigzag::Extreme as _,
 };
 
@@ -13,7 +13,7 @@ use super::{
 const COARSE: i32 = 7;
 
 /// All that is not void, overlapping.
-pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
+pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
     let (upright, mirrored) = (View::of(series, false, explain), View::of(series, true, explain));
     let mut finds = Vec::new();
     let mut shapes = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
 }
 
 /// The families whose mirrors have names of their own.
-fn one_way(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<Shape>) {
+fn one_way(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<PatternShape>) {
     flag::search(view, pivots, shapes);
     if level >= COARSE {
         reversal::search(view, pivots, shapes);

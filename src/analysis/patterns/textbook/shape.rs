@@ -3,21 +3,21 @@
 
 use super::{
     View,
-    find::{Edge, Pivot, Turns},
+    find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName,
 };
 
 /// A pattern by its turns; what came of it is not known yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct PatternShape {
     /// Its name in the view in which it was found.
     pub(super) name: PatternName,
-    pub(super) turns: Turns,
+    pub(super) turns: PatternTurns,
     /// Where it starts, among the valid candles: the first turn or the foot of the pole.
     pub(super) start: u32,
     /// Lines by logarithm over bars from the slot of the first turn.
-    pub(super) upper: Edge,
-    pub(super) lower: Edge,
+    pub(super) upper: BoundaryLine,
+    pub(super) lower: BoundaryLine,
     /// By the measure rule, as a logarithm.
     pub(super) height: f64,
     /// So many bars after the last turn it has run out of time.
@@ -26,14 +26,14 @@ pub(super) struct Shape {
     pub(super) slack: f64,
     /// Whether the last turn is the live extreme.
     pub(super) live: bool,
-    /// Where it usually breaks out, for as long as it has not.
+    /// The usual direction of its breakout, while there is none.
     pub(super) usually_up: bool,
-    pub(super) marks: Marks,
+    pub(super) marks: ShapeScores,
 }
 
 /// How good it is, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct ShapeScores {
     /// Share of the closes' variance that the legs explain.
     pub(super) clarity: f64,
     /// 1 − the worst share of a tolerance that is used up.

@@ -5,9 +5,9 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi,
-    machine::{Machine, Outcome},
-    stage::{Stage, Standing},
-    world::{Answer, HOLDER, OTHER, OWNER, PAIR},
+    machine::{EvmOutcome, Machine},
+    stage::{Deployment, Standing},
+    world::{HOLDER, MockAnswer, OTHER, OWNER, PAIR},
 };
 
 /// What a token's supply is taken for that names none: this many whole ones, below most caps.
@@ -29,7 +29,7 @@ pub(super) struct Hand {
     pub(super) supply: U256,
     /// What one trade moves.
     pub(super) amount: U256,
-    /// Its decimals, where it tells them.
+    /// The answer of `decimals()`, if there is one.
     pub(super) places: Option<u8>,
     /// The contract itself named the supply.
     pub(super) supplied: bool,
@@ -38,7 +38,7 @@ pub(super) struct Hand {
 }
 
 /// Gives pair, holders and owner something to move. `None` when a balance can be had neither way, or is another contract's word.
-pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
+pub(super) fn deal(machine: &mut Machine<'_>, stage: &Deployment) -> Option<Hand> {
     let token = stage.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
@@ -84,13 +84,13 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
 }
 
 /// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
-pub(super) fn hearsay(machine: &mut Machine<'_>, token: Address, who: Address, asked: &Outcome) -> bool {
+pub(super) fn hearsay(machine: &mut Machine<'_>, token: Address, who: Address, asked: &EvmOutcome) -> bool {
     if !asked.called.iter().any(|address| machine.world().mocked(*address)) {
         return false;
     }
     let said = machine.world().answer;
     let question = abi::call(abi::BALANCE_OF, &[abi::word_of(who)]);
-    let differs = Answer::ALL.into_iter().filter(|answer| *answer != said).any(|answer| {
+    let differs = MockAnswer::ALL.into_iter().filter(|answer| *answer != said).any(|answer| {
         machine.world().answer = answer;
         machine.look(OWNER, token, question.clone()).word() != asked.word()
     });

@@ -9,9 +9,9 @@ use super::{
     abi::{self, Filling, Selector},
     deal::{balance, hearsay as balance_is_hearsay},
     functions::Function,
-    machine::{Machine, Outcome},
+    machine::{EvmOutcome, Machine},
     trial::{Leg, Scene, Trial, moves, ratio, trial},
-    world::{Answer, FRESH, HOLDER, OTHER, PAIR, STRANGER, small},
+    world::{FRESH, HOLDER, MockAnswer, OTHER, PAIR, STRANGER, small},
 };
 
 /// A contract that nobody knows, for functions that are told whom to ask.
@@ -67,10 +67,10 @@ impl Caller {
     }
 }
 
-/// One function with one set of arguments that did something.
+/// A call that changed something: function, arguments, caller, and what it changed.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
-pub(super) struct Effect {
+pub(super) struct FunctionEffect {
     pub(super) power: Power,
     pub(super) caller: Caller,
     pub(super) from: Address,
@@ -97,7 +97,7 @@ pub(super) struct Effect {
     pub(super) asks_owner: bool,
     /// Coin was paid for it.
     pub(super) paid: bool,
-    /// Whom the log names as the one who gave, and what that one has after.
+    /// The sender in the Transfer event, and its balance afterwards.
     pub(super) payer: Option<(Address, U256)>,
 }
 
@@ -119,7 +119,7 @@ impl Books {
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
         // Where transfers only go through with plenty from outside, balances are what another contract says.
-        let (mut of, mut hearsay) = (Vec::new(), machine.world().answer == Answer::Plenty);
+        let (mut of, mut hearsay) = (Vec::new(), machine.world().answer == MockAnswer::Plenty);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
@@ -137,7 +137,7 @@ impl Books {
     }
 
     /// Whether a slot of this one's balance was written. Another ledger, or another scale for all, takes from nobody in particular.
-    fn wrote(&self, who: Address, outcome: &Outcome) -> bool {
+    fn wrote(&self, who: Address, outcome: &EvmOutcome) -> bool {
         self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
 
@@ -152,10 +152,16 @@ fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
 }
 
 /// An effect on an amount that is `whose`.
-fn on_amount(before: &Before<'_>, call: &Call, (power, size): (Power, f64), whose: &str, (was, now): (U256, U256)) -> Effect {
+fn on_amount(
+    before: &Before<'_>,
+    call: &FunctionCall,
+    (power, size): (Power, f64),
+    whose: &str,
+    (was, now): (U256, U256),
+) -> FunctionEffect {
     let [then, after, change] = abi::change(was, now, before.scene.hand.places);
     let effect = call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
-    Effect { change: Some(change), ..effect }
+    FunctionEffect { change: Some(change), ..effect }
 }
 
 /// What is the same for every call: the state before it.
@@ -174,7 +180,7 @@ pub(super) struct Before<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct FunctionCall {
     pub(super) from: Address,
     pub(super) caller: Caller,
     pub(super) selector: Selector,
@@ -184,7 +190,7 @@ pub(super) struct Call {
     pub(super) pay: U256,
 }
 
-impl Call {
+impl FunctionCall {
     pub(super) fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
         let (data, arguments) = abi::encode(&function.arguments, &filling);
         let data = [&function.selector[..], &data].concat();
@@ -197,8 +203,8 @@ impl Call {
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
     }
 
-    pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> Effect {
-        Effect {
+    pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
+        FunctionEffect {
             power,
             caller: self.caller,
             from: self.from,
@@ -227,7 +233,7 @@ impl std::hash::Hash for Caller {
     }
 }
 
-pub(super) fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &mut Vec<Effect>) {
+pub(super) fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let gone = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[])) == Some(U256::ZERO);
     if gone && call.caller == Caller::Owner {
         effects.push(call.effect(Power::Renounce, 1.0, "owner", "zero address"));
@@ -246,7 +252,13 @@ pub(super) struct After {
 }
 
 /// Adds what the call did to `effects`.
-pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) -> After {
+pub(super) fn compare(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    effects: &mut Vec<FunctionEffect>,
+) -> After {
     let scene = before.scene;
     if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
         renounced(machine, before, call, effects);
@@ -281,14 +293,14 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     After { trades: Some([after.buy, after.sell]), ..stands }
 }
 
-impl Call {
+impl FunctionCall {
     pub(super) fn standard(&self) -> bool {
         [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
     }
 }
 
 /// Whether the log tells of a transfer from one whose balance we know, and no balance was written.
-pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
+pub(super) fn lied(before: &Before<'_>, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
     let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
@@ -298,7 +310,7 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
 }
 
 /// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
-fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
+fn dispensed(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     // The owner's call may name the zero address only because no constructor has set who it means.
     let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
@@ -318,7 +330,7 @@ fn gained(before: &Before<'_>, books: &Books) -> bool {
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
-fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
+fn drained(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let loss = |who| {
         let (had, has) = (before.books.get(who), books.get(who));
         if has < had && before.books.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
@@ -344,10 +356,10 @@ fn minted(
     machine: &mut Machine<'_>,
     before: &Before<'_>,
     books: &Books,
-    call: &Call,
-    outcome: &Outcome,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
     drained: bool,
-    effects: &mut Vec<Effect>,
+    effects: &mut Vec<FunctionEffect>,
 ) {
     let token = before.scene.token;
     let least = (before.scene.hand.supply / U256::from(1_000_000)).max(U256::ONE);
@@ -390,7 +402,13 @@ fn minted(
 }
 
 /// What the call did to trading.
-pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Trial, call: &Call, effects: &mut Vec<Effect>) {
+pub(super) fn stopped(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    after: &Trial,
+    call: &FunctionCall,
+    effects: &mut Vec<FunctionEffect>,
+) {
     let was = &before.trial;
     let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
@@ -423,9 +441,9 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
 }
 
 /// The contract now asks the one it was told to: does trading hang on the answer?
-fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &mut Vec<Effect>) {
+fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let mark = machine.mark();
-    let scores = Answer::ALL.map(|answer| {
+    let scores = MockAnswer::ALL.map(|answer| {
         machine.world().answer = answer;
         let trial = trial(machine, before.scene, false, None);
         (trial.sell.ok, trial.buy.ok, trial.send.ok)
@@ -434,6 +452,6 @@ fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &m
     if scores.iter().any(|score| *score != scores[0]) {
         // Who set it has nothing to say any more.
         let asks_owner = !machine.look(call.from, before.scene.token, call.data.clone()).ok;
-        effects.push(Effect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
+        effects.push(FunctionEffect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

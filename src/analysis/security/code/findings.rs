@@ -4,7 +4,7 @@ use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
     deal::Hand,
-    effects::{Caller, Effect, Power},
+    effects::{Caller, FunctionEffect, Power},
     stage::Standing,
     trial::{Leg, ONE_LEG, Opening, Trial},
     world::PAIR,
@@ -182,12 +182,12 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: Bare) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: PowerHolder, bare: Bare) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
-        let counts = |effect: &&Effect| !within(effect, effects);
+        let counts = |effect: &&FunctionEffect| !within(effect, effects);
         let read = |effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
-        let mut proofs: Vec<(f64, &Effect)> = effects.iter().filter(counts).filter_map(read).collect();
+        let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
         // Stable: among equals the first found.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.selector);
@@ -215,7 +215,7 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
 }
 
 /// Powers that are nobody's now, or whose holder is not known. `why` says how that is known.
-pub(super) fn held(effects: &[Effect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
+pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
     let mut found = powers(effects, [false; 2], holder, Bare { settings: false, unheld });
     found.retain(|anomaly| anomaly.code.is_power());
@@ -245,15 +245,15 @@ const CODES: &[AnomalyCode] = &[
 
 /// Whether it is no more than another power used on the pair: who can freeze anyone can freeze the pair, and who names the contract that
 /// is asked can name one that refuses.
-fn within(effect: &Effect, effects: &[Effect]) -> bool {
-    let wider = |other: &Effect| {
+fn within(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
+    let wider = |other: &FunctionEffect| {
         other.selector == effect.selector && other.caller == effect.caller && matches!(other.power, Power::Blacklist | Power::Gate)
     };
     matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
 }
 
 /// The code that an effect counts as, and how strongly.
-fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
+fn read(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
@@ -281,23 +281,23 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     })
 }
 
-fn called(effect: &Effect) -> String {
+fn called(effect: &FunctionEffect) -> String {
     format!("{} by the {}", beside(effect), effect.caller.word())
 }
 
 const PAYMENT: &str = "a plain payment";
 
 /// The call as a proof names it, which has the selector in a place of its own.
-fn what(effect: &Effect) -> String {
+fn what(effect: &FunctionEffect) -> String {
     if effect.data.is_empty() { PAYMENT.into() } else { abi::named(effect.selector, &effect.arguments) }
 }
 
 /// The call as a sentence names it.
-fn beside(effect: &Effect) -> String {
+fn beside(effect: &FunctionEffect) -> String {
     if effect.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.selector, &effect.arguments) }
 }
 
-fn sentence(code: AnomalyCode, effect: &Effect) -> String {
+fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
     let call = called(effect);
     let more = effect.change.as_ref().map_or_else(String::new, |change| format!(" ({change})"));
     let change = format!("{}{more}", change(&effect.before, &effect.after));
@@ -324,7 +324,7 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     }
 }
 
-/// What it was and what it came to be, naming once whose it is and the unit.
+/// The value before and after; its owner and its unit are named once.
 fn change(before: &str, after: &str) -> String {
     for unit in [" tokens", " raw units"] {
         let figure = |text: &str| {
@@ -339,7 +339,7 @@ fn change(before: &str, after: &str) -> String {
     format!("{before} → {after}")
 }
 
-fn proof(effect: &Effect) -> Evidence {
+fn proof(effect: &FunctionEffect) -> Evidence {
     Evidence {
         what: what(effect),
         change: effect.change.clone(),
@@ -352,7 +352,7 @@ fn proof(effect: &Effect) -> Evidence {
 }
 
 /// Powers that outlive the giving up of ownership.
-pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
+pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let text =
         format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.selector, ""), code.word(), called(effect));
@@ -360,14 +360,14 @@ pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
 }
 
 /// Powers that somebody has though the storage of the dataset names no owner.
-pub(super) fn kept(left: &[Effect]) -> Option<Anomaly> {
+pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
     let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 
-fn strongest(left: &[Effect]) -> Option<(&Effect, AnomalyCode, f64)> {
+fn strongest(left: &[FunctionEffect]) -> Option<(&FunctionEffect, AnomalyCode, f64)> {
     let weighed = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A pause that outlives ownership is less than a blacklist that does.

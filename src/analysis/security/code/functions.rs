@@ -4,11 +4,11 @@
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
 use super::abi::{self, Selector};
-use crate::dataset::source::caught;
+use crate::untrusted::caught;
 
 /// Functions that are looked at; a contract of more is cut there.
 pub(super) const FUNCTIONS_MAX: usize = 160;
-/// What a token must have, and what tells who holds it.
+/// Functions of ERC-20, and those that name the owner.
 const STANDARD: [Selector; 7] =
     [abi::TRANSFER, abi::BALANCE_OF, abi::TRANSFER_FROM, abi::APPROVE, abi::TOTAL_SUPPLY, abi::OWNER_OF_IT[0], abi::OWNER_OF_IT[1]];
 /// Longest code whose argument types are inferred.
@@ -38,7 +38,7 @@ impl Function {
 /// What the code says without being run.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct CodeShape {
     pub(super) functions: Vec<Function>,
     /// More functions than are looked at.
     pub(super) too_many: bool,
@@ -50,7 +50,7 @@ pub(super) struct Shape {
     pub(super) clone: bool,
 }
 
-impl Shape {
+impl CodeShape {
     pub(super) fn has(&self, selector: Selector) -> bool {
         self.functions.iter().any(|function| function.selector == selector)
     }
@@ -73,10 +73,10 @@ impl Shape {
     }
 }
 
-pub(super) fn shape(code: &[u8]) -> Shape {
+pub(super) fn shape(code: &[u8]) -> CodeShape {
     let (delegates, proxy_slot) = sweep(code);
     let clone = CLONES.iter().any(|start| code.starts_with(start));
-    let mut shape = Shape { delegates, proxy_slot, clone, ..Shape::default() };
+    let mut shape = CodeShape { delegates, proxy_slot, clone, ..CodeShape::default() };
     // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
     // breaks is its own stack, so going on without it is sound.
     let found = caught(|| {

@@ -33,7 +33,7 @@ const TRACE_MAX: usize = 4_000;
 
 /// What came of a call.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct EvmOutcome {
     pub(super) ok: bool,
     pub(super) output: Bytes,
     pub(super) logs: Vec<Log>,
@@ -50,7 +50,7 @@ pub(super) struct Outcome {
     pub(super) handed: Vec<Address>,
 }
 
-impl Outcome {
+impl EvmOutcome {
     pub(super) fn word(&self) -> Option<U256> {
         (self.ok && self.output.len() >= 32).then(|| U256::from_be_slice(&self.output[..32]))
     }
@@ -63,11 +63,11 @@ impl Outcome {
 
 /// A moment to go back to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct Checkpoint {
     world: usize,
     number: U256,
     time: U256,
-    answer: super::world::Answer,
+    answer: super::world::MockAnswer,
 }
 
 pub(super) struct Machine<'a> {
@@ -104,13 +104,13 @@ impl<'a> Machine<'a> {
         &mut self.evm.ctx.journaled_state.database
     }
 
-    pub(super) fn mark(&mut self) -> Mark {
+    pub(super) fn mark(&mut self) -> Checkpoint {
         let (number, time) = (self.evm.ctx.block.number, self.evm.ctx.block.timestamp);
         let world = self.world();
-        Mark { world: world.mark(), number, time, answer: world.answer }
+        Checkpoint { world: world.mark(), number, time, answer: world.answer }
     }
 
-    pub(super) fn rollback(&mut self, mark: Mark) {
+    pub(super) fn rollback(&mut self, mark: Checkpoint) {
         self.evm.ctx.block.number = mark.number;
         self.evm.ctx.block.timestamp = mark.time;
         let world = self.world();
@@ -128,12 +128,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Calls and keeps what it changed.
-    pub(super) fn call(&mut self, from: Address, to: Address, data: Vec<u8>) -> Outcome {
+    pub(super) fn call(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Call(to), data, true)
     }
 
     /// Calls and forgets what it changed.
-    pub(super) fn look(&mut self, from: Address, to: Address, data: Vec<u8>) -> Outcome {
+    pub(super) fn look(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Call(to), data, false)
     }
 
@@ -142,18 +142,18 @@ impl<'a> Machine<'a> {
         self.look(super::world::FRESH, to, abi::call(selector, words)).word()
     }
 
-    pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> Outcome {
+    pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Create, code, true)
     }
 
     /// Calls while writing down comparisons with the caller and slots read; forgets what it changed.
-    pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (Outcome, Trace) {
+    pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (EvmOutcome, Trace) {
         self.evm.inspector.trace = Some(Trace { caller: abi::word_of(from), of: to, ..Trace::default() });
         let outcome = self.look(from, to, data);
         (outcome, self.evm.inspector.trace.take().unwrap_or_default())
     }
 
-    fn run(&mut self, from: Address, kind: TxKind, data: Vec<u8>, keep: bool) -> Outcome {
+    fn run(&mut self, from: Address, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
         if self.stopped.is_none() {
             self.stopped = if (self.cancelled)() {
                 Some("it was cancelled")
@@ -166,7 +166,7 @@ impl<'a> Machine<'a> {
             };
         }
         if self.stopped.is_some() {
-            return Outcome::default();
+            return EvmOutcome::default();
         }
         self.calls += 1;
         let create = matches!(kind, TxKind::Create);
@@ -179,7 +179,7 @@ impl<'a> Machine<'a> {
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
         self.cut += u64::from(self.evm.inspector.cut);
-        let Ok(result) = result else { return Outcome::default() };
+        let Ok(result) = result else { return EvmOutcome::default() };
         self.gas += result.tx_gas_used();
         let mut outcome = self.outcome(result);
         if keep && outcome.ok {
@@ -188,14 +188,14 @@ impl<'a> Machine<'a> {
         outcome
     }
 
-    fn outcome(&mut self, result: ExecutionResult) -> Outcome {
-        let mut outcome = Outcome {
+    fn outcome(&mut self, result: ExecutionResult) -> EvmOutcome {
+        let mut outcome = EvmOutcome {
             destroyed: self.evm.inspector.destroyed,
             delegated: std::mem::take(&mut self.evm.inspector.delegated),
             called: std::mem::take(&mut self.evm.inspector.called),
             handed: std::mem::take(&mut self.evm.inspector.handed),
             reads: std::mem::take(&mut self.world().reads),
-            ..Outcome::default()
+            ..EvmOutcome::default()
         };
         match result {
             ExecutionResult::Success { logs, output, .. } => {

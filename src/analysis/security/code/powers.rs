@@ -9,12 +9,12 @@ use revm::primitives::{Address, U256};
 use super::{
     abi::{self, Filling, Selector},
     deal::balance,
-    effects::{After, Before, Books, Call, Caller, Effect, GATE, Power, compare, lied, renounced, stopped},
+    effects::{After, Before, Books, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, lied, renounced, stopped},
     functions::Function,
-    machine::{Machine, Outcome},
+    machine::{EvmOutcome, Machine},
     trial::Scene,
     trial::trial,
-    world::{Answer, FRESH, HOLDER, PAIR, STRANGER},
+    world::{FRESH, HOLDER, MockAnswer, PAIR, STRANGER},
 };
 
 /// Sets of arguments that every function is tried with.
@@ -50,7 +50,7 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
     ]
 }
 
-/// A function as one caller tried it: the call that told most, and what stood after it; none where it was refused.
+/// A function tried by one caller: its most telling call and the state after it; none where every call reverted.
 #[derive(Debug, Clone)]
 pub(super) struct Tried {
     pub(super) caller: Caller,
@@ -65,18 +65,18 @@ pub(super) fn powers(
     before: &Before<'_>,
     functions: &[Function],
     masters: &[Address],
-) -> (Vec<Effect>, Vec<Tried>) {
+) -> (Vec<FunctionEffect>, Vec<Tried>) {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
     let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
-        one(machine, before, &Call::bare(pay), &mut found);
+        one(machine, before, &FunctionCall::bare(pay), &mut found);
     }
-    unlock(machine, before, &Call::bare(COIN), &mut found);
+    unlock(machine, before, &FunctionCall::bare(COIN), &mut found);
     for function in functions {
         for (from, caller) in &callers {
             let sets = fillings(before.scene, &before.books, *from);
-            let calls: Vec<Call> = sets.into_iter().map(|filling| Call::new(function, *from, *caller, filling)).collect();
+            let calls: Vec<FunctionCall> = sets.into_iter().map(|filling| FunctionCall::new(function, *from, *caller, filling)).collect();
             let (mut last, mut worked) = (None, false);
             for call in &calls {
                 if last == Some(&call.data) {
@@ -94,9 +94,9 @@ pub(super) fn powers(
             if *caller == Caller::Stranger {
                 if function.arguments.contains(&DynSolType::Address) {
                     let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
-                    one(machine, before, &Call::new(function, *from, *caller, nobody), &mut found);
+                    one(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
                 }
-                let paid = Call { pay: COIN, ..calls[1].clone() };
+                let paid = FunctionCall { pay: COIN, ..calls[1].clone() };
                 if !one(machine, before, &paid, &mut found) {
                     unlock(machine, before, &paid, &mut found);
                 }
@@ -120,10 +120,10 @@ type Written = Vec<(Address, U256, U256)>;
 /// What exploring the powers has found, and what need not be tried again.
 #[derive(Default)]
 struct Exploration {
-    effects: Vec<Effect>,
+    effects: Vec<FunctionEffect>,
     seen: HashSet<(Caller, Written)>,
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
-    settings: Vec<Call>,
+    settings: Vec<FunctionCall>,
     tried: Vec<Tried>,
     /// Slots were written that no call wrote: what is called now shows no function as it stands.
     flipped: bool,
@@ -131,7 +131,7 @@ struct Exploration {
 
 impl Exploration {
     /// Notes how far a call came: one that did something tells more than one that was let through, and that more than a refusal.
-    fn note(&mut self, call: &Call, after: Option<After>) {
+    fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
         }
@@ -155,7 +155,7 @@ const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
 /// slots it reads. Slots that balances are read from are left alone.
-fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Exploration) {
+fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) {
     if !before.bare {
         return;
     }
@@ -238,7 +238,7 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
 }
 
 /// One call on a copy of the world. Returns whether it did anything.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Exploration) -> bool {
+fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
     let known = found.effects.len();
@@ -305,10 +305,17 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
 }
 
 /// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
-fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: &Written, effects: &mut Vec<Effect>, known: usize) {
+fn frozen(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    call: &FunctionCall,
+    written: &Written,
+    effects: &mut Vec<FunctionEffect>,
+    known: usize,
+) {
     let token = before.scene.token;
     for at in (known..effects.len()).rev() {
-        let Effect { power, burnt, taken, .. } = &effects[at];
+        let FunctionEffect { power, burnt, taken, .. } = &effects[at];
         let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
             (*power, *burnt, *taken, call.caller)
         else {
@@ -333,14 +340,21 @@ fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: 
 }
 
 /// What a stranger can take only because a contract that we made up said yes is no finding.
-fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
-    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft);
+fn hearsay(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    effects: &mut Vec<FunctionEffect>,
+    known: usize,
+) {
+    let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
     let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
     if call.caller != Caller::Stranger || !asked || !effects[known..].iter().any(takes) {
         return;
     }
     let mark = machine.mark();
-    machine.world().answer = Answer::Zero;
+    machine.world().answer = MockAnswer::Zero;
     let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
     machine.rollback(mark);
     if refused {
@@ -353,8 +367,15 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
 }
 
 /// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
-fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
-    let takes = |effect: &Effect| effect.power.of_balances() || effect.power == Power::Theft;
+fn artefact(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    effects: &mut Vec<FunctionEffect>,
+    known: usize,
+) {
+    let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
     if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
         let mut at = 0;
         effects.retain(|effect| {
@@ -365,7 +386,7 @@ fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome
 }
 
 /// Whether a call works only while some setting is zero: with another it is refused, while a sale with leave goes through as before.
-fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &Outcome) -> bool {
+fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
     let token = before.scene.token;
     let plain = outcome.reads.iter().filter(|(at, slot)| before.bare && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
     let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
@@ -398,9 +419,9 @@ pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2
 pub(super) fn survivors(
     machine: &mut Machine<'_>,
     before: &Before<'_>,
-    effects: &[Effect],
+    effects: &[FunctionEffect],
     functions: &[Function],
-) -> Option<(Effect, Vec<Effect>)> {
+) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
     let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.caller == Caller::Owner)?;
     let mark = machine.mark();
     machine.call(before.scene.owner, before.scene.token, renounce.data.clone());
@@ -413,13 +434,18 @@ pub(super) fn survivors(
 }
 
 /// The old owner calls what may give the place back, and then a power.
-pub(super) fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+pub(super) fn taken_back(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    effects: &[FunctionEffect],
+    functions: &[Function],
+) -> Vec<FunctionEffect> {
     if effects.is_empty() {
         return Vec::new();
     }
     for function in functions.iter().filter(|function| !function.standard()) {
         for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
-            let call = Call::new(function, before.scene.owner, Caller::Owner, filling);
+            let call = FunctionCall::new(function, before.scene.owner, Caller::Owner, filling);
             let mark = machine.mark();
             let outcome = machine.call(call.from, before.scene.token, call.data);
             let left = if outcome.writes.is_empty() { Vec::new() } else { working(machine, before, effects) };
@@ -433,7 +459,7 @@ pub(super) fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects
 }
 
 /// The owner's effects that a call still has now.
-fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -> Vec<Effect> {
+fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
     for effect in effects.iter().filter(|effect| effect.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {
@@ -443,7 +469,7 @@ fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -
         let outcome = machine.call(effect.from, before.scene.token, effect.data.clone());
         let mut again = Vec::new();
         if outcome.ok && !outcome.writes.is_empty() {
-            let call = Call {
+            let call = FunctionCall {
                 from: effect.from,
                 caller: effect.caller,
                 selector: effect.selector,
@@ -455,7 +481,7 @@ fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -
             compare(machine, before, &call, &outcome, &mut again);
         }
         machine.rollback(inner);
-        if again.iter().any(|now| now.power == effect.power) && !left.iter().any(|known: &Effect| known.power == effect.power) {
+        if again.iter().any(|now| now.power == effect.power) && !left.iter().any(|known: &FunctionEffect| known.power == effect.power) {
             left.push(effect.clone());
         }
     }

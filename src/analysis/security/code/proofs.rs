@@ -9,7 +9,7 @@ use super::{
     effects::{After, Before, Caller},
     findings::Traded,
     powers::Tried,
-    signatures::Names,
+    signatures::SelectorNames,
     trial::{Leg, Opening},
     world::HOLDER,
 };
@@ -47,7 +47,7 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax,
 /// Of every check that executing can show, the calls behind it.
 pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
-    let names = Names::new();
+    let names = SelectorNames::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
     let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
         let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
@@ -75,8 +75,8 @@ fn arrived(leg: &Leg) -> String {
     format!("received {:.1} %", leg.share * 100.0)
 }
 
-/// The calls that did something, then those that were refused.
-fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &Names) -> Vec<Evidence> {
+/// Calls as evidence: those that changed something, then those that reverted.
+fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
     let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
     // Stable: among equals in the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
@@ -90,7 +90,7 @@ fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watche
 }
 
 /// One call; none where what the check looks at was not looked at after it.
-fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &Names) -> Option<(u8, Evidence)> {
+fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
     let was = After {
         moved: false,
         holder: before.books.get(HOLDER),
@@ -123,7 +123,7 @@ fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &Names) -> 
     Some((rank, evidence))
 }
 
-/// Two amounts with so many digits that they differ where they do.
+/// Two amounts with enough digits to show their difference.
 fn amounts(whose: &str, was: U256, now: U256, places: Option<u8>) -> [String; 2] {
     let [then, now, _] = abi::change(was, now, places);
     [format!("{whose} {then}"), format!("{whose} {now}")]

@@ -165,7 +165,7 @@ fn selector(signature: &str) -> Selector {
 }
 
 /// What the function is called that has this selector, without its arguments; none where nobody published it. A tenth of a millisecond:
-/// who names many hashes once with `Names`.
+/// who names many hashes once with `SelectorNames`.
 pub(super) fn name(wanted: Selector) -> Option<&'static str> {
     signatures().find(|signature| selector(signature) == wanted).map(bare)
 }
@@ -175,9 +175,9 @@ fn bare(signature: &'static str) -> &'static str {
 }
 
 /// Selectors in order with their functions' names, each hashed once.
-pub(super) struct Names(Vec<(Selector, &'static str)>);
+pub(super) struct SelectorNames(Vec<(Selector, &'static str)>);
 
-impl Names {
+impl SelectorNames {
     pub(super) fn new() -> Self {
         let mut names: Vec<_> = signatures().map(|signature| (selector(signature), bare(signature))).collect();
         names.sort_unstable();
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(name(u32::to_be_bytes(selector)), Some(name_of), "{selector:08x}");
         }
         assert_eq!(name([0xDE, 0xAD, 0xBE, 0xEF]), None);
-        let names = Names::new();
+        let names = SelectorNames::new();
         for wanted in signatures().map(selector).chain([[0xDE, 0xAD, 0xBE, 0xEF]]) {
             assert_eq!(names.of(wanted), name(wanted));
         }

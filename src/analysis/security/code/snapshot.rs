@@ -6,19 +6,19 @@ use revm::primitives::U256;
 use super::{
     super::{Anomaly, PowerHolder},
     CodeInput, Slot, abi, before,
-    effects::{Before, Caller, Effect, Power},
+    effects::{Before, Caller, FunctionEffect, Power},
     findings,
     functions::Function,
     machine::Machine,
     powers,
-    stage::{self, Claims, Stage, Standing},
+    stage::{self, Claims, Deployment, Standing},
     trial::Scene,
     world::STRANGER,
 };
 use crate::dataset::address::Address;
 
 /// What the snapshot is asked with.
-pub(super) struct Asked<'a> {
+pub(super) struct SnapshotInput<'a> {
     pub(super) functions: &'a [Function],
     pub(super) holder: PowerHolder,
     /// Nothing is known to be missing from the snapshot.
@@ -31,7 +31,7 @@ const NO_ROLE: &str = "nobody can: no role is given to anyone in the storage of 
 const ROLE_UNKNOWN: &str = "who has the role is not known";
 
 /// What is missing from the snapshot, as far as the rest of the dataset shows it; `None` where nothing is.
-pub(super) fn lacks(machine: &mut Machine<'_>, stage: &Stage, input: &CodeInput<'_>) -> Option<String> {
+pub(super) fn lacks(machine: &mut Machine<'_>, stage: &Deployment, input: &CodeInput<'_>) -> Option<String> {
     if stage.standing != Standing::Snapshot {
         return None;
     }
@@ -47,7 +47,13 @@ pub(super) fn lacks(machine: &mut Machine<'_>, stage: &Stage, input: &CodeInput<
 }
 
 /// What is to be said beside the powers that work as the contract stands.
-pub(super) fn beside(machine: &mut Machine<'_>, stage: &Stage, before: &Before<'_>, effects: &[Effect], asked: &Asked<'_>) -> Vec<Anomaly> {
+pub(super) fn beside(
+    machine: &mut Machine<'_>,
+    stage: &Deployment,
+    before: &Before<'_>,
+    effects: &[FunctionEffect],
+    asked: &SnapshotInput<'_>,
+) -> Vec<Anomaly> {
     let mut found = Vec::new();
     let gone = before.owner == Some(U256::ZERO);
     if gone {
@@ -113,9 +119,15 @@ fn granted(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function
 }
 
 /// What our owner could do who stood in the places that are empty, and the places of roles. Leaves the world as it was.
-fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions: &[Function], claims: Claims) -> (Vec<Effect>, Vec<U256>) {
+fn claimed(
+    machine: &mut Machine<'_>,
+    stage: &Deployment,
+    was: &Before<'_>,
+    functions: &[Function],
+    claims: Claims,
+) -> (Vec<FunctionEffect>, Vec<U256>) {
     let mark = machine.mark();
-    let mut heir = Stage { standing: Standing::Snapshot, masters: Vec::new(), roles: Vec::new(), ..*stage };
+    let mut heir = Deployment { standing: Standing::Snapshot, masters: Vec::new(), roles: Vec::new(), ..*stage };
     let mut effects = Vec::new();
     if stage::claim(machine, &mut heir, functions, claims) {
         let scene = Scene::new(&heir, was.scene.hand);
@@ -127,10 +139,10 @@ fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions
     (effects, heir.roles)
 }
 
-/// What works for the one who owned it, or whom it obeys where nobody knows who that was, and for no stranger.
-fn privileges(machine: &mut Machine<'_>, stage: &Stage, before: &Before<'_>, effects: &[Effect]) -> Vec<Effect> {
+/// Calls that work for the owner (for the address the contract obeys, where the owner is unknown) and for no stranger.
+fn privileges(machine: &mut Machine<'_>, stage: &Deployment, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let who = if stage.owner_known { Caller::Owner } else { Caller::Master };
-    let mut open_to_all = |effect: &Effect| {
+    let mut open_to_all = |effect: &FunctionEffect| {
         let mark = machine.mark();
         let outcome = machine.call(STRANGER, before.scene.token, effect.data.clone());
         machine.rollback(mark);

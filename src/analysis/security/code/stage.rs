@@ -32,9 +32,9 @@ impl Standing {
     }
 }
 
-pub(super) struct Stage {
+pub(super) struct Deployment {
     pub(super) token: Address,
-    /// Who deployed it, or whom it takes for its owner.
+    /// The deployer, or the address that the contract takes for its owner.
     pub(super) owner: Address,
     pub(super) standing: Standing,
     /// Whether the constructor of the dataset ran to its end; `None` when there is none.
@@ -47,7 +47,7 @@ pub(super) struct Stage {
     pub(super) owner_known: bool,
 }
 
-impl Stage {
+impl Deployment {
     fn new(token: Address, standing: Standing, deploys: Option<bool>) -> Self {
         Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), roles: Vec::new(), owner_known: false }
     }
@@ -73,7 +73,7 @@ const BLIND_WORDS: usize = 8;
 const CLAIMS_MAX: usize = 48;
 const MASTERS_MAX: usize = 3;
 
-pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
+pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
     for behind in input.behind {
         let address = Address::new(behind.address.0);
         machine.world().place(address, &behind.code);
@@ -90,7 +90,7 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
         let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
         let mut stage =
-            Stage { owner: known.unwrap_or(OWNER), owner_known: known.is_some(), ..Stage::new(PLACED, Standing::Snapshot, None) };
+            Deployment { owner: known.unwrap_or(OWNER), owner_known: known.is_some(), ..Deployment::new(PLACED, Standing::Snapshot, None) };
         machine.world().person(stage.owner);
         claim(machine, &mut stage, functions, Claims::None);
         return stage;
@@ -99,10 +99,10 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
     let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut stage = if let Some(Some(token)) = deployed {
-        Stage { owner: owner_of(machine, token), ..Stage::new(token, Standing::Constructor, Some(true)) }
+        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, Standing::Constructor, Some(true)) }
     } else {
         machine.world().place(PLACED, input.runtime);
-        Stage::new(PLACED, Standing::Code, deployed.map(|token| token.is_some()))
+        Deployment::new(PLACED, Standing::Code, deployed.map(|token| token.is_some()))
     };
     // A place that a constructor left empty stays so.
     let claims = if stage.standing == Standing::Code { Claims::All } else { Claims::None };
@@ -110,7 +110,7 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
     stage
 }
 
-/// Who owns what a constructor made: whom it names, where that is nobody of ours; else who deployed it.
+/// The owner after the constructor ran: the address that `owner()` names, unless it is one of our own making; else the deployer.
 fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
     let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
     let Some(named) = named.filter(|named| !invented(*named) && machine.world().mocked(*named)) else { return OWNER };
@@ -127,9 +127,9 @@ fn invented(address: Address) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claims {
     None,
-    /// Those that one address stands in, as the owner's.
+    /// Storage slots that hold one address, such as the owner's.
     Places,
-    /// Those that a mapping keeps for each address.
+    /// Mappings from addresses to roles.
     Roles,
     All,
 }
@@ -206,7 +206,7 @@ const ADDRESS_BITS: usize = 160;
 
 /// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with an empty slot get our owner into
 /// that slot where that is claimed, and other addresses that the caller is compared with are remembered. Returns whether a place was claimed.
-pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function], claims: Claims) -> bool {
+pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions: &[Function], claims: Claims) -> bool {
     let (mut left, mut any) = (CLAIMS_MAX, false);
     let owner = stage.owner;
     for function in functions {
@@ -260,7 +260,7 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[F
 }
 
 /// Writes "yes" where a mapping keeps what our owner may do. Kept when the refused call gets further by it.
-fn admits(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], seen: usize) -> bool {
+fn admits(machine: &mut Machine<'_>, stage: &Deployment, slot: U256, data: &[u8], seen: usize) -> bool {
     let mark = machine.mark();
     machine.world().set_slot(stage.token, slot, U256::ONE);
     let (outcome, trace) = machine.trace(stage.owner, stage.token, data.to_vec());
@@ -277,7 +277,7 @@ pub(super) fn holds(word: U256, address: U256) -> bool {
 }
 
 /// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
-fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8]) -> bool {
+fn obeys(machine: &mut Machine<'_>, stage: &Deployment, slot: U256, data: &[u8]) -> bool {
     let token = stage.token;
     let old = machine.world().slot(token, slot);
     machine.world().set_slot(token, slot, pattern());

@@ -8,9 +8,9 @@ use revm::primitives::{Address, Log, U256, b256};
 use super::{
     abi,
     deal::{Hand, balance},
-    machine::{Machine, Mark, Outcome},
-    stage::{Stage, holds},
-    world::{Answer, FRESH, HOLDER, OTHER, OWNER, PAIR, STRANGER},
+    machine::{Checkpoint, EvmOutcome, Machine},
+    stage::{Deployment, holds},
+    world::{FRESH, HOLDER, MockAnswer, OTHER, OWNER, PAIR, STRANGER},
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -88,7 +88,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(stage: &Stage, hand: Hand) -> Self {
+    pub(super) fn new(stage: &Deployment, hand: Hand) -> Self {
         Self { token: stage.token, owner: stage.owner, hand }
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     let mut called = Vec::new();
     let amount = scene.hand.amount;
     let mut depth = 0;
-    let mut note = |outcome: &Outcome| {
+    let mut note = |outcome: &EvmOutcome| {
         depth += outcome.reads.len() + ASKED * outcome.called.iter().filter(|address| **address != scene.token).count();
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
@@ -158,7 +158,7 @@ enum Way {
     Router,
 }
 
-fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address, Address), note: &mut impl FnMut(&Outcome)) -> Leg {
+fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
     let (token, amount) = (scene.token, scene.hand.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
@@ -280,7 +280,7 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, 
         }
         machine.rollback(mark);
     }
-    for answer in Answer::ALL {
+    for answer in MockAnswer::ALL {
         let mark = machine.mark();
         machine.world().answer = answer;
         let now = trial(machine, scene, true, Some(&mut slots));
@@ -333,7 +333,7 @@ fn by_call(
 }
 
 /// Whether the call put somebody else in the owner's place: who may trade only as the owner is not let in by that. Rolls back.
-fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Mark, outcome: &Outcome, now: &[U256]) -> bool {
+fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Checkpoint, outcome: &EvmOutcome, now: &[U256]) -> bool {
     machine.rollback(before);
     let was = |(at, slot): &(Address, U256)| holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner));
     outcome.writes.iter().map(was).zip(now).any(|(was, now)| was && !holds(*now, abi::word_of(scene.owner)))

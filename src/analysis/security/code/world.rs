@@ -52,7 +52,7 @@ const fn person(byte: u8) -> Address {
 
 /// What the mock says to anything but a transfer or an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum MockAnswer {
     /// The pair's address, three times.
     Pair,
     /// One, three times: also "yes".
@@ -63,7 +63,7 @@ pub(super) enum Answer {
     Plenty,
 }
 
-impl Answer {
+impl MockAnswer {
     pub(super) const ALL: [Self; 4] = [Self::Pair, Self::One, Self::Zero, Self::Plenty];
 }
 
@@ -80,8 +80,8 @@ pub(super) struct World {
     /// Addresses that a contract is about to be created at: nothing is there.
     blank: HashSet<Address>,
     undo: Vec<Undo>,
-    mocks: [(B256, Bytecode); Answer::ALL.len()],
-    pub(super) answer: Answer,
+    mocks: [(B256, Bytecode); MockAnswer::ALL.len()],
+    pub(super) answer: MockAnswer,
     /// The slots that the running call has read, each once.
     pub(super) reads: Vec<(Address, U256)>,
 }
@@ -94,11 +94,11 @@ impl World {
             storage: HashMap::new(),
             blank: HashSet::new(),
             undo: Vec::new(),
-            mocks: Answer::ALL.map(|answer| {
+            mocks: MockAnswer::ALL.map(|answer| {
                 let code = mock(answer);
                 (keccak256(&code), Bytecode::new_legacy(code))
             }),
-            answer: Answer::Pair,
+            answer: MockAnswer::Pair,
             reads: Vec::new(),
         }
     }
@@ -200,12 +200,12 @@ fn precompiled(address: Address) -> bool {
 }
 
 /// Code that says 1 to transfer, approve and transferFrom, and the answer three times to anything else.
-fn mock(answer: Answer) -> Bytes {
+fn mock(answer: MockAnswer) -> Bytes {
     let word: u128 = match answer {
-        Answer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
-        Answer::One => 1,
-        Answer::Zero => 0,
-        Answer::Plenty => 1 << 126,
+        MockAnswer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
+        MockAnswer::One => 1,
+        MockAnswer::Zero => 0,
+        MockAnswer::Plenty => 1 << 126,
     };
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];

@@ -26,7 +26,7 @@ struct Held {
     free: f64,
     creator: f64,
     rows: Vec<EvidenceRow>,
-    /// Whoever holds it, each with what keeps them from taking it out.
+    /// The holders of liquidity, each with its lock.
     largest: Vec<EvidenceRow>,
 }
 

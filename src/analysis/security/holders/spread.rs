@@ -19,7 +19,7 @@ pub(super) struct Spread {
     nakamoto: Option<u64>,
     /// Shares of some who are among the rest.
     behind: Vec<(Address, f64)>,
-    /// The shares of those who are not told one by one.
+    /// The shares of the holders counted in `rest`.
     rest: Rest,
     left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// What the shares are shares of.
@@ -75,7 +75,7 @@ impl Spread {
         })
     }
 
-    /// Who counts, told one by one or not.
+    /// All holders, those counted in `rest` included.
     pub(super) fn count(&self) -> u64 {
         self.shares.len() as u64 + self.rest.count
     }

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::ledger::{Kind, Move};
+use super::ledger::{Move, TransferKind};
 
 /// Transfers from which the digits are looked at.
 pub(super) const COUNT_MIN: u64 = 500;
@@ -12,7 +12,7 @@ pub(super) const DEVIATION_MAX: f64 = 0.015;
 pub(super) const CHANCE_MAX: f64 = 0.001;
 
 #[derive(Debug, Default)]
-pub(super) struct Digits {
+pub(super) struct LeadingDigits {
     counts: [u64; 9],
 }
 
@@ -26,10 +26,10 @@ pub(super) struct Deviation {
     pub(super) chance: f64,
 }
 
-impl Digits {
+impl LeadingDigits {
     pub(super) fn see(&mut self, seen: &Move) {
         if !seen.failed
-            && matches!(seen.kind, Kind::Buy | Kind::Sell | Kind::Transfer)
+            && matches!(seen.kind, TransferKind::Buy | TransferKind::Sell | TransferKind::Transfer)
             && let Some(digit) = first_digit(seen.value)
         {
             self.counts[digit - 1] += 1;

@@ -50,11 +50,11 @@ pub(super) struct Move {
     pub(super) to: u32,
     pub(super) value: f64,
     pub(super) failed: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: TransferKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TransferKind {
     Mint,
     Burn,
     Buy,
@@ -76,7 +76,7 @@ pub(super) struct Emptied {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct TransferLedger {
     pub(super) wallets: Vec<Wallet>,
     ids: HashMap<Address, u32>,
     pub(super) transfers: u64,
@@ -92,7 +92,7 @@ pub(super) struct Ledger {
     pub(super) overflowed: bool,
 }
 
-impl Ledger {
+impl TransferLedger {
     pub(super) fn new(launch: Option<Moment>) -> Self {
         Self { launch, ..Self::default() }
     }
@@ -164,7 +164,7 @@ impl Ledger {
             to,
             value,
             failed,
-            kind: if mint { Kind::Mint } else { Kind::Transfer },
+            kind: if mint { TransferKind::Mint } else { TransferKind::Transfer },
         };
         if !mint {
             seen.kind = self.kind(&seen, liquidity);
@@ -175,27 +175,27 @@ impl Ledger {
         Some(seen)
     }
 
-    fn kind(&mut self, seen: &Move, liquidity: bool) -> Kind {
+    fn kind(&mut self, seen: &Move, liquidity: bool) -> TransferKind {
         let (from, to) = (self.wallet(seen.from), self.wallet(seen.to));
         let venue = |role: AddressRole| matches!(role, AddressRole::Pool | AddressRole::Router);
         match (venue(from.role), venue(to.role)) {
-            (true, true) => Kind::Venue,
+            (true, true) => TransferKind::Venue,
             // What goes to and from a pool of another token is paid for that one.
-            _ if from.quoted || to.quoted => Kind::Venue,
+            _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
                 let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
                 if emptying && !seen.failed && from.balance >= WORTH_PULLING * from.peak {
                     self.emptied(seen, (seen.value / from.balance).min(1.0));
                 }
-                if emptying || liquidity { Kind::Venue } else { Kind::Buy }
+                if emptying || liquidity { TransferKind::Venue } else { TransferKind::Buy }
             }
             (false, true) => {
                 // The first transfer into a pool, and one into an empty pool, is liquidity.
                 let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
-                if opening || liquidity { Kind::Venue } else { Kind::Sell }
+                if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
             }
-            (false, false) if to.role == AddressRole::Burned => Kind::Burn,
-            (false, false) => Kind::Transfer,
+            (false, false) if to.role == AddressRole::Burned => TransferKind::Burn,
+            (false, false) => TransferKind::Transfer,
         }
     }
 
@@ -209,7 +209,7 @@ impl Ledger {
     /// Books what a transfer that succeeded changed.
     fn book(&mut self, seen: &Move) {
         let to = self.wallet(seen.to);
-        let into_pool = to.role == AddressRole::Pool && !to.quoted && seen.kind != Kind::Sell;
+        let into_pool = to.role == AddressRole::Pool && !to.quoted && seen.kind != TransferKind::Sell;
         if into_pool && let Some(time) = seen.time {
             self.launch.get_or_insert(Moment { time, block: seen.block });
             if let Some(emptied) = &mut self.worst_emptied
@@ -219,16 +219,16 @@ impl Ledger {
             }
         }
         match seen.kind {
-            Kind::Mint => self.minted += seen.value,
-            Kind::Burn => self.burned += seen.value,
+            TransferKind::Mint => self.minted += seen.value,
+            TransferKind::Burn => self.burned += seen.value,
             _ => {}
         }
         let from = &mut self.wallets[seen.from as usize];
         from.sent = from.sent.saturating_add(1);
-        if seen.kind != Kind::Mint {
+        if seen.kind != TransferKind::Mint {
             from.balance -= seen.value;
         }
-        from.sold += if seen.kind == Kind::Sell { seen.value } else { 0.0 };
+        from.sold += if seen.kind == TransferKind::Sell { seen.value } else { 0.0 };
         let to = &mut self.wallets[seen.to as usize];
         if to.received == 0 {
             (to.first_from, to.first_value) = (seen.from, seen.value);
@@ -236,7 +236,7 @@ impl Ledger {
         to.received = to.received.saturating_add(1);
         to.balance += seen.value;
         to.peak = to.peak.max(to.balance);
-        to.bought += if seen.kind == Kind::Buy { seen.value } else { 0.0 };
+        to.bought += if seen.kind == TransferKind::Buy { seen.value } else { 0.0 };
     }
 
     /// The supply in smallest units: what the dataset says, else what was minted and not burned.

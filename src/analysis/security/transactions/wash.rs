@@ -7,7 +7,7 @@ mod rings;
 use std::collections::BTreeSet;
 
 use self::rings::Rings;
-use super::ledger::{Kind, Ledger, Move};
+use super::ledger::{Move, TransferKind, TransferLedger};
 use crate::{analysis::security::facts::AddressRole, dataset::time::HOUR_MS};
 
 /// Halves of windows: of how many of the level below each is, and the name of the whole. Each half is looked at with the one before
@@ -66,14 +66,14 @@ pub(super) struct Wash {
 }
 
 impl Wash {
-    pub(super) fn see(&mut self, seen: &Move, ledger: &Ledger) {
-        if seen.failed || matches!(seen.kind, Kind::Mint | Kind::Burn | Kind::Venue) {
+    pub(super) fn see(&mut self, seen: &Move, ledger: &TransferLedger) {
+        if seen.failed || matches!(seen.kind, TransferKind::Mint | TransferKind::Burn | TransferKind::Venue) {
             return;
         }
         self.volume += seen.value;
         let trader = |id: u32| ledger.wallet(id).role == AddressRole::Trader;
         let Some(time) = seen.time else { return };
-        if seen.kind != Kind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
+        if seen.kind != TransferKind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
             return;
         }
         self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: seen.from, to: seen.to, volume: seen.value, count: 1 }]);

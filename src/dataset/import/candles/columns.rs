@@ -6,7 +6,7 @@ use super::super::{
     evidence::{
         Seen, kind,
         number::Style,
-        ohlc::{self, Order, Told},
+        ohlc::{self, OhlcPlaces, Told},
         when::{Unsure, When, begun},
     },
     names::{Names, plain},
@@ -91,14 +91,14 @@ const INTERVALS: &[&str] = &["interval", "timeframe", "granularity", "resolution
 
 /// The columns of candles, and what is to be known of them.
 #[derive(Debug, Clone)]
-pub(in crate::dataset::import) struct Columns {
+pub(in crate::dataset::import) struct CandleColumns {
     pub time: usize,
     pub when: When,
     /// The time of day, where it stands apart.
     pub clock: Option<usize>,
     /// The length of the candles, where the times are their last second.
     pub ended: Option<i64>,
-    pub prices: Order,
+    pub prices: OhlcPlaces,
     pub style: Style,
     pub interval: Option<usize>,
     /// The currency that the names of the prices carry.
@@ -129,7 +129,7 @@ pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) 
 }
 
 /// The places of time, open, high, low and close by their names.
-pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, Order)> {
+pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
     let names = Names::of(&sheet.names);
     let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
     let apart = prices.iter().enumerate().all(|(i, at)| !prices[..i].contains(at));
@@ -178,7 +178,7 @@ fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
 }
 
 /// The columns of candles. An error says what a person must say; `None` where these are no candles.
-pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<Columns>, Refusal> {
+pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<CandleColumns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
     let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
@@ -207,7 +207,7 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
 }
 
 /// Refuses prices of which two are one column; where all four are, what is to be known of such candles.
-fn of_their_own(sheet: &Sheet, prices: Order) -> Result<Option<String>, Refusal> {
+fn of_their_own(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
     let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
     let Some(twice) = twice else { return Ok(None) };
     let name = &sheet.names[prices[twice]];
@@ -222,7 +222,7 @@ fn of_their_own(sheet: &Sheet, prices: Order) -> Result<Option<String>, Refusal>
 }
 
 /// Columns without names: a time in front of prices that fit one order.
-fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, Refusal> {
+fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     let width = sheet.names.len();
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
         return Ok(None);
@@ -258,11 +258,11 @@ fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, Refusal> {
             Ok(Some(found))
         }
         Told::Several(orders) => {
-            let named = |order: &Order| -> Vec<String> {
+            let named = |order: &OhlcPlaces| -> Vec<String> {
                 let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
                 std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
             };
-            let shown = |order: &Order| named(order).iter().map(|map| format!("--map {map}")).collect::<Vec<_>>().join(" ");
+            let shown = |order: &OhlcPlaces| named(order).iter().map(|map| format!("--map {map}")).collect::<Vec<_>>().join(" ");
             Err(refusal(
                 sheet,
                 "its columns have no names, and its rows fit more than one order of the prices",
@@ -335,7 +335,7 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// The columns with what the rows say of them.
-fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns, Refusal> {
+fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells: Vec<String> = match clock {
         Some(clock) => sheet.first.iter().map(|row| super::super::edits::with_clock(&row[time], &row[clock])).collect(),
@@ -361,7 +361,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
     let when = when.ok_or_else(bad)?;
     let style = Style::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
-    let figures = |prices: Order| prices.map(|at| figures(sheet, at, style));
+    let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(sheet, time, clock, when);
     let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
     let by_time = by_time(sheet, &times);
@@ -415,7 +415,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
     };
     let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
     let figures = figures(prices);
-    Ok(Columns {
+    Ok(CandleColumns {
         time,
         when,
         clock,
@@ -432,7 +432,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
     })
 }
 
-impl Columns {
+impl CandleColumns {
     /// The column of times as the loader finds it.
     pub(in crate::dataset::import) fn time_name(&self, sheet: &Sheet) -> String {
         sheet.names[self.time].clone()

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::{
     super::{
         edits,
-        format::{Asked, Plan, Take},
+        format::{FileToImport, ImportPlan, Take},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN},
         pair,
         refusal::Refusal,
         sheet::Sheet,
     },
-    columns::Columns,
+    columns::CandleColumns,
 };
 
 /// The most series of one file.
@@ -30,7 +30,12 @@ struct Parts {
 }
 
 /// The take with the token of each row; and whether rows of several series are told apart.
-pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut take: Take) -> Result<(Plan, bool), Refusal> {
+pub(super) fn by_series(
+    asked: &FileToImport<'_>,
+    sheet: &Sheet,
+    found: &CandleColumns,
+    mut take: Take,
+) -> Result<(ImportPlan, bool), Refusal> {
     for (name, value) in &asked.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
@@ -41,14 +46,14 @@ pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut t
     let names = Names::of(&sheet.names);
     if let Some(token) = token_column(sheet, &names) {
         one_place(asked, sheet, &parts)?;
-        return Ok((Plan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
+        return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
     }
     let combinations = parts.found.len();
     if combinations <= 1 {
         let values = parts.found.keys().next();
         let content = values.and_then(|values| content(&parts, values));
         let token = asked.traded(content.as_deref().or_else(|| beside(sheet)))?;
-        return Ok((Plan::of(vec![take.of(&token)]).about(token), false));
+        return Ok((ImportPlan::of(vec![take.of(&token)]).about(token), false));
     }
     one_place(asked, sheet, &parts)?;
     let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
@@ -62,7 +67,7 @@ pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut t
 }
 
 /// A token for each symbol of a column.
-fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<Plan, Refusal> {
+fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
@@ -102,11 +107,11 @@ fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut tak
     if more > 0 {
         says.push(format!("and {more} more"));
     }
-    Ok(Plan::of(vec![take]).saying_all(says))
+    Ok(ImportPlan::of(vec![take]).saying_all(says))
 }
 
 /// Which columns tell series apart, with their values in all rows that are picked.
-fn parts(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Parts, String> {
+fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<Parts, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
@@ -227,7 +232,7 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
 }
 
 /// Refuses prices that what stands beside the table says are in another currency.
-fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
+fn quoted(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
     match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
             let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
@@ -238,13 +243,13 @@ fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
 }
 
 /// Rows of several exchanges of one token cannot stand in one series.
-fn one_place(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts) -> Result<(), Refusal> {
+fn one_place(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
     if several { Err(pick(asked, sheet, parts)) } else { Ok(()) }
 }
 
 /// What to pick from a file of several series; and where its token is then not known yet, what to say of that.
-fn pick(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
+fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
     let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
         .iter()

@@ -5,13 +5,13 @@ use super::{
         evidence::{
             Seen, kind,
             number::{Style, plain as plain_number},
-            volume::{Counts, Range, pair as pays, too_large},
+            volume::{PriceRange, VolumeMeasure, pair as pays, too_large},
         },
-        format::Asked,
+        format::FileToImport,
         names::{Names, plain},
         sheet::Sheet,
     },
-    columns::Columns,
+    columns::CandleColumns,
 };
 use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
@@ -69,7 +69,7 @@ pub(super) enum Volume {
     /// A column that holds it: as the rows show or somebody says, or else as nothing speaks against it.
     Column(usize, Style, Sure),
     /// It is worked out row by row.
-    Made(Made, String),
+    Made(VolumeRule, String),
     /// There is none, and why.
     None(Option<String>),
 }
@@ -83,16 +83,16 @@ pub(super) enum Sure {
 
 /// How it is worked out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Made {
+pub(super) struct VolumeRule {
     /// The column of tokens where `second` is the money for them; else money alone.
     pub first: usize,
     pub second: Option<usize>,
     pub style: Style,
 }
 
-impl Made {
+impl VolumeRule {
     /// The tokens traded in a row. Of two figures that change places the one that is the tokens; money alone is divided by the close.
-    pub(super) fn tokens(range: Range, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
+    pub(super) fn tokens(range: PriceRange, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
         match second {
             Some(second) if range.pays(first, second) || first == 0.0 => Some(first),
             Some(second) if range.pays(second, first) => Some(second),
@@ -129,16 +129,16 @@ impl Volume {
     }
 }
 
-fn counts(name: &str) -> Option<Counts> {
+fn counts(name: &str) -> Option<VolumeMeasure> {
     if TOKENS.contains(&name) {
-        return Some(Counts::Tokens);
+        return Some(VolumeMeasure::Tokens);
     }
     let money = MONEY.contains(&name) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
-    money.then_some(Counts::Money)
+    money.then_some(VolumeMeasure::Money)
 }
 
 /// The volume of candles with these columns.
-pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volume {
+pub(super) fn volume(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
     let names = Names::of(&sheet.names);
     let candidates = asked.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
     let Some(style) = Style::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
@@ -146,7 +146,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volum
     };
     let style = if found.style.comma { Style { comma: true, ..style } } else { style };
     let [_, high, low, _] = &found.figures;
-    let ranges: Vec<Range> = low.iter().zip(high).map(|(&low, &high)| Range { low, high }).collect();
+    let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
     let figures: Vec<Vec<f64>> = candidates
         .iter()
         .map(|&at| sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect())
@@ -156,7 +156,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volum
         for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
             let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
-            if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(Counts::Money)) {
+            if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(VolumeMeasure::Money)) {
                 return Volume::Column(candidates[i], style, Sure::Yes);
             }
             if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
@@ -167,7 +167,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volum
                     sheet.names[candidates[j]],
                     wrong * 100.0
                 );
-                return Volume::Made(Made { first: candidates[i], second: Some(candidates[j]), style }, says);
+                return Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style }, says);
             }
         }
     }
@@ -178,20 +178,20 @@ struct Alone<'a> {
     names: &'a Names,
     candidates: &'a [usize],
     figures: &'a [Vec<f64>],
-    ranges: &'a [Range],
+    ranges: &'a [PriceRange],
     style: Style,
 }
 
 /// One column of volume that no other speaks for.
-fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -> Volume {
-    let of = |wanted: Option<Counts>| {
+fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Alone<'_>) -> Volume {
+    let of = |wanted: Option<VolumeMeasure>| {
         among.candidates.iter().position(|&at| {
             let name = among.names.whole(at);
             counts(name).or_else(|| counts(among.names.last(at))) == wanted
         })
     };
     let bare = among.candidates.iter().position(|&at| BARE.contains(&among.names.whole(at)) || BARE.contains(&among.names.last(at)));
-    let Some(place) = of(Some(Counts::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(Counts::Money))) else {
+    let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
         return Volume::None(None);
     };
     let at = among.candidates[place];
@@ -203,17 +203,17 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
     let money = match asked.options.volume {
         Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
         None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
-        None if counts(among.names.whole(at)) == Some(Counts::Money) => Some("by its name".to_owned()),
+        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) => Some("by its name".to_owned()),
         None => in_usd(sheet, among.names, found, &among.figures[place]),
     };
     match money {
         None => {
-            let named = counts(among.names.whole(at)) == Some(Counts::Tokens);
+            let named = counts(among.names.whole(at)) == Some(VolumeMeasure::Tokens);
             let sure = if named || asked.options.volume.is_some() { Sure::Yes } else { Sure::No };
             Volume::Column(at, among.style, sure)
         }
         Some(why) => Volume::Made(
-            Made { first: at, second: None, style: among.style },
+            VolumeRule { first: at, second: None, style: among.style },
             format!(
                 "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
             ),
@@ -222,7 +222,7 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
 }
 
 /// Why a volume is in USD, where what stands beside it tells so.
-fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Option<String> {
+fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(BESIDE_DOLLARS) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
@@ -245,7 +245,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Opt
 }
 
 /// The columns that may be volumes: by name where there are names, else all numbers that are neither time nor price nor a count.
-fn candidates(sheet: &Sheet, found: &Columns, names: &Names) -> Vec<usize> {
+fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {
         kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == Seen::Number || sheet.column(*at).all(|cell| cell == "0")

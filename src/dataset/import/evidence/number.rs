@@ -1,7 +1,10 @@
 //! How the numbers of a file's column are written, as `coerce/manner` tells it of any column, and with a currency before them. What comes out
 //! is the plain decimal text of the same number, digit for digit; nothing is rounded.
 
-use crate::dataset::coerce::manner::{self, Decimal, Evidence};
+use crate::dataset::{
+    coerce::manner::{self, DecimalSigns},
+    manifest::Decimal,
+};
 
 /// What stands before a number.
 const BEFORE: &[&str] = &["US$", "USD", "$", "€", "£", "¥", "₿", "Ξ"];
@@ -18,14 +21,14 @@ impl Style {
     /// How all these cells are written; `None` where some say comma and others point. `semicolons` part the file's cells, as where the
     /// comma is the decimal sign.
     pub(in crate::dataset::import) fn of<'a>(cells: impl Iterator<Item = &'a str>, semicolons: bool) -> Option<Self> {
-        let (mut shown, mut unsure, mut dressed) = (Evidence::default(), false, false);
+        let (mut shown, mut unsure, mut dressed) = (DecimalSigns::default(), false, false);
         for cell in cells {
             let digits = cell.trim();
             dressed |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = digits.trim_start_matches(['-', '−', '+']).trim_start();
             let number = bare(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
             unsure |= number.contains(',');
-            shown = shown.and(Evidence::of(std::iter::once(number)));
+            shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
         match (shown.comma, shown.point) {
             (true, true) => None,

@@ -11,15 +11,15 @@ const CLEARLY: f64 = 0.75;
 const ROWS_MIN: usize = 4;
 
 /// The places of open, high, low and close.
-pub(in crate::dataset::import) type Order = [usize; 4];
+pub(in crate::dataset::import) type OhlcPlaces = [usize; 4];
 
 /// What the rows say of an order.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::dataset::import) enum Told {
     /// One order holds, and no other.
-    Order(Order),
+    Order(OhlcPlaces),
     /// These hold alike.
-    Several(Vec<Order>),
+    Several(Vec<OhlcPlaces>),
     Nothing,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::dataset::import) fn encloses(open: f64, high: f64, low: f64, close
 }
 
 /// The share of rows with four prices in which the order holds, and the first row in which it does not.
-pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: Order) -> (f64, Option<usize>) {
+pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces) -> (f64, Option<usize>) {
     let [open, high, low, close] = order.map(|at| &columns[at]);
     let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
     for row in 0..open.len() {
@@ -48,7 +48,7 @@ pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: Order) -> (
 }
 
 /// How far candles open from where the one before closed, in parts of the range of both: 0 where every open is the close before.
-fn jump(columns: &[Vec<f64>], order: Order, by_time: &[usize]) -> f64 {
+fn jump(columns: &[Vec<f64>], order: OhlcPlaces, by_time: &[usize]) -> f64 {
     let [open, high, low, close] = order.map(|at| &columns[at]);
     let mut jumps: Vec<f64> = by_time
         .windows(2)
@@ -64,7 +64,7 @@ fn jump(columns: &[Vec<f64>], order: Order, by_time: &[usize]) -> f64 {
 
 /// The order of four prices among these columns, which stand side by side; `by_time` are the rows, oldest first.
 pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
-    let mut found: Vec<(f64, Order)> = Vec::new();
+    let mut found: Vec<(f64, OhlcPlaces)> = Vec::new();
     for start in 0..columns.len().saturating_sub(3) {
         let four = [start, start + 1, start + 2, start + 3];
         if !near(columns, four) {
@@ -130,7 +130,7 @@ mod tests {
             .collect()
     }
 
-    fn columns(rows: &[[f64; 4]], order: Order, more: &[f64]) -> Vec<Vec<f64>> {
+    fn columns(rows: &[[f64; 4]], order: OhlcPlaces, more: &[f64]) -> Vec<Vec<f64>> {
         let mut columns: Vec<Vec<f64>> = (0..4)
             .map(|place| {
                 let of = order.iter().position(|at| *at == place).unwrap();

@@ -3,7 +3,7 @@
 
 /// What a column of volumes counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataset::import) enum Counts {
+pub(in crate::dataset::import) enum VolumeMeasure {
     Tokens,
     Money,
 }
@@ -16,12 +16,12 @@ const DAY_MS: f64 = 86_400_000.0;
 
 /// A candle as far as volumes are judged by it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::dataset::import) struct Range {
+pub(in crate::dataset::import) struct PriceRange {
     pub low: f64,
     pub high: f64,
 }
 
-impl Range {
+impl PriceRange {
     /// Whether `money` was paid for `tokens` at prices of this candle.
     pub(in crate::dataset::import) fn pays(self, tokens: f64, money: f64) -> bool {
         let price = money / tokens;
@@ -31,7 +31,7 @@ impl Range {
 
 /// Whether the one column holds tokens and the other the money for them, by the share of rows that say so; rows without trades say
 /// nothing. `None` where too few rows speak.
-pub(in crate::dataset::import) fn pair(ranges: &[Range], tokens: &[f64], money: &[f64]) -> Option<f64> {
+pub(in crate::dataset::import) fn pair(ranges: &[PriceRange], tokens: &[f64], money: &[f64]) -> Option<f64> {
     let spoken = |row: &usize| tokens[*row] > 0.0 && money[*row] > 0.0 && ranges[*row].low > 0.0;
     let rows: Vec<usize> = (0..ranges.len()).filter(spoken).collect();
     let good = rows.iter().filter(|&&row| ranges[row].pays(tokens[row], money[row])).count();
@@ -39,7 +39,7 @@ pub(in crate::dataset::import) fn pair(ranges: &[Range], tokens: &[f64], money: 
 }
 
 /// Whether a column of volumes can be tokens: their worth in a day is what can be traded in one.
-pub(in crate::dataset::import) fn too_large(ranges: &[Range], volume: &[f64], step_ms: i64) -> bool {
+pub(in crate::dataset::import) fn too_large(ranges: &[PriceRange], volume: &[f64], step_ms: i64) -> bool {
     let mut worth: Vec<f64> = ranges
         .iter()
         .zip(volume)
@@ -59,12 +59,12 @@ mod tests {
 
     #[test]
     fn two_volumes_are_told_apart_by_the_price_and_one_by_its_size() {
-        let ranges = vec![Range { low: 95.0, high: 105.0 }; 10];
+        let ranges = vec![PriceRange { low: 95.0, high: 105.0 }; 10];
         let (tokens, money) = (vec![3.0; 10], vec![300.0; 10]);
         assert_eq!(pair(&ranges, &tokens, &money), Some(1.0));
         assert_eq!(pair(&ranges, &money, &tokens), Some(0.0));
         assert_eq!(pair(&ranges, &[0.0; 10], &money), None);
-        let bitcoin = vec![Range { low: 90_000.0, high: 91_000.0 }; 10];
+        let bitcoin = vec![PriceRange { low: 90_000.0, high: 91_000.0 }; 10];
         assert!(too_large(&bitcoin, &[2.5e9; 10], 3_600_000));
         assert!(!too_large(&bitcoin, &[12_000.0; 10], 86_400_000));
         assert!(!too_large(&bitcoin, &[0.0; 10], 86_400_000));

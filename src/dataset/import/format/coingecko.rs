@@ -6,11 +6,11 @@ use super::{
     super::{
         candles,
         outline::elements,
-        rows::Made,
+        rows::GeneratedRows,
         sheet::json::text,
-        sniff::{Shape, Sniffed},
+        sniff::{FileShape, Sniffed},
     },
-    Asked, Plan, Refusal, Take, has,
+    FileToImport, ImportPlan, Refusal, Take, has,
 };
 use crate::dataset::candles::Interval;
 
@@ -25,20 +25,20 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
     Ok(elements.iter().map(|value| text(value)).collect())
 }
 
-pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn market_chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
     const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
     let token = asked.traded(None)?;
-    let Shape::Json { text, .. } = &asked.looked.shape else {
+    let FileShape::Json { text, .. } = &asked.looked.shape else {
         let sheet = asked.sheet()?;
         let take = Take::into("candles", sheet.rows(asked.looked)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);
-        return Ok(Plan::of(vec![take]).about(token).saying(SAYS));
+        return Ok(ImportPlan::of(vec![take]).about(token).saying(SAYS));
     };
     let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
     let mut points = points.into_iter();
-    let rows = Made::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| cells(&point)));
+    let rows = GeneratedRows::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| cells(&point)));
     let take = Take::into("candles", rows).columns(&[("timestamp", "time")]).columns(&COLUMNS).of(&token);
-    Ok(Plan::of(vec![take])
+    Ok(ImportPlan::of(vec![take])
         .about(token)
         .saying(SAYS)
         .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
@@ -49,9 +49,9 @@ pub(super) fn is_ohlc(looked: &Sniffed) -> bool {
 }
 
 /// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
-pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn ohlc(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let token = asked.traded(None)?;
-    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".into()) };
+    let FileShape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".into()) };
     let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
     let time = |candle: &RawValue| cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
     if candles.len() < 2 {
@@ -59,7 +59,7 @@ pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     }
     let step = Interval::between(candles.iter().filter_map(|candle| time(candle)).collect()).0;
     let mut candles = candles.into_iter();
-    let rows = Made::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
+    let rows = GeneratedRows::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
         let cells = cells(&candles.next()?);
         Some(cells.map(|mut cells| {
             let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
@@ -69,7 +69,7 @@ pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, Refusal> {
             cells
         }))
     });
-    Ok(Plan::of(vec![Take::into("candles", rows).of(&token)])
+    Ok(ImportPlan::of(vec![Take::into("candles", rows).of(&token)])
         .about(token)
         .saying("its times are the ends of the candles; the starts are stored. Prices are taken as USD; it has no volume"))
 }

@@ -5,7 +5,7 @@ use super::{
         rows::{Edited, put, texts},
         sniff::Sniffed,
     },
-    Asked, Plan, Refusal, Take, has,
+    FileToImport, ImportPlan, Refusal, Take, has,
 };
 use crate::dataset::source::{Batch, Layout};
 
@@ -20,7 +20,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     has(&header, &["time"]) && METRICS.iter().any(|metric| has(&header, &[metric]))
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let token = asked.token(None)?;
     let header = asked.looked.header();
     let mut takes = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     if takes.is_empty() {
         return Err("has neither AdrBalCnt nor a price in USD, which are the metrics our tables take".into());
     }
-    let mut plan = Plan::of(takes).about(token);
+    let mut plan = ImportPlan::of(takes).about(token);
     plan.says.extend(says.into_iter().map(str::to_owned));
     Ok(plan.saying("community data are licensed CC BY-NC 4.0: say so in dataset.toml (license) if you share them"))
 }

@@ -5,13 +5,13 @@ use super::{
     super::{
         evidence::{Seen, addresses, kind},
         names::{Names, TOKEN},
-        outline::Node,
+        outline::OutlineNode,
         refusal::{ADDRESS, Refusal},
-        rows::Made,
+        rows::GeneratedRows,
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, Plan, Take,
+    FileToImport, ImportPlan, Take,
 };
 use crate::dataset::address::Address;
 
@@ -27,11 +27,12 @@ fn text<'l>(looked: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
 
 pub(super) fn is_build(looked: &Sniffed) -> bool {
     let Some(outline) = looked.outline() else { return false };
-    let abi = matches!(outline.node("abi"), Some(Node::List(_) | Node::Text(_))) || outline.node("compilerOutput.abi").is_some();
+    let abi =
+        matches!(outline.node("abi"), Some(OutlineNode::List(_) | OutlineNode::Text(_))) || outline.node("compilerOutput.abi").is_some();
     abi && (text(looked, RUNTIME).is_some() || text(looked, CREATION).is_some())
 }
 
-pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let looked = asked.looked;
     let (runtime, creation) = (text(looked, RUNTIME), text(looked, CREATION));
     let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
@@ -48,7 +49,7 @@ pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         )
         .into());
     }
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     let deployed = deployed(looked);
     let token = match (&deployed[..], asked.said.token) {
         ([one], None) => {
@@ -77,7 +78,7 @@ pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
     }
     let mut row = Some(vec![Some(token.to_string()), runtime, creation]);
-    let rows = Made::over(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, move || row.take().map(Ok));
+    let rows = GeneratedRows::over(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, move || row.take().map(Ok));
     plan.takes.push(Take::into("contracts", rows));
     Ok(plan)
 }
@@ -121,21 +122,21 @@ pub(super) fn is_etl(looked: &Sniffed) -> bool {
     super::has(&looked.header(), &["address", "bytecode", "is_erc20"])
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let (address, code) = columns(sheet).ok_or("has no contract code")?;
     let take = Take::into("contracts", sheet.rows(asked.looked)?)
         .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
-    Ok(Plan::of(vec![take]))
+    Ok(ImportPlan::of(vec![take]))
 }
 
 /// blockchain-etl says which contracts are tokens.
-pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let contracts = Take::into("contracts", sheet.rows(asked.looked)?).columns(&[("token_address", "address")]);
     let tokens = Take::into("tokens", sheet.rows(asked.looked)?)
         .columns(&[("token_address", "address")])
         .set("chain", &asked.chain())
         .keep("is_erc20", &["True", "true", "TRUE", "1", "t"], "are no ERC-20 tokens");
-    Ok(Plan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", asked.chain())))
+    Ok(ImportPlan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", asked.chain())))
 }

@@ -9,7 +9,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, Plan, Refusal, Take,
+    FileToImport, ImportPlan, Refusal, Take,
 };
 
 const HOLDERS: &[&str] = &[
@@ -44,7 +44,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let (day, holders) = columns(sheet).ok_or("has no numbers of holders")?;
     let unsure = || {
@@ -67,8 +67,8 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         .columns(&[("date", &sheet.names[day]), ("holders", &sheet.names[holders])]);
     let names = Names::of(&sheet.names);
     if let Some(at) = names.find(TOKEN) {
-        return Ok(Plan::of(vec![take.columns(&[("token_address", &sheet.names[at])])]).saying_all(when.says().map(str::to_owned)));
+        return Ok(ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[at])])]).saying_all(when.says().map(str::to_owned)));
     }
     let token = asked.token(None)?;
-    Ok(Plan::of(vec![take.of_address(token.address)]).about(token).saying_all(when.says().map(str::to_owned)))
+    Ok(ImportPlan::of(vec![take.of_address(token.address)]).about(token).saying_all(when.says().map(str::to_owned)))
 }

@@ -3,9 +3,9 @@
 use super::{
     super::{
         outline::elements,
-        sniff::{Shape, Sniffed},
+        sniff::{FileShape, Sniffed},
     },
-    Asked, Plan, Refusal, Take,
+    FileToImport, ImportPlan, Refusal, Take,
 };
 use crate::dataset::source;
 
@@ -20,9 +20,9 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     place(looked).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
-    let (Shape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".into()) };
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let (FileShape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".into()) };
     let pools = elements(text, place)?.into_iter().map(ToOwned::to_owned).collect();
     let rows = source::json_objects(pools, asked.looked.bytes, std::sync::Arc::new(|_: &str| true));
-    Ok(Plan::of(vec![Take::into("yields", rows)]))
+    Ok(ImportPlan::of(vec![Take::into("yields", rows)]))
 }

@@ -4,10 +4,10 @@ use super::{
     super::{
         evidence::number,
         pair,
-        rows::{Edited, Made, put, texts},
-        sniff::{Shape, Sniffed},
+        rows::{Edited, GeneratedRows, put, texts},
+        sniff::{FileShape, Sniffed},
     },
-    Asked, Plan, Refusal, Take, has,
+    FileToImport, ImportPlan, Refusal, Take, has,
 };
 use crate::dataset::{source::Layout, time::Time};
 
@@ -23,7 +23,7 @@ fn amount(text: &str) -> String {
     number::plain(shown, false).unwrap_or_else(|| text.to_owned())
 }
 
-pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn tokens(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
@@ -39,7 +39,7 @@ pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let take = Take::into("tokens", rows)
         .columns(&[("token_address", "Contract Address"), ("market_cap", "Market Cap"), ("holders", "Holders")])
         .set("chain", chain);
-    Ok(Plan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {chain}, as said with --chain")))
+    Ok(ImportPlan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {chain}, as said with --chain")))
 }
 
 /// `Pepe (PEPE)` is a name and a symbol; without brackets it is a name alone.
@@ -64,8 +64,8 @@ pub(super) fn is_chart(looked: &Sniffed) -> bool {
 const WEI_LEAST: f64 = 1e7;
 
 /// The last value of the chart: the gas table holds one figure a chain.
-pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
-    let Shape::Rows(first) = &asked.looked.shape else { return Err("is not text".into()) };
+pub(super) fn chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let FileShape::Rows(first) = &asked.looked.shape else { return Err("is not text".into()) };
     let at = asked.looked.header().iter().position(|name| name == "value").unwrap_or_default();
     let values = || first.iter().skip(1).filter_map(|row| row.get(at));
     let cents = values().any(|value| value.contains('.'));
@@ -90,14 +90,14 @@ pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let (column, value, what) =
         if cents { ("native_price_usd", value, "ether price") } else { ("gas_price_gwei", value / 1e9, "gas price") };
     let mut row = Some(vec![Some(asked.said.chain.to_string()), Some(value.to_string())]);
-    let take = Take::into("gas", Made::over(&["chain", column], asked.looked.bytes, move || row.take().map(Ok)));
+    let take = Take::into("gas", GeneratedRows::over(&["chain", column], asked.looked.bytes, move || row.take().map(Ok)));
     let day = Time(time.saturating_mul(1_000)).day();
     let says = format!(
         "the {what} of {day}, {value}, on chain {}; the table holds one figure a chain, so the other {} days are left out",
         asked.said.chain,
         count - 1
     );
-    Ok(Plan::of(vec![take]).saying(says))
+    Ok(ImportPlan::of(vec![take]).saying(says))
 }
 
 /// The chain of an explorer, by its address.

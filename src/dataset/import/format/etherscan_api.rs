@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::{
     super::{
         outline::elements,
-        rows::Made,
-        sniff::{Shape, Sniffed},
+        rows::GeneratedRows,
+        sniff::{FileShape, Sniffed},
     },
-    Asked, Plan, Refusal, Take,
+    FileToImport, ImportPlan, Refusal, Take,
 };
 use crate::dataset::address::Address;
 
@@ -37,7 +37,7 @@ pub(super) fn is_refusal(looked: &Sniffed) -> bool {
         .is_some_and(|outline| outline.text("status").is_some() && outline.text("message").is_some() && outline.text("result").is_some())
 }
 
-pub(super) fn refusal(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn refusal(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let said = asked.looked.outline().and_then(|outline| outline.text("result")).unwrap_or_default();
     Err(format!("is a refusal of the API, not data: `{}`; fetch it again", said.chars().take(120).collect::<String>()).into())
 }
@@ -59,7 +59,7 @@ struct Transaction {
 const COLUMNS: &[&str] =
     &["kind", "token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "status"];
 
-pub(super) fn txlist(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn txlist(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let list: Vec<Transaction> = objects(asked.looked)?;
     let only = asked.said.token.map(|token| token.to_string());
     let mut other: HashMap<String, u64> = HashMap::new();
@@ -73,9 +73,9 @@ pub(super) fn txlist(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         rows.push(row.unwrap_or_else(|| vec![Some("other".to_owned())]));
     }
     let mut rows = rows.into_iter();
-    let source = Made::over(COLUMNS, asked.looked.bytes, move || rows.next().map(Ok));
+    let source = GeneratedRows::over(COLUMNS, asked.looked.bytes, move || rows.next().map(Ok));
     let take = Take::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
-    let mut plan = Plan::of(vec![take])
+    let mut plan = ImportPlan::of(vec![take])
         .saying("transfers are read from calls of transfer, transferFrom, mint and burn; those that contracts make are not in this file");
     let mut other: Vec<_> = other.into_iter().collect();
     other.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -104,7 +104,7 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
 }
 
 fn objects<T: for<'de> Deserialize<'de> + Default>(looked: &Sniffed) -> Result<Vec<T>, String> {
-    let Shape::Json { text, .. } = &looked.shape else { return Err("is not JSON".to_owned()) };
+    let FileShape::Json { text, .. } = &looked.shape else { return Err("is not JSON".to_owned()) };
     // What is no such object is no transfer either.
     Ok(elements(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
 }

@@ -4,9 +4,9 @@ use super::{
     super::{
         candles,
         sniff::Sniffed,
-        tokens::{By, TokenMatch},
+        tokens::{TokenFoundBy, TokenMatch},
     },
-    Asked, Plan, Refusal,
+    FileToImport, ImportPlan, Refusal,
 };
 use crate::dataset::address::Address;
 
@@ -16,13 +16,13 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     looked.outline().is_some_and(|outline| outline.list(LIST).is_some()) && looked.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of(LIST))
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let outline = asked.looked.outline().ok_or("is not JSON")?;
     let base = outline.text("meta.base.address").and_then(Address::parse);
     let token = match (base, asked.said.token) {
         (Some(base), None) => {
             let symbol = outline.text("meta.base.symbol").map(str::to_owned);
-            TokenMatch { address: base, symbol, pack: 1.0, quoted: true, by: By::File, says: "from the file".to_owned() }
+            TokenMatch { address: base, symbol, pack: 1.0, quoted: true, by: TokenFoundBy::File, says: "from the file".to_owned() }
         }
         (Some(base), Some(token)) if base != token => {
             let reason = format!("is of {base}, and --token says {token}: import it without --token");

@@ -10,7 +10,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, Plan, Take, etherscan,
+    FileToImport, ImportPlan, Take, etherscan,
 };
 use crate::dataset::{address::Address, chain::Chain, import::AmountUnit, manifest::Unit};
 
@@ -127,7 +127,7 @@ pub(super) fn is_etherscan(looked: &Sniffed) -> bool {
     is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no balances of holders")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
@@ -154,17 +154,17 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let (mut plan, token) = match (found.token, beside) {
         (Some(at), _) => {
             take = take.columns(&[("token_address", &sheet.names[at])]);
-            (Plan::of(Vec::new()), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
+            (ImportPlan::of(Vec::new()), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
         }
         (None, Some(address)) if asked.said.token.is_none_or(|said| said == address) => {
             take = take.of_address(address);
-            (Plan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
+            (ImportPlan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
         }
         _ => {
             let token = asked.contract(found.symbol.as_deref())?;
             let address = token.address;
             take = take.of_address(address);
-            (Plan::of(Vec::new()).about(token), Some(address))
+            (ImportPlan::of(Vec::new()).about(token), Some(address))
         }
     };
     plan.decimals = super::decimals_in(sheet, found.token, token);
@@ -180,7 +180,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
 
 /// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
 fn unit(
-    asked: &Asked<'_>,
+    asked: &FileToImport<'_>,
     sheet: &Sheet,
     found: &Columns,
     style: Style,

@@ -8,7 +8,7 @@ use super::{
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    Asked, NOTHING, Plan, Refusal, Take,
+    FileToImport, ImportPlan, NOTHING, Refusal, Take,
 };
 
 const ADDRESSES: &[&str] =
@@ -57,7 +57,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     address(sheet, &names).is_some() && (!sure.is_empty() || !likely.is_empty() || tagged)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let names = Names::of(&sheet.names);
     let at = address(sheet, &names).ok_or("has no addresses")?;
@@ -67,7 +67,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let mut take = Take::into("labels", sheet.rows(asked.looked)?).columns(&[("address", &sheet.names[at])]);
     take = take.columns(&[("name", name.map_or(NOTHING, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     if chain.is_none() {
         take = match &asked.options.chain {
             Some(chain) => take.set("chain", chain),
@@ -95,7 +95,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
 }
 
 /// What to say of a file whose label is not sure.
-fn which(asked: &Asked<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
+fn which(asked: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {

@@ -12,7 +12,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, NOTHING, Plan, Refusal, Take,
+    FileToImport, ImportPlan, NOTHING, Refusal, Take,
 };
 use crate::dataset::{
     address::Address,
@@ -119,7 +119,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let columns = columns(sheet).ok_or("has no event logs")?;
     let at = |name: &String| sheet.names.iter().position(|known| known == name).unwrap_or_default();
@@ -142,7 +142,8 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
             &TRANSFER[..8]
         ).into());
     }
-    let mut plan = Plan::of(Vec::new()).saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
+    let mut plan =
+        ImportPlan::of(Vec::new()).saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
     if !counted.is_empty() {
         plan = plan.saying(format!("left out are the events {}", counted.join(", ")));
     }

@@ -9,7 +9,7 @@ use super::{
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
         sheet::Sheet,
     },
-    Asked, Plan, Take, posts, unknown, yields,
+    FileToImport, ImportPlan, Take, posts, unknown, yields,
 };
 use crate::dataset::{
     chain::Chain,
@@ -22,7 +22,7 @@ use crate::dataset::{
 /// A column of ours and the place of theirs that is to serve it.
 type Mapped = (&'static Column, usize);
 
-pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result<Plan, Refusal> {
+pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let schema: &'static TableSchema =
         TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
@@ -38,7 +38,7 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
         };
     }
     let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes(sheet, &columns)));
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
@@ -95,7 +95,7 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
 }
 
 /// The columns that the person names, as far as their cells can be what they are named for.
-fn mapped(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+fn mapped(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
     for (ours, theirs) in &asked.options.map {
         let column = schema
@@ -121,7 +121,7 @@ fn mapped(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Res
     Ok(columns)
 }
 
-/// Times and numbers as this file writes them.
+/// How the file writes times and numbers.
 fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     let mut fixes = Vec::new();
     for &(column, at) in columns {
@@ -157,7 +157,7 @@ fn names_id(sheet: &Sheet, schema: &'static TableSchema, take: &Take) -> Result<
 }
 
 /// What lacks of candles, where their four prices and time are not all named.
-fn lacks(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+fn lacks(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
     let mut take = Take::into(schema.name, sheet.rows(asked.looked).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);

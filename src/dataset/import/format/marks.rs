@@ -6,7 +6,7 @@ use super::{
         candles,
         evidence::{Seen, kind},
         outline::First,
-        sniff::{Shape, Sniffed},
+        sniff::{FileShape, Sniffed},
     },
     has,
 };
@@ -38,7 +38,7 @@ pub(super) fn is_kraken(looked: &Sniffed) -> bool {
     let answer = looked.outline().is_some_and(|outline| outline.list("error").is_some()) && sheet.names.len() == 8;
     let seconds = || kind(sheet.column(0).take(50)) == Seen::Number && sheet.column(0).take(50).all(|cell| cell.len() == 10);
     let counts = || sheet.column(6).take(50).all(|cell| cell.parse::<u64>().is_ok());
-    let table = matches!(looked.shape, Shape::Rows(_)) && sheet.names.len() == 7 && seconds() && counts();
+    let table = matches!(looked.shape, FileShape::Rows(_)) && sheet.names.len() == 7 && seconds() && counts();
     !sheet.named && (answer || table) && candles::is(looked)
 }
 
@@ -71,5 +71,5 @@ pub(super) fn is_lists(looked: &Sniffed) -> bool {
 }
 
 pub(super) fn is_feather(looked: &Sniffed) -> bool {
-    matches!(looked.shape, Shape::Columns(_)) && looked.header() == ["date", "open", "high", "low", "close", "volume"]
+    matches!(looked.shape, FileShape::Columns(_)) && looked.header() == ["date", "open", "high", "low", "close", "volume"]
 }

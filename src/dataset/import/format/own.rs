@@ -2,7 +2,7 @@
 
 use super::{
     super::{candles, pair, sheet::Sheet, sniff::Sniffed},
-    Asked, Plan, Refusal, Take, holders,
+    FileToImport, ImportPlan, Refusal, Take, holders,
     tokens::no_chain,
     transfers, yields,
 };
@@ -43,7 +43,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     table(looked).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (schema, mut manifest) = table(asked.looked).ok_or("has not the columns of a table of ours")?;
     let sheet = asked.sheet()?;
     // Names alone do not make prices fit their rows, nor say in what unit amounts are.
@@ -60,7 +60,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         says.push(format!("chain {chain}, as said with --chain"));
     }
     let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(asked.looked)?) };
-    let mut plan = Plan::of(Vec::new()).saying_all(says);
+    let mut plan = ImportPlan::of(Vec::new()).saying_all(says);
     if schema.name == "yields" {
         plan = yields::in_percent(asked, sheet, &mut take, plan)?;
     }

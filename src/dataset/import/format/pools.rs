@@ -9,11 +9,11 @@ use super::{
         evidence::addresses,
         names::{CHAIN as CHAINS, Names},
         refusal::{CHAIN, DEX},
-        rows::Made,
+        rows::GeneratedRows,
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, NOTHING, Plan, Refusal, Take,
+    FileToImport, ImportPlan, NOTHING, Refusal, Take,
 };
 use crate::dataset::{address::Address, chain::Chain};
 
@@ -79,8 +79,9 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
+    // The names say it too: one that is no address among a few is told with its row, and makes the file nothing else.
     let holds =
-        |at: &usize| addresses(sheet.column(*at)) > 0.8 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
+        |at: &usize| addresses(sheet.column(*at)) > 0.5 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
     let of = |words: &[&str]| words.iter().flat_map(|word| names.all(&[word])).find(holds);
     let (first, second) = (of(FIRST)?, of(SECOND)?);
     let pool = POOLS
@@ -103,7 +104,7 @@ pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no pools")?;
     let names = Names::of(&sheet.names);
@@ -122,7 +123,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         let at = words.iter().filter_map(|word| names.find(&[word])).find(|&at| ![found.pool, found.first, found.second].contains(&at));
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     // GeckoTerminal names the network in front of each id.
     let network = sheet
         .column(found.first)
@@ -181,7 +182,7 @@ const OF_TOKENS: &[(&str, &[&str])] = &[("symbol", &["symbol"]), ("name", &["nam
 const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
 
 /// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
-fn tokens(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
+fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
     let names = Names::of(&sheet.names);
     let of = |side: &str, words: &[&str]| words.iter().find_map(|word| names.find(&[format!("{side}{word}").as_str()]));
     let columns = |side: &str| -> Vec<Option<String>> {
@@ -210,7 +211,8 @@ fn tokens(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>
         }
     }
     let mut made = made.into_iter();
-    let rows = Made::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
+    let rows =
+        GeneratedRows::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
     let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
     Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
 }

@@ -9,11 +9,11 @@ use super::{
         evidence::addresses,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal,
-        rows::{Edited, Made, put},
+        rows::{Edited, GeneratedRows, put},
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    Asked, NOTHING, Plan, Refusal, Take, etherscan,
+    FileToImport, ImportPlan, NOTHING, Refusal, Take, etherscan,
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
@@ -117,14 +117,14 @@ pub(super) fn is_etl(looked: &Sniffed) -> bool {
     super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
 }
 
-pub(super) fn list(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn list(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(asked)?;
     plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
 /// blockchain-etl counts supplies in smallest units, and says no chain.
-pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(asked)?;
     for take in &mut plan.takes {
         take.manifest.set.remove("total_supply");
@@ -134,7 +134,7 @@ pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let names = Names::of(&sheet.names);
     let several = platforms(sheet);
@@ -150,7 +150,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
         let take = with(Take::into("tokens", apart(asked, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
-        return Ok(Plan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
+        return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
     let at = found.ok_or("has no addresses")?;
     let chain = CHAIN
@@ -173,7 +173,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         put(batch, KEPT, kept);
     });
     let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     match (chain, beside, &asked.options.chain) {
         (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
         (None, Some(chain), _) => {
@@ -260,7 +260,7 @@ fn is_test(chain: &str) -> bool {
 
 /// A row for each address of a coin.
 fn apart(
-    asked: &Asked<'_>,
+    asked: &FileToImport<'_>,
     sheet: &Sheet,
     several: &[(usize, String)],
     carried: &[String],
@@ -282,5 +282,5 @@ fn apart(
     }
     let names: Vec<&str> = ["token_address", "chain", KEPT].into_iter().chain(carried.iter().map(String::as_str)).collect();
     let mut made = made.into_iter();
-    Ok(Made::over(&names, asked.looked.bytes, move || made.next().map(Ok)))
+    Ok(GeneratedRows::over(&names, asked.looked.bytes, move || made.next().map(Ok)))
 }

@@ -10,7 +10,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    Asked, NOTHING, Plan, Take,
+    FileToImport, ImportPlan, NOTHING, Take,
 };
 use crate::dataset::{address::Address, import::AmountUnit, manifest::Unit};
 
@@ -155,7 +155,7 @@ pub(super) fn is_tokentx(looked: &Sniffed) -> bool {
         && is(looked)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
@@ -196,7 +196,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         // What serves another column of ours by its name must not serve this one.
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = ImportPlan::of(Vec::new());
     let token = if let Some(at) = found.token {
         take = take.columns(&[("token_address", &sheet.names[at])]);
         sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
@@ -236,7 +236,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
 }
 
 /// The tokens that the file names and counts the decimals of.
-fn tokens(asked: &Asked<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
+fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
     let take = Take::into("tokens", sheet.rows(asked.looked)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
@@ -252,7 +252,7 @@ enum Amounts {
 }
 
 fn whole(
-    asked: &Asked<'_>,
+    asked: &FileToImport<'_>,
     sheet: &Sheet,
     names: &Names,
     found: &Columns,
@@ -265,7 +265,13 @@ fn whole(
     let figures: Vec<f64> = cells.iter().filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
-    let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}");
+    // Amounts that are more than digits and a point are read with their decimal sign alone.
+    let decimal = match (style.dressed, style.comma) {
+        (false, _) => "",
+        (true, false) => ", decimal = \".\"",
+        (true, true) => ", decimal = \",\"",
+    };
+    let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\"{decimal} }} }}");
     let known = names.whole(found.value);
     let pages = WHOLE.contains(&known);
     let floats = sheet.floats.get(found.value).copied().unwrap_or(false)

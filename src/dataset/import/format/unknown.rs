@@ -30,7 +30,7 @@ type Column = (&'static str, &'static [&'static str], Kind);
 /// A table that a file may be near.
 struct Near {
     table: &'static str,
-    /// Columns of which so many must be there.
+    /// A number, and the columns of which a file must have so many.
     telling: (usize, &'static [&'static str]),
     columns: &'static [Column],
 }

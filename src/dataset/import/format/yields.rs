@@ -7,7 +7,7 @@ use super::{
         refusal::{Refusal, UNIT},
         sheet::Sheet,
     },
-    Asked, Plan, Take,
+    FileToImport, ImportPlan, Take,
 };
 use crate::dataset::{
     import::AmountUnit,
@@ -59,8 +59,8 @@ pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static Tabl
         .then(|| "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending".to_owned()))
 }
 
-/// The plan with these yields as percent; asks where nothing tells what they are.
-pub(super) fn in_percent(asked: &Asked<'_>, sheet: &Sheet, take: &mut Take, plan: Plan) -> Result<Plan, Refusal> {
+/// The plan with these yields as percent; asks the person where the file does not tell the unit.
+pub(super) fn in_percent(asked: &FileToImport<'_>, sheet: &Sheet, take: &mut Take, plan: ImportPlan) -> Result<ImportPlan, Refusal> {
     let Some(schema) = schema::table("yields") else { return Ok(plan) };
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns: Vec<(&'static str, usize)> = bound

@@ -2,9 +2,12 @@
 
 use polars::prelude::Column;
 
-use crate::dataset::{
-    coerce::cell::{Cell, cells},
-    source::{Batch, RowSource, guarded},
+use crate::{
+    dataset::{
+        coerce::cell::{RawCell, cells},
+        source::{Batch, RowSource},
+    },
+    untrusted::guarded,
 };
 
 /// How deep structs are taken apart.
@@ -70,12 +73,12 @@ pub(in crate::dataset::import) fn optional(column: &Column) -> Vec<Option<String
     read.unwrap_or_else(|_| vec![None; column.len()])
 }
 
-fn text(cell: &Cell<'_>) -> Option<String> {
+fn text(cell: &RawCell<'_>) -> Option<String> {
     match cell {
-        Cell::Null | Cell::Other => None,
-        Cell::Bytes(bytes) => Some(bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02x}"))),
-        Cell::Float(number) if number.is_nan() => None,
-        Cell::List(_) => Some(cell.shown()),
+        RawCell::Null | RawCell::Other => None,
+        RawCell::Bytes(bytes) => Some(bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02x}"))),
+        RawCell::Float(number) if number.is_nan() => None,
+        RawCell::List(_) => Some(cell.shown()),
         _ => cell.to_text().map(std::borrow::Cow::into_owned).filter(|text| !text.is_empty()),
     }
 }

@@ -17,13 +17,13 @@ pub(in crate::dataset::import) struct Laid {
 }
 
 /// A row and the number of its line, the first being 0.
-pub(in crate::dataset::import) type Line = (usize, Vec<String>);
+pub(in crate::dataset::import) type NumberedRow = (usize, Vec<String>);
 
 /// The lines that are looked at.
 const LOOKED: usize = 60;
 
 /// How the rows are laid out; `None` without a row.
-pub(in crate::dataset::import) fn laid(rows: &[Line]) -> Option<Laid> {
+pub(in crate::dataset::import) fn laid(rows: &[NumberedRow]) -> Option<Laid> {
     let width = mode(rows)?;
     let begin = rows.iter().position(|(_, row)| row.len() == width)?;
     if let Some(laid) = yfinance(rows) {
@@ -69,14 +69,14 @@ pub(in crate::dataset::import) fn laid(rows: &[Line]) -> Option<Laid> {
 }
 
 /// The most frequent number of cells in a row.
-fn mode(rows: &[Line]) -> Option<usize> {
+fn mode(rows: &[NumberedRow]) -> Option<usize> {
     let mut widths: Vec<usize> = rows.iter().take(500).map(|(_, row)| row.len()).collect();
     widths.sort_unstable();
     widths.chunk_by(|a, b| a == b).max_by_key(|same| (same.len(), same[0])).map(|same| same[0])
 }
 
 /// yfinance writes three lines of names: of prices, of tickers, and the name of the index.
-fn yfinance(rows: &[Line]) -> Option<Laid> {
+fn yfinance(rows: &[NumberedRow]) -> Option<Laid> {
     let [(_, first), (_, second), rest @ ..] = rows else { return None };
     let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.eq_ignore_ascii_case(word));
     if !(starts(first, "price") || starts(first, "")) || !(starts(second, "ticker") || starts(second, "")) || first.len() != second.len() {
@@ -114,7 +114,7 @@ fn unique(names: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn rows(text: &str) -> Vec<Line> {
+    fn rows(text: &str) -> Vec<NumberedRow> {
         text.lines().enumerate().map(|(i, line)| (i, line.split(',').map(str::to_owned).collect())).collect()
     }
 

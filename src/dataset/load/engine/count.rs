@@ -28,10 +28,13 @@ const GROW: &[(&str, &[&str])] = &[
 const SUMMED_MAX: u64 = 50_000_000;
 
 /// What was counted.
+#[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) rows: u64,
-    /// Of the content; empty where the end tells enough.
+    /// Of the content; `0` where the end tells enough, and where sums tell it later.
     pub(super) checksum: String,
+    /// The end does not tell enough: the content is to be summed up.
+    pub(super) summed: bool,
     /// What keeps the rows that were counted.
     pub(super) conditions: Vec<String>,
     pub(super) as_of: Option<String>,
@@ -41,13 +44,12 @@ pub(super) struct Counted {
 
 impl Asking<'_> {
     pub(super) fn count(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<Counted, Stop> {
-        let mut counted = Counted { rows: 0, checksum: String::new(), conditions: conditions.to_vec(), as_of: None, notes: Vec::new() };
-        let mut summed = true;
+        let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
         if let Some(looked) = self.context.looked {
             // The state of the generation, whatever there is by now.
             counted.conditions.extend(looked.until.iter().cloned());
             counted.as_of.clone_from(&looked.as_of);
-            return self.counted(counted, picked, summed);
+            return self.counted(counted, picked);
         }
         self.estimate(picked, conditions)?;
         if let Some(end) = self.end_of(picked, bound) {
@@ -67,8 +69,8 @@ impl Asking<'_> {
                 counted.conditions.push(if end.nullable { format!("({condition} OR isNull({}))", end.sql()) } else { condition });
                 counted.as_of = Some(as_of);
                 // Of a row that is written anew only the content tells.
-                summed = self.asked.last || rows <= SUMMED_MAX;
-                if !summed {
+                counted.summed = self.asked.last || rows <= SUMMED_MAX;
+                if !counted.summed {
                     counted.notes.push(format!(
                         "has {} rows, too many to compare at each load: a row that is corrected there is seen once rows are added, or with \
                          `final = true`",
@@ -77,12 +79,12 @@ impl Asking<'_> {
                 }
             }
         }
-        self.counted(counted, picked, summed)
+        self.counted(counted, picked)
     }
 
-    /// Counts the rows that are kept, and sums up their content if that is wanted.
-    fn counted(&self, mut counted: Counted, picked: &[Theirs], summed: bool) -> Result<Counted, Stop> {
-        let sum = if summed { sql::checksum(picked) } else { "0".to_owned() };
+    /// Counts the rows that are kept, and sums up their content if that is wanted; of what stays in place the sums over it do.
+    fn counted(&self, mut counted: Counted, picked: &[Theirs]) -> Result<Counted, Stop> {
+        let sum = if counted.summed && !self.asked.in_place { sql::checksum(picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
         let row = whole.first().ok_or_else(|| said(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
         counted.rows = number(row.first());

@@ -36,6 +36,8 @@ use crate::dataset::{
 pub(crate) struct Looked {
     /// Its columns, and how they are written.
     pub(super) described: Vec<Theirs>,
+    /// Sums tell whether the content of rows is what it was.
+    summed: bool,
     /// What keeps the rows that were there, and how that is told.
     pub(super) until: Vec<String>,
     pub(super) as_of: Option<String>,
@@ -122,11 +124,13 @@ impl Known {
             )));
         }
         let counted = asking.count(&picked, &bound, &conditions)?;
-        let base = asking.base(&picked, &bound, &counted.conditions)?;
-        let (sums, seen, odd) = if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
+        let base = asking.base(&picked, &bound, &counted.conditions, counted.summed)?;
+        let Summed { sums, seen, content, odd } =
+            if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
         let left_out = asking.left_out((&picked, &bound, &counted.conditions), counted.rows, seen)?;
         let mut mark = Sha256::new();
-        for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
+        let content = content.to_string();
+        for part in [&base, &counted.rows.to_string(), &content, &asking.engine.source().url] {
             mark.update((part.len() as u64).to_le_bytes());
             mark.update(part);
         }
@@ -137,7 +141,12 @@ impl Known {
             asked.source
         );
         Ok(Self {
-            looked: Looked { described: spelt(described, &bound, odd), until: counted.conditions, as_of: counted.as_of },
+            looked: Looked {
+                described: spelt(described, &bound, odd),
+                summed: counted.summed,
+                until: counted.conditions,
+                as_of: counted.as_of,
+            },
             rows: counted.rows,
             notes: counted.notes.into_iter().chain(left_out).chain([stays]).collect(),
             mark: mark.finalize().into(),
@@ -148,11 +157,22 @@ impl Known {
     /// As the shelf has it.
     fn of_table(&self, schema: &TableSchema) -> Result<shelf::Known, Stop> {
         if schema.name != "holders" {
-            let known = market::counts(&self.sums).map(|counts| shelf::Known::Candles(Box::new(HeldCandles::new(&self.sums)), counts));
+            let known = market::states(&self.sums).map(|states| shelf::Known::Candles(Box::new(HeldCandles::new(&self.sums)), states));
             return known.ok_or_else(unread);
         }
         holders::of_frame(&self.sums).map(shelf::Known::Holders).ok_or_else(unread)
     }
+}
+
+/// What sums over the whole table tell of it.
+struct Summed {
+    sums: DataFrame,
+    /// Rows that are in sums.
+    seen: u64,
+    /// What these rows are known by.
+    content: u64,
+    /// Tokens are written in a way by which their rows are not found.
+    odd: bool,
 }
 
 fn unread() -> Stop {
@@ -160,17 +180,17 @@ fn unread() -> Stop {
 }
 
 impl Asking<'_> {
-    /// The candles that the market's figures need, how many there are of tokens, and whether these are written oddly.
-    fn market(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, u64, bool), Stop> {
+    /// The candles that the market's figures need.
+    fn market(&self, base: &str, pulse: &Pulse) -> Result<Summed, Stop> {
         let ask = |sum: &Sum| {
             let frames = self.sum(sum, base, pulse)?;
             if let Some(coin) = frames.iter().find_map(market::coin) {
                 return Err(self.coins(&coin));
             }
             let rows: Option<Vec<Vec<market::Row>>> = frames.iter().map(market::read).collect();
-            rows.map(|rows| rows.concat()).ok_or_else(|| self.unread())
+            rows.map(|rows| rows.into_iter().flatten().collect()).ok_or_else(|| self.unread())
         };
-        let mut rows = ask(&Sum::Market)?;
+        let mut rows: Vec<market::Row> = ask(&Sum::Market)?;
         let short = market::short(&rows);
         if !short.is_empty() {
             let all = ask(&Sum::WholeMarket(short.clone()))?;
@@ -186,12 +206,13 @@ impl Asking<'_> {
                 super::grouped(again)
             )));
         }
-        let seen = rows.iter().map(|row| row.count).sum();
-        Ok((market::frame(&rows, self.schema)?, seen, rows.iter().any(|row| row.odd)))
+        let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
+        let (seen, content, odd) = (sum(&|row| row.count), sum(&|row| row.mark), rows.iter().any(|row| row.odd));
+        Ok(Summed { sums: market::frame(rows)?, seen, content, odd })
     }
 
-    /// How many holders each token has, how many rows there are, and whether tokens are written oddly.
-    fn listed(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, u64, bool), Stop> {
+    /// How many holders each token has.
+    fn listed(&self, base: &str, pulse: &Pulse) -> Result<Summed, Stop> {
         let frames = self.sum(&Sum::Listed, base, pulse)?;
         if let Some(coin) = frames.iter().find_map(market::coin) {
             return Err(self.coins(&coin));
@@ -211,7 +232,9 @@ impl Asking<'_> {
         if let Some(why) = why {
             return Err(Stop::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)));
         }
-        Ok((holders::frame(&listed).ok_or_else(|| self.unread())?, faults.rows, faults.spelt))
+        let content = listed.values().map(|listed| listed.mark).fold(0, u64::wrapping_add);
+        let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
+        Ok(Summed { sums, seen: faults.rows, content, odd: faults.spelt })
     }
 
     /// A token's rows are asked for by its address, and a coin is written in ways that nobody here knows.

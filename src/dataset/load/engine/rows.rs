@@ -32,6 +32,8 @@ use crate::{
 
 /// What is read on after rows could not be, to see whether the engine says why.
 pub(super) const SAID_MAX: u64 = 1 << 20;
+/// What is written at once.
+const WRITTEN: usize = 64 << 10;
 /// The name of what is kept, among what is kept of objects, and of its checksum.
 const BYTES: &str = "bytes";
 const SUM: &str = "sum";
@@ -83,11 +85,14 @@ pub(super) fn place_of(context: &Context<'_>, texts: &[&str]) -> Option<PathBuf>
     Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
-/// Keeps these bytes in the place.
-pub(super) fn keep(place: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut copy = Copy::begin(place)?;
-    copy.take(bytes)?;
-    settle(place, &copy.beside, &copy.sum)
+/// Keeps what `write` writes in the place.
+pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
+    let said = |error: io::Error| error.to_string();
+    let copy = Copy::begin(place).map_err(said)?;
+    let (beside, sum) = (copy.beside.clone(), Arc::clone(&copy.sum));
+    let mut out = io::BufWriter::with_capacity(WRITTEN, copy);
+    let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(said));
+    written.and_then(|()| settle(place, &beside, &sum).map_err(said)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
 /// What was written beside is from now on what is kept in the place.
@@ -198,10 +203,17 @@ impl Copy {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         Ok(Self { place: place.to_owned(), beside, file, sum: Arc::default() })
     }
+}
 
-    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sum.lock().unwrap_or_else(PoisonError::into_inner).update(bytes);
-        self.file.write_all(bytes)
+impl io::Write for Copy {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -225,7 +237,7 @@ impl Read for Watched {
         }?;
         self.tell.bytes.fetch_add(read as u64, Ordering::Relaxed);
         if let Some(copy) = &mut self.copy
-            && copy.take(&buffer[..read]).is_err()
+            && copy.write_all(&buffer[..read]).is_err()
         {
             // Read once more next time.
             self.copy = None;

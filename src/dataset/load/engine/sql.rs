@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{
     address::Address,
-    coerce::{cell::Cell, measure},
+    coerce::{cell::RawCell, measure},
     manifest::Keep,
     schema::Kind,
 };
@@ -215,7 +215,7 @@ pub(super) fn condition(keep: &Keep, theirs: &Theirs, kind: Option<Kind>, tokens
             let mut all = String::new();
             for (bound, sign, side) in said {
                 let Some(bound) = bound else { continue };
-                let value = measure(&Cell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text))?;
+                let value = measure(&RawCell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text))?;
                 let literal = literal(value, theirs.form, side, old)?;
                 write!(all, "{}{name} {sign} {literal}", if all.is_empty() { "" } else { " AND " }).ok();
             }
@@ -229,7 +229,8 @@ pub(super) fn condition(keep: &Keep, theirs: &Theirs, kind: Option<Kind>, tokens
 pub(super) fn is_exact(keep: &Keep, theirs: &Theirs, kind: Option<Kind>) -> bool {
     let Keep::Between { min, max } = keep else { return true };
     let step = if theirs.form == Form::Day { 86_400_000.0 } else { 1.0 };
-    let lies_on = |bound: &String| measure(&Cell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text)).is_some_and(|v| v % step == 0.0);
+    let lies_on =
+        |bound: &String| measure(&RawCell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text)).is_some_and(|v| v % step == 0.0);
     theirs.form == Form::Float || [min, max].into_iter().flatten().all(lies_on)
 }
 

@@ -52,6 +52,8 @@ pub(super) enum Sum {
     Page { table: &'static str, from: u64, count: u64, behind: u64 },
 }
 
+/// What some rows are known by: the same for the same rows in any order.
+const MARK: &str = "sum(hash)";
 /// How many rows come: a column of every sum.
 const ROWS: &str = "rows";
 
@@ -64,8 +66,10 @@ impl Sum {
             Self::Chart => chart::sql(base),
             Self::Listed => holders::listed_sql(base),
             Self::Balances(apart) => holders::balances_sql(base, apart),
-            Self::State("holders") => format!("SELECT count() AS listed, {} AS mark FROM {base}", holders::MARK),
-            Self::State(_) => format!("SELECT count() AS listed, toUInt64(0) AS mark FROM {base} WHERE ms > 0"),
+            Self::State(table) => {
+                let some = if *table == "holders" { "" } else { " WHERE ms > 0" };
+                format!("SELECT count() AS listed, {MARK} AS mark FROM {base}{some}")
+            }
             Self::Page { table, from, count, behind } => page::sql(base, table, [*from, *count, *behind]),
         };
         format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
@@ -159,16 +163,19 @@ impl Asking<'_> {
         format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
     }
 
-    /// All rows of the table as sums take them, those among them that are none: see `base`.
-    fn all(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<String, Stop> {
+    /// All rows of the table as sums take them, those among them that are none: see `base`. `hash` tells a row's content where the
+    /// contents are `summed`.
+    fn all(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
+        let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(picked, conditions);
         if self.schema.name == "holders" {
             let columns = self.taken(&["token_address", "holder_address", "balance"], picked, bound)?;
             let [token, holder, balance] = &columns[..] else { return Err(self.lacks("balance")) };
             let unread = unread(&["balance"], picked, bound);
             return Ok(format!(
-                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread FROM \
-                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))"
+                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread, {} AS hash FROM \
+                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
+                hash("token, holder, ifNull(b, nan)")
             ));
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
@@ -177,15 +184,16 @@ impl Asking<'_> {
         let timeless = theirs_of("timestamp", picked, bound).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
         let unread = unread(&names[3..], picked, bound);
         Ok(format!(
-            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms FROM (SELECT {token} AS raw, \
-             {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, {timeless} AS timeless, \
-             {unread} AS unread FROM {from}))"
+            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
+             {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, \
+             {timeless} AS timeless, {unread} AS unread FROM {from}))",
+            hash(&format!("token, frame, ts, {}", ["o", "h", "l", "c", "v"].map(roughly).join(", ")))
         ))
     }
 
     /// Rows of the table as sums take them: candles without a time or a price are none.
-    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<String, Stop> {
-        let all = self.all(picked, bound, conditions)?;
+    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
+        let all = self.all(picked, bound, conditions, summed)?;
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
@@ -196,6 +204,11 @@ impl Asking<'_> {
             self.name
         ))
     }
+}
+
+/// A number to about a millionth: where a query adds numbers up, they are others in the last digits each time.
+fn roughly(number: &str) -> String {
+    format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
 }
 
 /// What a candle needs.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Reading, Stop,
-    read::{Rows, stacked},
+    read::{RowsFrom, stacked},
 };
 use crate::dataset::{
     cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, Report, SourceFile, Tail},
@@ -61,7 +61,7 @@ impl Reading<'_> {
                 },
             };
             first = first.min(at);
-            match self.read_from(at as u32, &files[at], Rows::Here, Some(&placed.files[at].ends), &mut gathered, &state) {
+            match self.read_from(at as u32, &files[at], RowsFrom::Here, Some(&placed.files[at].ends), &mut gathered, &state) {
                 // What is wrong with it shows when it is read whole.
                 Err(Stop::Unusable(_)) => return Ok(None),
                 outcome => outcome?,

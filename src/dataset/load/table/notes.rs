@@ -124,7 +124,7 @@ impl Reading<'_> {
         });
     }
 
-    /// Yields that are as small as fractions of one, where percent are expected.
+    /// Notes yields that look like fractions where percent are expected.
     pub(super) fn note_fractions(&mut self, frame: &DataFrame) {
         if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
             return;
@@ -163,6 +163,9 @@ impl Reading<'_> {
         }
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
+        }
+        if let Some(finding) = located.what_went() {
+            self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
             self.table.findings.add(elsewhere::old(&file, then, &why.to_string()));

@@ -5,29 +5,32 @@ use std::sync::{Arc, atomic::Ordering};
 use polars::prelude::DataFrame;
 
 use super::{Reading, Stop, stamp};
-use crate::dataset::{
-    Spot, TableFile,
-    cache::FileEnd,
-    coerce,
-    load::{
-        bind::{bind, missing, wanted},
-        elsewhere, engine,
-        file::{FileRows, FileState},
-        fill,
-        gather::{Gathered, ReadState},
-        identity, others, path,
+use crate::{
+    dataset::{
+        Spot, TableFile,
+        cache::FileEnd,
+        coerce,
+        load::{
+            bind::{bind, missing, wanted},
+            elsewhere, engine,
+            file::{FileRows, FileState},
+            fill,
+            gather::{Gathered, ReadState},
+            identity, others, path,
+        },
+        origin,
+        progress::Cancelled,
+        repeats,
+        schema::TableSchema,
+        source::{
+            self, Layout, MAX_ROWS, RowSource,
+            kept::ObjectParts,
+            locate::{Answer, LocatedFile},
+            object::RemoteFile,
+            partition::{self, Partitioned},
+        },
     },
-    origin,
-    progress::Cancelled,
-    repeats,
-    schema::TableSchema,
-    source::{
-        self, Layout, MAX_ROWS, RowSource, guarded,
-        kept::Kept,
-        locate::{Answer, LocatedFile},
-        object::RemoteFile,
-        partition::{self, Partitioned},
-    },
+    untrusted::guarded,
 };
 
 /// Whether the file is of lines, and not packed.
@@ -37,7 +40,7 @@ fn is_text(name: &str) -> bool {
 }
 
 /// Where the rows of a file are read from.
-pub(super) enum Rows<'a> {
+pub(super) enum RowsFrom<'a> {
     Here,
     Object(&'a Arc<RemoteFile>),
     Answer(Box<dyn RowSource>),
@@ -57,7 +60,7 @@ impl Reading<'_> {
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
         let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::said(&file.name, fault))?;
         let mark = identity::answered(answer);
-        let outcome = self.read_from(at, file, Rows::Answer(rows), Some(&mark), gathered, from);
+        let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&mark), gathered, from);
         if let Some(source) = self.table.sources.get_mut(at as usize) {
             source.bytes = tell.bytes();
         }
@@ -76,10 +79,10 @@ impl Reading<'_> {
         if let Some(answer) = &file.answer {
             return self.read_answer(at, file, answer, gathered, from);
         }
-        let Some(object) = &file.object else { return self.read_from(at, file, Rows::Here, ends, gathered, from) };
+        let Some(object) = &file.object else { return self.read_from(at, file, RowsFrom::Here, ends, gathered, from) };
         let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
         let mark = identity::mark(object);
-        let outcome = self.read_from(at, file, Rows::Object(&remote), Some(&mark), gathered, from);
+        let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&mark), gathered, from);
         outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
     }
 
@@ -87,7 +90,7 @@ impl Reading<'_> {
         &mut self,
         at: u32,
         file: &LocatedFile,
-        rows: Rows<'_>,
+        rows: RowsFrom<'_>,
         ends: Option<&[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
@@ -98,15 +101,15 @@ impl Reading<'_> {
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
         // Lines that come while one reads belong to the next load; so does one that is not whole, where more is known to come.
-        let lines = if let Rows::Here = rows { source::lines_of(&file.path, before.0) } else { None };
+        let lines = if let RowsFrom::Here = rows { source::lines_of(&file.path, before.0) } else { None };
         let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
         let names = self.manifest.headless.then(Vec::new);
         let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, from: from.from };
         let wanted = wanted(self.schema, self.manifest);
         let source = match rows {
-            Rows::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
-            Rows::Here => source::open_as(&file.path, &layout, wanted)?,
-            Rows::Answer(rows) => rows,
+            RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
+            RowsFrom::Here => source::open_as(&file.path, &layout, wanted)?,
+            RowsFrom::Answer(rows) => rows,
         };
         let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;
@@ -198,7 +201,7 @@ impl Reading<'_> {
         let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
         import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
         let cache = self.context.cache.folder.as_deref();
-        elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| Kept::forget(cache, object)));
+        elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| ObjectParts::forget(cache, object)));
         Ok(())
     }
 

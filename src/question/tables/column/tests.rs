@@ -73,3 +73,24 @@ fn what_is_not_there_is_said() {
     }
     assert_eq!(ask::<CountsQuestion>("tokns", "column=symbol").expect_err("a problem").code, Code::TableNotFound);
 }
+
+#[test]
+fn numbers_are_sorted_on_any_count_of_threads() {
+    // Multiples of an odd number modulo a prime, each met about twelve times.
+    let keys: Vec<u64> = (0..100_000_u64).map(|nth| nth * 7_919 % 8_209).collect();
+    let mut wanted = keys.clone();
+    wanted.sort_unstable();
+    for threads in [0, 1, 2, 3, 8] {
+        let mut sorted = keys.clone();
+        sort(&mut sorted, threads);
+        assert!(sorted == wanted, "{threads} threads");
+    }
+}
+
+#[test]
+fn equal_texts_that_stand_together_are_one_run() {
+    let texts = ["a", "a", "b", "a"].into_iter().enumerate().filter(|(at, _)| *at != 1);
+    assert_eq!(runs(texts).collect::<Vec<_>>(), [(0, "a", 1), (2, "b", 1), (3, "a", 1)]);
+    let texts = ["a", "a", "b"].into_iter().enumerate();
+    assert_eq!(runs(texts).collect::<Vec<_>>(), [(0, "a", 2), (2, "b", 1)]);
+}

@@ -200,3 +200,32 @@ fn a_load_is_looked_at_while_it_runs_and_at_no_other_time() {
     desk.app.deadline_passed(tick);
     assert!(desk.app.take_dirty() && desk.app.deadline().is_none(), "it has ended meanwhile");
 }
+
+#[test]
+fn a_filter_that_was_refused_is_not_kept_by_another_view_or_the_end_of_the_program() {
+    for leaves in ["view", "program"] {
+        let mut desk = Desk::new();
+        desk.load(market());
+        desk.app.go(ViewId::Jobs);
+        "/score>=90".chars().for_each(|key| desk.press(key));
+        desk.press('⏎');
+        assert!(desk.app.filter.as_ref().is_some_and(|line| line.problem.is_some()), "no such column there");
+        if leaves == "view" {
+            desk.app.go(ViewId::Tokens);
+        }
+        assert_eq!(desk.app.session()["views"]["jobs"]["filter"], "", "{leaves}");
+    }
+}
+
+#[test]
+fn the_help_of_the_comparison_is_its_own() {
+    let mut desk = Desk::new();
+    desk.load(market());
+    desk.app.go(ViewId::Tokens);
+    " j V".chars().for_each(|key| desk.press(key));
+    let shown = desk.screen();
+    assert!(shown.contains("2 tokens, percent") && !shown.contains("marked: V"), "{shown}");
+    desk.press('?');
+    let help = desk.screen();
+    assert!(help.contains("keys · comparison") && help.contains("The crosshair to the left.") && !help.contains("watchlist"), "{help}");
+}

@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-pub(super) struct Requests;
+pub(super) struct RequestFields;
 
-type F = Field<Requests>;
+type F = Field<RequestFields>;
 
-impl Fields for Requests {
+impl Fields for RequestFields {
     type Row<'a> = &'a RequestLine;
 
     const FIELDS: &'static [F] = &[

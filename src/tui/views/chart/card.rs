@@ -40,14 +40,14 @@ pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
-    pub part: Part,
+    pub part: CardPart,
     /// What became of the token's patterns that ended; none while that is not known.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
 }
 
 /// What of it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum CardPart {
     Figures,
     /// The figures, and the reasons as far as there is room.
     Whole,
@@ -66,15 +66,15 @@ type Row = (&'static str, String, String, Role);
 
 impl Card<'_> {
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        if self.part == Part::Reasons {
+        if self.part == CardPart::Reasons {
             return self.draw_why(buffer, area, context);
         }
-        let beside = self.part == Part::Whole && area.width >= BESIDE;
+        let beside = self.part == CardPart::Whole && area.width >= BESIDE;
         let half = Rect { width: area.width / 2, ..area };
         let card = if beside { Rect { width: half.width - 2, ..half } } else { Rect { height: area.height.min(ROWS + 1), ..area } };
-        let hint = if self.part == Part::Whole && self.has_room(area) { "" } else { "Enter: why" };
+        let hint = if self.part == CardPart::Whole && self.has_room(area) { "" } else { "Enter: why" };
         self.draw_figures(buffer, card, hint, context);
-        if self.part == Part::Figures {
+        if self.part == CardPart::Figures {
             return;
         }
         let rest = if beside {
@@ -150,14 +150,14 @@ impl Card<'_> {
     fn record(&self, roomy: bool) -> Row {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
         if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
-            // It would count itself, and those after it.
-            return plain(format::MISSING, "of open ones; R: all".to_owned());
+            // A record would count this pattern itself and later ones.
+            return plain(format::MISSING, "shown while open; R: all".to_owned());
         }
         let record = match self.record {
             Some(Ok(record)) => record,
             Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
             None => {
-                let says = if self.part == Part::Whole { "following earlier ones" } else { "Enter: earlier ones" };
+                let says = if self.part == CardPart::Whole { "following earlier ones" } else { "Enter: earlier ones" };
                 return plain(format::MISSING, says.to_owned());
             }
         };
@@ -176,7 +176,8 @@ impl Card<'_> {
         let reasons = self.pattern.detail.as_ref().map_or(&[][..], |detail| &detail.why);
         let title = format!("why {:.2}", self.pattern.confidence);
         let rows: Vec<(String, f64, f64)> = reasons.iter().map(|part| (part.measure.to_owned(), part.value, part.contribution)).collect();
-        draw_parts(buffer, area, context, &title, "log odds", &rows)
+        let all: f64 = reasons.iter().map(|part| part.contribution).sum();
+        draw_parts(buffer, area, context, &title, &format!("log odds, in all {all:+.2}"), &rows)
     }
 
     /// What made the trend word, where there is room left.

@@ -1,6 +1,6 @@
 //! Moving about in the chart: panning, zooming, the crosshair, from pattern to pattern.
 
-use super::{CANDLES_ASKED, ChartView, TIMEFRAMES, finds::Look, sheet::Zoom};
+use super::{CANDLES_ASKED, ChartView, TIMEFRAMES, patterns::PatternFocus, sheet::Zoom};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -11,16 +11,16 @@ use crate::{
 
 impl ChartView {
     pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {
-        self.finds.shown = true;
-        self.finds.step(back);
+        self.patterns.shown = true;
+        self.patterns.step(back);
         self.seek(context);
-        if self.finds.zoomed() { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }
+        if self.patterns.zoomed() { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }
     }
 
     /// Brings the chosen pattern on screen: of one that the candles on hand do not reach, those around it are asked for first.
     pub(super) fn seek(&mut self, context: &Context<'_>) {
-        let ends = self.finds.chosen().and_then(|pattern| pattern.detail.as_ref()).map(|detail| (detail.start_time, detail.end_time));
-        if let Some((start, end)) = ends.filter(|_| self.finds.zoomed()) {
+        let ends = self.patterns.chosen().and_then(|pattern| pattern.detail.as_ref()).map(|detail| (detail.start_time, detail.end_time));
+        if let Some((start, end)) = ends.filter(|_| self.patterns.zoomed()) {
             self.sought = Some((start, end));
             if self.sheet.index_of(start).is_none() || self.sheet.index_of(end).is_none() {
                 self.anchor = Some(Time(end.0 + (end.0 - start.0) / 2));
@@ -40,7 +40,7 @@ impl ChartView {
 
     /// Back from a pattern to the latest candles.
     pub(super) fn leave_pattern(&mut self) {
-        self.finds.look = Look::Latest;
+        self.patterns.focus = PatternFocus::Latest;
         self.fresh = true;
         self.home();
     }

@@ -56,7 +56,7 @@ impl Slots<'_> {
     }
 }
 
-/// The parts of it, as the chart draws them.
+/// What is drawn over the candles: lines, spans, levels and marks.
 #[derive(Default)]
 pub(super) struct Over {
     pub lines: Vec<ChartLine<'static>>,

@@ -10,7 +10,7 @@ use crate::{
     dataset::address::Address,
     error::Code,
     question::{
-        list::Order,
+        order::Order,
         track_record::{TrackRecord, TrackRecordQuestion},
     },
     tui::{
@@ -32,7 +32,7 @@ use crate::{
 
 /// One signal.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Signal {
+pub(super) struct SignalSummary {
     /// What kind it is.
     of: &'static str,
     name: &'static str,
@@ -47,8 +47,8 @@ pub(super) struct Signal {
     median_days: Option<f64>,
 }
 
-fn signals(record: &TrackRecord) -> Vec<Signal> {
-    let patterns = record.patterns.iter().map(|pattern| Signal {
+fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
+    let patterns = record.patterns.iter().map(|pattern| SignalSummary {
         of: "pattern",
         name: pattern.name.word(),
         count: pattern.count,
@@ -60,7 +60,7 @@ fn signals(record: &TrackRecord) -> Vec<Signal> {
         median_days: pattern.median_days,
     });
     let words = [("trend", &record.trends), ("holders", &record.growth)].into_iter().flat_map(|(of, records)| {
-        records.iter().map(move |word| Signal {
+        records.iter().map(move |word| SignalSummary {
             of,
             name: word.word,
             count: word.count,
@@ -75,16 +75,16 @@ fn signals(record: &TrackRecord) -> Vec<Signal> {
     patterns.chain(words).collect()
 }
 
-pub(super) struct Signals;
+pub(super) struct SignalFields;
 
-type F = Field<Signals>;
+type F = Field<SignalFields>;
 
 fn percent(fraction: Option<f64>) -> Cell {
     fraction.map_or_else(Cell::missing, |fraction| Cell::figure(format::fixed(100.0 * fraction, 1)))
 }
 
-impl Fields for Signals {
-    type Row<'a> = &'a Signal;
+impl Fields for SignalFields {
+    type Row<'a> = &'a SignalSummary;
 
     const FIELDS: &'static [F] = &[
         F::text("signal", "signal", [16, 28], 255, |row| row.name.into())
@@ -119,7 +119,7 @@ impl Fields for Signals {
 
     const STANDARD: Option<Order> = Some(Order::falling("errors"));
 
-    fn json(row: &Signal) -> Json {
+    fn json(row: &SignalSummary) -> Json {
         json!({
             "signal": row.name, "of": row.of, "count": row.count, "right": row.right, "any": row.any,
             "edge": row.edge.map(|edge| edge.points), "errors": row.edge.map(|edge| edge.errors), "mean_return": row.mean_return,
@@ -132,8 +132,8 @@ impl Fields for Signals {
 #[derive(Default)]
 pub(super) struct Record {
     open: bool,
-    list: List<Signals>,
-    signals: Vec<Signal>,
+    list: List<SignalFields>,
+    signals: Vec<SignalSummary>,
     asked: ViewQuestion<TrackRecordQuestion>,
     /// How far it is, while it is put together.
     so_far: Option<String>,

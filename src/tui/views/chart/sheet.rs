@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    finds::Finds,
     over::{Over, Slots, lead},
+    patterns::ChartPatterns,
     studies::Studies,
 };
 use crate::{
@@ -85,7 +85,7 @@ impl Zoom {
 
 /// What a column of the screen shows: a candle, or several as one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Column {
+pub(super) struct CandleColumn {
     /// Start of its first candle, which is also what the axis names.
     pub time: Time,
     pub open: f64,
@@ -96,7 +96,7 @@ pub(super) struct Column {
 }
 
 /// What of the sheet is on screen.
-pub(super) struct Window {
+pub(super) struct ChartWindow {
     pub zoom: Zoom,
     /// Candles hidden to the right.
     pub offset: usize,
@@ -108,7 +108,7 @@ pub(super) struct Window {
 
 /// The candles answered last, as columns.
 #[derive(Default)]
-pub(super) struct Sheet {
+pub(super) struct ChartSheet {
     candles: CandleVec,
     source: Option<Arc<Known<TokenCandles>>>,
     /// The newest price, also while older candles are looked at.
@@ -119,7 +119,7 @@ pub(super) struct Sheet {
     area: Rect,
 }
 
-impl Sheet {
+impl ChartSheet {
     /// Turns an answer into columns, once.
     pub(super) fn take(&mut self, known: Option<&Arc<Known<TokenCandles>>>) {
         let Some(known) = known else {
@@ -214,7 +214,7 @@ impl Sheet {
     }
 
     /// The column that shows a candle.
-    pub(super) fn column(&self, index: usize, zoom: Zoom, offset: usize) -> Option<Column> {
+    pub(super) fn column(&self, index: usize, zoom: Zoom, offset: usize) -> Option<CandleColumn> {
         let (first, last) = self.range(zoom, offset);
         if !(first..last).contains(&index) {
             return None;
@@ -224,11 +224,11 @@ impl Sheet {
         if let [time] = *part.timestamp {
             // As it is, valid or not.
             let [open, high, low, close, volume] = [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
-            return Some(Column { time: Time(time), open, high, low, close, volume });
+            return Some(CandleColumn { time: Time(time), open, high, low, close, volume });
         }
         let one = condense(&part, zoom.per_column);
         let figure = |figures: &[f64]| figures.first().copied().unwrap_or(f64::NAN);
-        Some(Column {
+        Some(CandleColumn {
             time: one.timestamp.first().copied().map(Time)?,
             open: figure(&one.open),
             high: figure(&one.high),
@@ -251,9 +251,9 @@ impl Sheet {
         &mut self,
         buffer: &mut Buffer,
         area: Rect,
-        window: &Window,
+        window: &ChartWindow,
         lines: Option<&TrendlineAnswer>,
-        (finds, studies): (&Finds, &Studies),
+        (patterns, studies): (&ChartPatterns, &Studies),
         context: &Context<'_>,
     ) -> ChartLayout {
         let zoom = window.zoom;
@@ -269,7 +269,7 @@ impl Sheet {
         }
         let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
         let drawn = studies.drawn(&slots, at);
-        over.patterns(finds.drawn(), finds.chosen(), &slots);
+        over.patterns(patterns.drawn(), patterns.chosen(), &slots);
         let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {
             columns: zoom.columns,

@@ -12,7 +12,7 @@ use crate::{
         format,
         theme::Role,
         view::{Context, ViewQuestion},
-        widgets::candles::{IndicatorCurve, Pane},
+        widgets::candles::{IndicatorCurve, IndicatorPane},
     },
 };
 
@@ -25,11 +25,11 @@ pub(super) struct Studies {
     asked: ViewQuestion<IndicatorsQuestion>,
 }
 
-/// What the chart draws of them.
+/// The curves and panes of the indicators.
 #[derive(Default)]
 pub(super) struct Drawn {
     pub(super) curves: Vec<IndicatorCurve>,
-    pub(super) panes: Vec<Pane>,
+    pub(super) panes: Vec<IndicatorPane>,
 }
 
 impl Studies {
@@ -92,7 +92,7 @@ impl Studies {
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.answer() else {
             // The panes keep their room while an answer is on its way.
-            return Drawn { curves: Vec::new(), panes: self.under().map(|_| Pane::default()).collect() };
+            return Drawn { curves: Vec::new(), panes: self.under().map(|_| IndicatorPane::default()).collect() };
         };
         let rows = slots.rows(answer);
         let values = |name: &str| -> Vec<f64> {
@@ -106,7 +106,7 @@ impl Studies {
             drawn.curves.extend(indicator.columns().map(|name| curve(&name, role, name.ends_with("_middle"))));
         }
         for indicator in self.under() {
-            let mut pane = Pane { title: self.title(indicator, Role::Accent, at), ..Pane::default() };
+            let mut pane = IndicatorPane { title: self.title(indicator, Role::Accent, at), ..IndicatorPane::default() };
             for name in indicator.columns() {
                 if name.ends_with("_histogram") {
                     pane.bars = values(&name);

@@ -80,26 +80,28 @@ fn themes_differ_in_styles_alone() {
 fn keys_step_through_the_patterns_and_back_again() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
-    let all: Vec<(PatternName, usize)> = view.finds.drawn().map(|pattern| (pattern.name, pattern.end_index)).collect();
+    let all: Vec<(PatternName, usize)> = view.patterns.drawn().map(|pattern| (pattern.name, pattern.end_index)).collect();
     assert!(all.len() >= 2 && all.iter().any(|(name, _)| *name == PatternName::DoubleBottom), "{all:?}");
-    let chosen = |view: &ChartView| view.finds.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
+    let chosen = |view: &ChartView| view.patterns.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
     let mut seen = Vec::new();
     for _ in 0..=all.len() {
         assert_eq!(stage.act(&mut view, Action::NextPattern), Effect::Redraw);
         stage.draw(&mut view, 140, 38);
         seen.push(chosen(&view));
         // The whole of it is on screen.
-        let (pattern, right) = (view.finds.chosen().expect("a chosen pattern"), view.sheet.len() - view.offset);
+        let (pattern, right) = (view.patterns.chosen().expect("a chosen pattern"), view.sheet.len() - view.offset);
         let shown = right - view.sheet.shown(view.zoom).min(right)..right;
         assert!(shown.contains(&pattern.start_index) && shown.contains(&pattern.end_index), "{:?} in {shown:?}", pattern.name);
     }
-    // The first key shows the one that is chosen already; past the last comes the first.
-    assert_eq!((&seen[..all.len()], seen[all.len()]), (&all[..], all[0]));
-    stage.act(&mut view, Action::PreviousPattern);
-    assert_eq!(chosen(&view), all[all.len() - 1]);
-    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=levels"));
+    // The first is chosen before any key, so that the first key leaves it; past the last it comes again.
+    assert_eq!((&seen[..all.len() - 1], &seen[all.len() - 1..]), (&all[1..], &all[..2]));
+    for before in [all[0], all[all.len() - 1]] {
+        stage.act(&mut view, Action::PreviousPattern);
+        assert_eq!(chosen(&view), before);
+    }
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=true"));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!((view.offset, view.finds.zoomed()), (0, false));
+    assert_eq!((view.offset, view.patterns.zoomed()), (0, false));
     assert!(view.request(&stage.context()).expect("a request").target.contains("/trendline?"));
 }
 
@@ -118,16 +120,16 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     stage.act(&mut view, Action::Reversals);
     assert_eq!(stage.text(&mut view, 140, 38), shown);
     stage.act(&mut view, Action::NextPattern);
-    for _ in 0..view.finds.drawn().count() {
-        if view.finds.chosen().is_some_and(|pattern| pattern.name.family() != Family::Reversal) {
+    for _ in 0..view.patterns.drawn().count() {
+        if view.patterns.chosen().is_some_and(|pattern| pattern.name.family() != Family::Reversal) {
             stage.act(&mut view, Action::NextPattern);
         }
     }
-    let chosen = view.finds.chosen().cloned();
+    let chosen = view.patterns.chosen().cloned();
     stage.act(&mut view, Action::Reversals);
-    assert_ne!(view.finds.chosen().cloned(), chosen);
+    assert_ne!(view.patterns.chosen().cloned(), chosen);
     stage.act(&mut view, Action::Reversals);
-    assert_eq!(view.finds.chosen().cloned(), chosen, "it is chosen again once its family is back");
+    assert_eq!(view.patterns.chosen().cloned(), chosen, "it is chosen again once its family is back");
     stage.act(&mut view, Action::Back);
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::Patterns);
@@ -146,18 +148,18 @@ fn a_click_on_the_list_chooses_and_zooms() {
     let click = MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 100, row, modifiers: KeyModifiers::NONE };
     assert_eq!(view.mouse(click, &stage.context()), Effect::Redraw);
     stage.draw(&mut view, 140, 38);
-    assert!(view.finds.zoomed() && view.finds.chosen() == view.finds.drawn().nth(1));
+    assert!(view.patterns.zoomed() && view.patterns.chosen() == view.patterns.drawn().nth(1));
     assert_eq!(view.sought, None);
     // A click on a header orders them; the chosen one stays so.
-    let chosen = view.finds.chosen().cloned();
+    let chosen = view.patterns.chosen().cloned();
     let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
     let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
     for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
         view.mouse(MouseEvent { kind, column, row: row - 2, modifiers: KeyModifiers::NONE }, &stage.context());
     }
-    let confidences: Vec<f64> = view.finds.drawn().map(|pattern| pattern.confidence).collect();
+    let confidences: Vec<f64> = view.patterns.drawn().map(|pattern| pattern.confidence).collect();
     assert!(confidences.len() > 1 && confidences.is_sorted_by(|a, b| a >= b), "{confidences:?}");
-    assert_eq!(view.finds.chosen(), chosen.as_ref());
+    assert_eq!(view.patterns.chosen(), chosen.as_ref());
 }
 
 #[test]
@@ -279,7 +281,7 @@ fn enter_says_why_and_says_it_no_more() {
         assert!(!stage.text(&mut view, width, height).contains("net move"));
         stage.act(&mut view, Action::Open);
         stage.act(&mut view, Action::Back);
-        assert!(!view.finds.explained() && view.finds.zoomed());
+        assert!(!view.patterns.explained() && view.patterns.zoomed());
         stage.act(&mut view, Action::Back);
     }
 }
@@ -364,7 +366,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     stage.draw(&mut view, 140, 38);
     assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
-    let text = settled(&stage, &mut view, |view| view.finds.is_told());
+    let text = settled(&stage, &mut view, |view| view.patterns.is_told());
     assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 

@@ -1,13 +1,13 @@
 //! The line over the chart: whose candles, how long each column is, and one candle in figures, open to volume. All five figures are
 //! always there: where room is short words go first, then digits, never a figure.
 
-use super::sheet::Column;
+use super::sheet::CandleColumn;
 use crate::tui::{format, text};
 
 /// What the title says.
 pub(super) struct Title<'a> {
     pub symbol: &'a str,
-    /// `1d`, as the question has it.
+    /// The timeframe: `1d`.
     pub frame: &'a str,
     /// `8d/column` where a column is more than one candle.
     pub column: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct Title<'a> {
     /// `400 candles`.
     pub count: &'a str,
     /// The column in figures.
-    pub at: Option<Column>,
+    pub at: Option<CandleColumn>,
     /// Candles of a day or longer are told by their date alone.
     pub dates: bool,
 }
@@ -77,12 +77,16 @@ impl Title<'_> {
                 title.push_str(&format!("{gap}{name} {}", figures(Some(price))));
             }
             title.push_str(&format!("{gap}v {}", format::human(Some(at.volume))));
+            if name == Name::Whole {
+                // Elsewhere a volume is in USD.
+                title.push_str(&format!(" {short}"));
+            }
         }
         title.trim_start().to_owned()
     }
 }
 
-/// A price in at most seven characters that still tells neighbouring candles apart: `63,512`, `7.3100`, `2.14e-6`.
+/// A price in at most nine characters that still tells neighbouring candles apart: `63,512`, `7.3100`, `0.0000622`, `2.14e-6`.
 fn short(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
@@ -93,6 +97,8 @@ fn short(value: Option<f64>) -> String {
         size if size >= 0.1 => format::fixed(value, 4),
         size if size >= 0.001 => format::fixed(value, 5),
         0.0 => "0".to_owned(),
+        // As the axis and the card write it.
+        size if size >= 1e-5 => format::price(Some(value)),
         _ => format!("{value:.2e}"),
     }
 }
@@ -115,7 +121,8 @@ mod tests {
     use crate::dataset::time::Time;
 
     fn title(price: f64) -> Title<'static> {
-        let at = Column { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
+        let at =
+            CandleColumn { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
         Title { symbol: "LONGSYMBOL", frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
     }
 
@@ -138,8 +145,8 @@ mod tests {
     #[test]
     fn words_go_before_digits() {
         for (price, column, cells, expected) in [
-            (7.31, None, 200, "LONGSYMBOL · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
-            (7.31, None, 82, "LONGSYMBOL · 1d ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
+            (7.31, None, 200, "LONGSYMBOL · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B LONGS…"),
+            (7.31, None, 85, "LONGSYMBOL · 1d ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B LONGS…"),
             (63_512.45, None, 76, "LONGS… · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
             (7.31, None, 59, "1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
             (7.31, None, 58, "1d ─ o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),

@@ -12,11 +12,13 @@ use ratatui::{
 
 use super::ROLES;
 use crate::{
+    dataset::chain::Chain,
     question::compare::{Comparison, Correlation},
     tui::{
         format, text,
         theme::Role,
         view::Context,
+        views::parts::summary,
         widgets::{
             candles::{Scale, decimals},
             put, put_right,
@@ -158,7 +160,16 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
         let name = token.symbol.clone().unwrap_or_else(|| token.token_address.short());
         put(buffer, area, 2, y, &text::truncate(&name, 14), style);
         let change = format::change(row.percent.get(nth).copied().flatten(), context.ascii);
-        put_right(buffer, Rect { width: area.width.min(30), ..area }, y, &change, theme.text());
+        let slot = Rect { width: area.width.min(LEGEND_WIDTH), ..area };
+        put_right(buffer, slot, y, &change, theme.text());
+        // Tokens of one symbol are told apart by their chain and address.
+        let chain =
+            summary(context, &token.token_address).and_then(|token| token.chains.first()).map_or_else(String::new, Chain::to_string);
+        let short = token.token_address.short();
+        let from = text::width(&text::truncate(&name, 14)) as u16 + 4;
+        let room = usize::from(slot.width.saturating_sub(from + text::width(&change) as u16 + 1));
+        let which = [format!("{chain} {short}"), chain].into_iter().find(|which| text::width(which) <= room).unwrap_or_default();
+        put(buffer, area, from, y, &which, theme.dim());
     }
     (answer.tokens.len() as u16 + 2).min(area.height)
 }

@@ -23,10 +23,10 @@ use crate::{
     },
 };
 
-struct Reasons;
-struct Cells;
+struct ReasonFields;
+struct CellFields;
 
-impl Fields for Reasons {
+impl Fields for ReasonFields {
     type Row<'a> = &'a FindingCount;
 
     const FIELDS: &'static [Field<Self>] = &[
@@ -40,7 +40,7 @@ impl Fields for Reasons {
     ];
 }
 
-impl Fields for Cells {
+impl Fields for CellFields {
     type Row<'a> = &'a Finding;
 
     const FIELDS: &'static [Field<Self>] = &[
@@ -65,9 +65,9 @@ pub(super) struct FindingsPane {
     pub(super) table: &'static str,
     counts: Vec<FindingCount>,
     kept: Vec<Finding>,
-    reasons: List<Reasons>,
+    reasons: List<ReasonFields>,
     /// The cells in which the selected reason was met, as places in what was kept.
-    cells: List<Cells>,
+    cells: List<CellFields>,
     /// Keys go to the cells.
     inside: bool,
 }
@@ -177,7 +177,7 @@ impl FindingsPane {
     /// Every finding kept, as `/datasets` gives them.
     pub(super) fn export(&self) -> Export {
         let members = self.cells.members();
-        let rows = self.kept.iter().map(|finding| List::<Cells>::written(finding, &members)).collect();
+        let rows = self.kept.iter().map(|finding| List::<CellFields>::written(finding, &members)).collect();
         Export::of(format!("{}-findings", self.table), &members, rows, self.cells.selected())
     }
 }

@@ -5,12 +5,12 @@ use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path}
 use super::*;
 use crate::{
     dataset::{
-        cache::CacheOptions,
+        cache::{CacheOptions, SortLimits},
         export::{self, Unwritten},
         load::load_with,
         progress::Silent,
     },
-    question::{list::Order, progress::Progress},
+    question::{order::Order, progress::Progress},
     tui::views::fixture::Stage,
 };
 
@@ -52,7 +52,9 @@ fn bench() -> Bench {
         writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("room in a string");
     }
     fs::write(data.path().join("candles.csv"), text).expect("a written file");
-    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, ..CacheOptions::default() };
+    // Orders of few rows already stand in files, and their first rows come before the others.
+    let sorting = SortLimits { in_memory: 1 << 10, at_once: 5_000 };
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, sorting, ..CacheOptions::default() };
     let mut stage = Stage::empty();
     stage.snapshot = Some(stage.deck.stand_on(load_with(data.path(), &options, &Silent).expect("a dataset")));
     let mut view = DataView { reopen: Some("candles".to_owned()), ..DataView::default() };
@@ -62,7 +64,7 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn rows(&mut self) -> &mut Rows {
+    fn rows(&mut self) -> &mut RowsPane {
         let Open::Rows(rows) = &mut self.view.open else { panic!("the rows are open") };
         rows
     }

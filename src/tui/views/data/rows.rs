@@ -26,17 +26,18 @@ use crate::{
     error::{Code, Problem},
     question::{
         filter,
+        memory::OrderedRows,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
             columns, in_place,
-            order::{Shown, Wanted, Whole},
+            order::{Wanted, Whole},
         },
     },
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, List, Listing, Row, Value},
+        list::{Did, Field, Fields, List, ListRow, Listing, Value},
         theme::Role,
         view::{Context, Effect, Export, Wake},
         widgets::table::{Cell, TableWidgetState},
@@ -44,7 +45,7 @@ use crate::{
 };
 
 /// The list of a table's rows.
-pub(super) struct TableRows;
+pub(super) struct RowFields;
 
 #[derive(Clone, Copy)]
 pub(super) struct TableRow<'a> {
@@ -54,14 +55,14 @@ pub(super) struct TableRow<'a> {
     place: Option<usize>,
 }
 
-impl Fields for TableRows {
+impl Fields for RowFields {
     type Row<'a> = TableRow<'a>;
 
     const FIELDS: &'static [Field<Self>] = &[];
     const CELLS: bool = true;
     const SCROLLS: bool = true;
 
-    fn cell(row: Row<'_, Self>, key: &str) -> Cell {
+    fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
         let Some(place) = row.place else { return Cell::new("…", Role::Dim) };
         let kind = row.columns.iter().find(|column| column.name == key).map_or(Kind::Text, |column| column.kind);
         cells::cell(&cells::value(row.grid, key, place), kind)
@@ -69,7 +70,7 @@ impl Fields for TableRows {
 }
 
 /// The column of the list for one of the data. What it holds is filtered and ordered by the deck.
-fn field(column: &Column) -> Field<TableRows> {
+fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
     let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
     let field = if named.searched { field.searched() } else { field };
@@ -84,7 +85,7 @@ fn rows<'a>(grid: &'a Grid, away: Option<&'a Away>, columns: &'a [Column], place
     move |nth| Some(TableRow { grid, columns, place: Away::in_grid(away, grid, places.get(nth)?) })
 }
 
-pub(super) struct Rows {
+pub(super) struct RowsPane {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
     /// The generation that the rows are of.
@@ -92,23 +93,23 @@ pub(super) struct Rows {
     grid: Grid,
     columns: Vec<Column>,
     /// Its filter and order are those that were chosen; places are those in the order shown.
-    pub(super) list: List<TableRows>,
+    pub(super) list: List<RowFields>,
     /// What stands on screen, and the text of its filter.
     shown: Wanted,
     shown_filter: String,
     /// The rows in the order shown.
-    order: Shown,
+    order: OrderedRows,
     /// The next order on its way, and what it will be.
-    next: Option<(Coming<Shown>, Wanted)>,
+    next: Option<(Coming<OrderedRows>, Wanted)>,
     problem: Option<String>,
     /// Of a table that stays at its source.
     away: Option<Away>,
     inspector: Option<inspect::Inspector>,
     /// What is asked of the selected column.
-    verb: Option<verb::Verb>,
+    verb: Option<verb::ColumnPane>,
 }
 
-impl Rows {
+impl RowsPane {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = columns::of(table);
@@ -125,7 +126,7 @@ impl Rows {
             list,
             shown: Wanted::all(table.schema),
             shown_filter: String::new(),
-            order: Shown::all(height),
+            order: OrderedRows::all(height),
             grid,
             away,
             next: None,
@@ -165,13 +166,13 @@ impl Rows {
         self.problem = None;
         if wanted.is_all() {
             self.next = None;
-            return self.show(wanted, Shown::all(self.height()));
+            return self.show(wanted, OrderedRows::all(self.height()));
         }
         let wake = Wake::clone(context.wake);
         self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
     }
 
-    fn show(&mut self, shown: Wanted, order: Shown) {
+    fn show(&mut self, shown: Wanted, order: OrderedRows) {
         self.list.set_count(order.places.len());
         self.list.filter_text().clone_into(&mut self.shown_filter);
         (self.shown, self.order) = (shown, order);
@@ -220,10 +221,10 @@ impl Rows {
         }
     }
 
-    fn ask_column(&mut self, kind: verb::Kind, context: &Context<'_>) {
+    fn ask_column(&mut self, kind: verb::ColumnQuestion, context: &Context<'_>) {
         let Some(column) = self.list.column() else { return };
         let again = self.verb.take().is_some_and(|verb| verb.kind == kind);
-        self.verb = (!again).then(|| verb::Verb::new(kind, &self.wanted(), column, &self.snapshot, context));
+        self.verb = (!again).then(|| verb::ColumnPane::new(kind, &self.wanted(), column, &self.snapshot, context));
     }
 
     #[cfg(test)]
@@ -238,8 +239,8 @@ impl Rows {
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         match action {
-            Action::CountValues => self.ask_column(verb::Kind::Counts, context),
-            Action::Describe => self.ask_column(verb::Kind::Describe, context),
+            Action::CountValues => self.ask_column(verb::ColumnQuestion::Counts, context),
+            Action::Describe => self.ask_column(verb::ColumnQuestion::Describe, context),
             Action::Back if self.verb.is_some() => {
                 let cancelled = self.verb.take().is_some_and(|verb| verb.is_under_way());
                 return if cancelled { Effect::Say("cancelled".to_owned()) } else { Effect::Redraw };

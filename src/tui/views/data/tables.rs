@@ -23,20 +23,20 @@ use crate::{
     },
 };
 
-pub(super) struct Tables;
+pub(super) struct TableFields;
 
 #[derive(Clone, Copy)]
-pub(super) struct TableRow<'a> {
+pub(super) struct ListedTable<'a> {
     schema: &'static TableSchema,
     /// None while nothing is loaded.
     table: Option<&'a DataTable>,
     context: &'a Context<'a>,
 }
 
-type F = Field<Tables>;
+type F = Field<TableFields>;
 
-impl Fields for Tables {
-    type Row<'a> = TableRow<'a>;
+impl Fields for TableFields {
+    type Row<'a> = ListedTable<'a>;
 
     const FIELDS: &'static [F] = &[
         F::text("table", "table", [14, 14], 255, |row| row.schema.name.into())
@@ -86,7 +86,7 @@ impl Fields for Tables {
             .cell(|row, _| row.figure(|table| Cell::new(took(table.load_ms), Role::Dim))),
     ];
 
-    fn json(row: TableRow<'_>) -> Json {
+    fn json(row: ListedTable<'_>) -> Json {
         let Some(table) = row.table else { return Json::Null };
         let (state, reason) = match &table.state {
             Loaded::Loaded => ("loaded", None),
@@ -101,7 +101,7 @@ impl Fields for Tables {
     }
 }
 
-impl<'a> TableRow<'a> {
+impl<'a> ListedTable<'a> {
     fn loaded(self) -> Option<&'a DataTable> {
         self.table.filter(|table| table.loaded())
     }
@@ -143,9 +143,11 @@ pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
 }
 
 /// The rows of the list, by their places.
-pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<TableRow<'a>> {
+pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<ListedTable<'a>> {
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
-    move |place| Some(TableRow { schema: schema(dataset, place)?, table: dataset.and_then(|dataset| dataset.tables.get(place)), context })
+    move |place| {
+        Some(ListedTable { schema: schema(dataset, place)?, table: dataset.and_then(|dataset| dataset.tables.get(place)), context })
+    }
 }
 
 fn bytes(table: &DataTable) -> u64 {
@@ -170,7 +172,7 @@ fn newest(table: &DataTable) -> Option<i64> {
 }
 
 /// How it stands, or how far it is.
-fn state_cell(row: TableRow<'_>, ascii: bool) -> Cell {
+fn state_cell(row: ListedTable<'_>, ascii: bool) -> Cell {
     if let Some((done, total)) = row.loading() {
         let share = if total == 0 { 0.0 } else { done as f64 / total as f64 };
         let [bar, track] = thin_bar(share, 8, ascii);

@@ -7,23 +7,24 @@ use crate::{
     dataset::chain::Chain,
     question::{
         filter::{ColumnKind, FieldValue},
-        list::Order,
+        order::Order,
     },
     tui::{
         list::{Field, Fields},
         theme::Role,
         views::parts::low_bar,
         widgets::table::{Cell, TableColumn},
+        words,
     },
 };
 
-pub(super) struct Dexes;
-pub(super) struct Pools;
+pub(super) struct DexFields;
+pub(super) struct PoolFields;
 
-type D = Field<Dexes>;
-type P = Field<Pools>;
+type D = Field<DexFields>;
+type P = Field<PoolFields>;
 
-impl Fields for Dexes {
+impl Fields for DexFields {
     /// With the largest volume, whose bar is full.
     type Row<'a> = (&'a DexSummary, f64);
 
@@ -48,7 +49,7 @@ impl Fields for Dexes {
         D::picture("bar", "", 0, 20, |dex, look| beside(dex.0.volume24h, dex.1, look.cells, look.ascii)),
         D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
         D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
-        D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.best_pool.liquidity.into()).member(""),
+        D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.liquidity.into()),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
@@ -68,7 +69,7 @@ impl Fields for Dexes {
 const WHOLE_ADDRESS_WIDTH: u16 = 92;
 const ADDRESS_CELLS: u16 = 42;
 
-impl Fields for Pools {
+impl Fields for PoolFields {
     /// With the largest liquidity, whose bar is full.
     type Row<'a> = (&'a Pool, f64);
 
@@ -101,13 +102,8 @@ impl Fields for Pools {
     }
 }
 
-/// `Uniswap v3`: those of one name are told apart by the version that ends the id.
 pub(super) fn versioned(dex: &DexSummary) -> String {
-    let version = dex.dex_id.rsplit('-').next().filter(|last| last.starts_with('v') && last.len() > 1);
-    match version.filter(|version| version[1..].chars().all(|c| c.is_ascii_digit()) && !dex.name.to_lowercase().ends_with(*version)) {
-        Some(version) => format!("{} {version}", dex.name),
-        None => dex.name.clone(),
-    }
+    words::versioned(&dex.name, &dex.dex_id)
 }
 
 fn fit_bar(column: &mut TableColumn, cells: u16) {

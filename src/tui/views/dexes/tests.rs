@@ -38,7 +38,7 @@ fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
 #[test]
 fn enter_goes_into_the_pools_and_esc_comes_back() {
     let (mut stage, mut view) = shown::<DexesView>();
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes?explain=true", address(1)));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));

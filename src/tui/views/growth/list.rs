@@ -8,12 +8,12 @@ use crate::{
     question::{
         filter::ColumnKind,
         growth::GrowthEntry,
-        list::Order,
+        order::Order,
         search::row::{self, TokenRow},
     },
     tui::{
         format,
-        list::{Field, Fields, Row, Value},
+        list::{Field, Fields, ListRow, Value},
         theme::Role,
         view::Context,
         views::parts::{change, changed, float, low, low_bar, token_texts},
@@ -27,7 +27,7 @@ use crate::{
 /// Counts of the sparkline.
 const HISTORY_COUNTS: usize = 60;
 
-pub(in crate::tui::views) struct Ranking;
+pub(in crate::tui::views) struct RankingFields;
 
 #[derive(Clone, Copy)]
 pub(in crate::tui::views) struct Ranked<'a> {
@@ -44,7 +44,7 @@ pub(in crate::tui::views) struct Ranked<'a> {
     pub starred: bool,
 }
 
-type F = Field<Ranking>;
+type F = Field<RankingFields>;
 
 /// How far the price moved, in percent.
 macro_rules! moved {
@@ -60,7 +60,7 @@ macro_rules! moved {
     }};
 }
 
-impl Fields for Ranking {
+impl Fields for RankingFields {
     type Row<'a> = Ranked<'a>;
 
     const FIELDS: &'static [F] = &[
@@ -112,7 +112,7 @@ impl Fields for Ranking {
     const STARS: bool = true;
     const CELLS: bool = true;
 
-    fn own<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+    fn own<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
         shared(*row, key)
     }
 

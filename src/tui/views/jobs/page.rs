@@ -17,7 +17,7 @@ const LAST: usize = 16;
 
 /// A line of the page, in pieces of a role each.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Line {
+pub(super) struct PageLine {
     pub(super) indent: u16,
     pub(super) pieces: Vec<(String, Role)>,
     /// Begins a token or a part of it: one jumps from one to the next.
@@ -25,7 +25,7 @@ pub(super) struct Line {
 }
 
 /// The lines of a report in so many cells.
-pub(super) fn lines(document: &Document, cells: u16) -> Vec<Line> {
+pub(super) fn lines(document: &Document, cells: u16) -> Vec<PageLine> {
     let mut page = Page { lines: Vec::new(), cells: usize::from(cells.max(40)) };
     for section in &document.sections {
         page.section(section);
@@ -46,22 +46,22 @@ impl From<Tone> for Role {
 }
 
 struct Page {
-    lines: Vec<Line>,
+    lines: Vec<PageLine>,
     cells: usize,
 }
 
 impl Page {
     fn line(&mut self, indent: u16, pieces: Vec<(String, Role)>) {
-        self.lines.push(Line { indent, pieces, heading: false });
+        self.lines.push(PageLine { indent, pieces, heading: false });
     }
 
     fn section(&mut self, section: &Section) {
         if !self.lines.is_empty() {
-            self.lines.push(Line::default());
+            self.lines.push(PageLine::default());
         }
         let title = text::truncate(&section.title, if section.level == Level::Token { 24 } else { CELL }).into_owned();
         let pieces = vec![(title, Role::Accent), (format!("  {}", section.note), Role::Dim)];
-        self.lines.push(Line { indent: 0, pieces, heading: true });
+        self.lines.push(PageLine { indent: 0, pieces, heading: true });
         for block in &section.blocks {
             match block {
                 Block::Say(piece) => self.say(piece),

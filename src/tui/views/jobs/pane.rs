@@ -113,6 +113,7 @@ impl JobsView {
             focused: self.in_tasks,
             progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
             ascii: context.ascii,
+            warns: false,
         };
         let body = inset(panel.render(area, buffer, theme));
         // Two lines under the table say the selected one whole.

@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     super::many,
     desk::ReportText,
-    page::{self, Line},
+    page::{self, PageLine},
 };
 use crate::{
     error::Problem,
@@ -39,7 +39,7 @@ pub(super) struct Reader {
     state: State,
     /// The JSON stands in the page's place.
     raw: bool,
-    lines: Vec<Line>,
+    lines: Vec<PageLine>,
     /// What the lines were made for: the cells, and whether they are JSON.
     made: Option<(u16, bool)>,
     top: usize,
@@ -77,7 +77,7 @@ impl Reader {
         }
         self.made = Some((cells, self.raw));
         self.lines = if self.raw {
-            let line = |line: &str| Line { pieces: vec![(line.to_owned(), Role::Text)], ..Line::default() };
+            let line = |line: &str| PageLine { pieces: vec![(line.to_owned(), Role::Text)], ..PageLine::default() };
             report.json.lines().take(JSON_LINES).map(line).collect()
         } else {
             page::lines(&report.document, cells)
@@ -157,7 +157,7 @@ impl Reader {
     }
 }
 
-fn draw_line(buffer: &mut Buffer, body: Rect, y: u16, line: &Line, context: &Context<'_>) {
+fn draw_line(buffer: &mut Buffer, body: Rect, y: u16, line: &PageLine, context: &Context<'_>) {
     let mut x = 1 + line.indent * INDENT;
     for (piece, role) in &line.pieces {
         x += put(buffer, body, x, y, piece, context.theme.style(*role));

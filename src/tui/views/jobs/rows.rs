@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-pub(super) struct JobList;
-pub(super) struct TaskList;
+pub(super) struct JobFields;
+pub(super) struct TaskFields;
 
 #[derive(Clone, Copy)]
 pub(super) struct JobRow<'a> {
@@ -33,10 +33,10 @@ pub(super) struct TaskRow<'a> {
     pub context: &'a Context<'a>,
 }
 
-type J = Field<JobList>;
-type T = Field<TaskList>;
+type J = Field<JobFields>;
+type T = Field<TaskFields>;
 
-impl Fields for JobList {
+impl Fields for JobFields {
     type Row<'a> = JobRow<'a>;
 
     const FIELDS: &'static [J] = &[
@@ -96,7 +96,7 @@ impl Fields for JobList {
 /// The column that a job of one token does without.
 pub(super) const TOKEN: &str = "token";
 
-impl Fields for TaskList {
+impl Fields for TaskFields {
     type Row<'a> = TaskRow<'a>;
 
     const FIELDS: &'static [T] = &[

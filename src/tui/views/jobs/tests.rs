@@ -76,7 +76,7 @@ fn view() -> JobsView {
         .map(|task| TaskProgress { task_id: task.task_id.clone(), status: task.status, done: at(task).0, total: at(task).1 })
         .collect();
     view.desk.read = true;
-    view.desk.reading = desk::Reading { total: jobs.len() as u64, progress: Some((running.job_id.clone(), progress)), jobs };
+    view.desk.reading = desk::JobsReading { total: jobs.len() as u64, progress: Some((running.job_id.clone(), progress)), jobs };
     view.selected = Some(running.job_id);
     view
 }

@@ -6,7 +6,8 @@ use crate::{
     dataset::rows::Post,
     question::{
         filter::{self, ColumnKind, Filter, FilterColumn},
-        list::{Listed, Order},
+        list::Listed,
+        order::Order,
     },
     tui::{
         format,
@@ -21,18 +22,18 @@ use crate::{
 /// What the query may be long.
 const WORDS_MAX: usize = 200;
 
-pub(super) struct Posts;
+pub(super) struct PostFields;
 
 #[derive(Clone, Copy)]
-pub(super) struct PostRow<'a> {
+pub(super) struct ListedPost<'a> {
     pub post: &'a Post,
     pub context: &'a Context<'a>,
 }
 
-type F = Field<Posts>;
+type F = Field<PostFields>;
 
-impl Fields for Posts {
-    type Row<'a> = PostRow<'a>;
+impl Fields for PostFields {
+    type Row<'a> = ListedPost<'a>;
 
     const FIELDS: &'static [F] = &[
         F::hidden("post_id", ColumnKind::Text, |row| (&row.post.post_id).into()),
@@ -67,7 +68,7 @@ impl Fields for Posts {
         filter::parse(text, columns).map_err(|error| error.to_string())
     }
 
-    fn json(row: PostRow<'_>) -> Json {
+    fn json(row: ListedPost<'_>) -> Json {
         let mut post = serde_json::to_value(row.post).unwrap_or_default();
         (post["author"], post["platform"]) = (json!(row.post.author), json!(row.post.platform));
         post

@@ -6,7 +6,7 @@ use crate::{
     error::Problem,
     question::{
         filter::Filter,
-        list::Order,
+        order::Order,
         posts::{PostsQuestion, TokenPostsQuestion},
     },
     tui::view::{Context, HttpRequest, ViewQuestion},
@@ -22,7 +22,7 @@ const PAGES_MAX: usize = 8;
 
 /// Which posts are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Source {
+pub(super) struct PostsRequest {
     /// One token's alone.
     pub token: Option<Address>,
     pub query: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct Source {
     pub sort: Vec<Order>,
 }
 
-impl Source {
+impl PostsRequest {
     /// One token's posts as they come have a question of their own.
     fn plain(&self) -> Option<Address> {
         self.token.filter(|_| self.query.is_none() && self.filter.is_empty() && self.sort == [Order::falling("published_at")])
@@ -75,9 +75,9 @@ enum Page {
 }
 
 impl Page {
-    fn refresh(&mut self, source: &Source, page: u64, context: &Context<'_>) {
+    fn refresh(&mut self, source: &PostsRequest, page: u64, context: &Context<'_>) {
         match (self, source.plain()) {
-            (Self::Token(asked), Some(token)) => asked.refresh(Source::token_question(token, page), context),
+            (Self::Token(asked), Some(token)) => asked.refresh(PostsRequest::token_question(token, page), context),
             (Self::Any(asked), _) => asked.refresh(source.question(page), context),
             (Self::Token(_), None) => false,
         };
@@ -110,7 +110,7 @@ impl Page {
 /// The pages of one source in one generation.
 struct Set {
     generation: u64,
-    source: Source,
+    source: PostsRequest,
     /// By number.
     pages: Vec<(u64, Page)>,
 }
@@ -150,7 +150,7 @@ impl Set {
         self.total().is_some() || self.problem().is_some()
     }
 
-    fn is_of(&self, generation: u64, source: &Source) -> bool {
+    fn is_of(&self, generation: u64, source: &PostsRequest) -> bool {
         self.generation == generation && self.source == *source
     }
 }
@@ -162,7 +162,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn refresh(&mut self, source: &Source, around: usize, context: &Context<'_>) {
+    pub(super) fn refresh(&mut self, source: &PostsRequest, around: usize, context: &Context<'_>) {
         let Some(generation) = context.snapshot.map(|snapshot| snapshot.generation) else { return };
         if self.shown.as_ref().is_some_and(|set| set.is_of(generation, source)) {
             self.coming = None;
@@ -204,7 +204,7 @@ impl Pages {
     }
 
     /// What the posts shown are of.
-    pub(super) fn source(&self) -> Option<&Source> {
+    pub(super) fn source(&self) -> Option<&PostsRequest> {
         self.shown.as_ref().map(|set| &set.source)
     }
 }

@@ -42,7 +42,7 @@ fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     assert_eq!((request.target, request.page), (format!("/tokens/{}/posts?page=2&limit=100", address(1)), Some((2, 2))));
     // What is written is every post, as each is answered.
     let (context, members) = (stage.context(), view.list.members());
-    let row = |place| Some(List::<Posts>::written(PostRow { post: view.pages.post(place)?, context: &context }, &members));
+    let row = |place| Some(List::<PostFields>::written(ListedPost { post: view.pages.post(place)?, context: &context }, &members));
     let expected: Vec<Vec<Value>> = (0..130).filter_map(row).collect();
     let export = view.export(&stage.context()).expect("rows to export");
     assert_eq!((export.count, export.selected.as_ref()), (Some(130), expected.last()));

@@ -1,8 +1,8 @@
 //! The lines of what stands beside the anomalies: how concentrated the holders are, and similar scams side by side.
 
 use super::{
-    checklist::Look,
-    pane::{Entry, Line},
+    checklist::ChecklistStyle,
+    pane::{PaneEntry, PaneLine},
 };
 use crate::{
     analysis::security::{HolderMetrics, SecurityInference, SimilarScam},
@@ -24,9 +24,9 @@ const NAMED: usize = 8;
 const SCAM_WIDE: u16 = 58;
 
 /// The chart of the largest holders' shares, the figures of concentration, the largest by name.
-pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
-    let mut lines = vec![Line::rule("holder concentration", many(metrics.count, "free holder", "free holders"))];
+    let mut lines = vec![PaneLine::rule("holder concentration", many(metrics.count, "free holder", "free holders"))];
     lines.extend(chart(metrics, look));
     for (label, share) in [
         ("top 10", metrics.top10),
@@ -35,11 +35,11 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
         ("top 50 of free holders", Some(metrics.top50_free)),
     ] {
         if let Some(share) = share {
-            lines.push(bar_line(Line::default(), label, share, Role::Accent, look));
+            lines.push(bar_line(PaneLine::default(), label, share, Role::Accent, look));
         }
     }
     let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
-    let mut line = Line::default().at(LEFT, "holders needed for 51 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    let mut line = PaneLine::default().at(LEFT, "holders needed for 51 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
     for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
         let figure = format::human(Some(figure));
         // A figure that has no room stands on the next line.
@@ -50,7 +50,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
     }
     lines.push(line);
     for (i, holder) in metrics.largest.iter().take(NAMED).enumerate() {
-        let line = Line::of(Entry::Holder(i));
+        let line = PaneLine::of(PaneEntry::Holder(i));
         let role = if holder.role.is_some() { Role::Warning } else { Role::AccentSoft };
         let label = holder.role.as_ref().map_or_else(|| holder.address.short(), |role| format!("{} {role}", &holder.address.short()[..6]));
         lines.push(bar_line(line, &text::truncate(&label, usize::from(LABEL - LEFT - 1)), holder.share, role, look));
@@ -60,20 +60,20 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
             metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, format::share(Some(kind.share)), kind.count)).collect();
         let says = format!("free holders leave out: {}", kinds.join(" · "));
         let wrapped = text::wrap(&says, usize::from(look.width.saturating_sub(LEFT + 1)), 3);
-        lines.extend(wrapped.into_iter().map(|line| Line::default().at(LEFT, line, Role::Dim)));
+        lines.extend(wrapped.into_iter().map(|line| PaneLine::default().at(LEFT, line, Role::Dim)));
     }
-    lines.push(Line::default());
+    lines.push(PaneLine::default());
     lines
 }
 
-fn bar_line(line: Line, label: &str, share: f64, role: Role, look: &Look<'_>) -> Line {
+fn bar_line(line: PaneLine, label: &str, share: f64, role: Role, look: &ChecklistStyle<'_>) -> PaneLine {
     let cells = usize::from(look.width.saturating_sub(LABEL + 10));
     let [filled, track] = thin_bar(share, cells, look.ascii);
     line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(format::share(Some(share)), Role::Text)
 }
 
 /// A column for each of the largest holders, the largest left; the highest says what it stands for.
-fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
+fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     const HEIGHTS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     let top = metrics.largest.first().map_or(0.0, |holder| holder.share);
     if top <= 0.0 {
@@ -85,7 +85,7 @@ fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
     let wide = shown.len() * 2 <= room;
     let mut lines = Vec::new();
     for row in (0..CHART_ROWS).rev() {
-        let mut line = Line::default();
+        let mut line = PaneLine::default();
         let mut run: Option<(u16, String, Role)> = None;
         for (i, holder) in shown.iter().enumerate() {
             let eighths = (holder.share / top * (CHART_ROWS * 8) as f64).ceil() as usize;
@@ -125,32 +125,32 @@ fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
 }
 
 /// Each similar scam with how near it is, and under them which traits each shares.
-pub(super) fn scams(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let scams = &answer.similar_scams;
-    let mut lines = vec![Line::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
+    let mut lines = vec![PaneLine::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
     if scams.is_empty() {
         let coded = answer.anomaly_detection.code_patterns.score.is_some();
         let says = if coded { "no known scam's code comes near" } else { "no code to compare" };
-        lines.push(Line::default().at(LEFT, says, Role::Dim));
-        lines.push(Line::default());
+        lines.push(PaneLine::default().at(LEFT, says, Role::Dim));
+        lines.push(PaneLine::default());
         return lines;
     }
     for (i, scam) in scams.iter().enumerate() {
         lines.push(scam_line(i, scam, look));
-        if look.open.contains(&Entry::Scam(i)) {
+        if look.open.contains(&PaneEntry::Scam(i)) {
             lines.extend(scam_details(i, scam, look));
         }
     }
     lines.extend(traits(scams, look));
-    lines.push(Line::default());
+    lines.push(PaneLine::default());
     lines
 }
 
-fn scam_line(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Line {
-    let open = look.open.contains(&Entry::Scam(i));
+fn scam_line(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> PaneLine {
+    let open = look.open.contains(&PaneEntry::Scam(i));
     let mark = if open { "▾" } else { "▸" };
     let name = scam.name.clone().unwrap_or_else(|| scam.address.short());
-    let line = Line::of(Entry::Scam(i)).at(LEFT, format!("{mark}{:>3}", i + 1), Role::Dim);
+    let line = PaneLine::of(PaneEntry::Scam(i)).at(LEFT, format!("{mark}{:>3}", i + 1), Role::Dim);
     let wide = look.width >= SCAM_WIDE;
     let (name_width, bar_at) = if wide { (16, 37) } else { (14, 21) };
     let mut line = line.at(6, text::truncate(&name, name_width).into_owned(), Role::Text);
@@ -163,18 +163,18 @@ fn scam_line(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Line {
     line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
 }
 
-fn scam_details(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Vec<Line> {
+fn scam_details(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let facts = [
         ("address", scam.address.to_string(), Role::Accent),
         ("type", scam.scam_type.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
         ("reported by", scam.source.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
     ];
-    let line = |(label, value, role): (&str, String, Role)| Line::of(Entry::Scam(i)).at(6, label, Role::Dim).at(18, value, role);
+    let line = |(label, value, role): (&str, String, Role)| PaneLine::of(PaneEntry::Scam(i)).at(6, label, Role::Dim).at(18, value, role);
     facts.into_iter().filter(|_| look.width > 30).map(line).collect()
 }
 
 /// Which of the token's traits each of the scams shows too: a column for each scam, by its number.
-fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
+fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     const COLUMN: u16 = 4;
     const FIRST: u16 = 26;
     let shown = usize::from(look.width.saturating_sub(FIRST) / COLUMN).min(scams.len());
@@ -184,14 +184,14 @@ fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
     let scams = &scams[..shown];
     let x = |i: usize| FIRST + i as u16 * COLUMN;
     let row = |label: &str, cell: &dyn Fn(&SimilarScam) -> (String, Role)| {
-        let line = Line::default().at(6, label, Role::Dim);
+        let line = PaneLine::default().at(6, label, Role::Dim);
         scams.iter().enumerate().fold(line, |line, (i, scam)| {
             let (text, role) = cell(scam);
             line.at(x(i) + 3_u16.saturating_sub(text::width(&text) as u16), text, role)
         })
     };
     let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };
-    let header = Line::default().at(6, "shared with", Role::Dim);
+    let header = PaneLine::default().at(6, "shared with", Role::Dim);
     let mut lines = vec![scams.iter().enumerate().fold(header, |line, (i, _)| line.at(x(i), format!("{:>3}", i + 1), Role::Dim))];
     let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();
     codes.sort_unstable();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    pane::{Entry, Line},
+    pane::{PaneEntry, PaneLine},
     proof,
 };
 use crate::{
@@ -35,8 +35,8 @@ const SENTENCE_MIN: u16 = 24;
 const NOTABLE: f64 = 0.15;
 
 /// What is opened, and how it is drawn.
-pub(super) struct Look<'a> {
-    pub(super) open: &'a HashSet<Entry>,
+pub(super) struct ChecklistStyle<'a> {
+    pub(super) open: &'a HashSet<PaneEntry>,
     pub(super) width: u16,
     pub(super) ascii: bool,
 }
@@ -47,7 +47,7 @@ pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&
 }
 
 /// All checks by question; those where something was found come first.
-pub(super) fn lines(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let checks = answer.checks.as_deref().unwrap_or_default();
     let mut lines = Vec::new();
     let own = |group: Group| checks.iter().filter(move |check| check.group == group);
@@ -55,11 +55,11 @@ pub(super) fn lines(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
         Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
     groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
     for (group, own) in groups {
-        lines.push(Line::rule(group.title(), counts(&own)));
+        lines.push(PaneLine::rule(group.title(), counts(&own)));
         for check in own {
             push(check, anomaly(answer, check.code), look, &mut lines);
         }
-        lines.push(Line::default());
+        lines.push(PaneLine::default());
     }
     lines
 }
@@ -82,8 +82,8 @@ fn counts(checks: &[&Check]) -> String {
     said.join(" · ")
 }
 
-fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut Vec<Line>) {
-    let entry = Entry::Check(check.code);
+fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+    let entry = PaneEntry::Check(check.code);
     let open = look.open.contains(&entry);
     let found = anomaly.filter(|_| check.state == CheckState::Found);
     let (sign, word, says) = match (check.state, found) {
@@ -99,7 +99,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut V
         Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
         None => weight,
     };
-    let mut first = Line::of(entry).at(1, check_mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
+    let mut first = PaneLine::of(entry).at(1, check_mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
         Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },
@@ -122,10 +122,10 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut V
     if beside < SENTENCE_MIN {
         lines.push(first);
         let room = usize::from(look.width.saturating_sub(PROOF + 1));
-        lines.extend(text::wrap(told, room, most).into_iter().map(|line| Line::of(entry).at(PROOF, line, says)));
+        lines.extend(text::wrap(told, room, most).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, says)));
         return;
     }
     let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
     lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
-    lines.extend(sentence.map(|line| Line::of(entry).at(LEFT + CODE, line, says)));
+    lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
 }

@@ -1,8 +1,8 @@
 //! The lines of what could not be looked at and how to supply it, and of what executing the contract took.
 
 use super::{
-    checklist::{LEFT, Look, PROOF},
-    pane::{Entry, Line},
+    checklist::{ChecklistStyle, LEFT, PROOF},
+    pane::{PaneEntry, PaneLine},
 };
 use crate::{
     analysis::security::SecurityInference,
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What executing the contract took, and what was left undone.
-pub(super) fn execution(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(execution) = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()) else { return Vec::new() };
     let functions = many(execution.selectors.len() as u64, "function", "functions");
     let calls = many(execution.calls, "call", "calls");
@@ -18,13 +18,13 @@ pub(super) fn execution(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line
     says.extend(execution.deployed_by.iter().map(|word| format!(" · {}", standing(word))));
     says.extend(execution.trading.iter().map(|word| format!(" · trading: {}", trading(word))));
     let room = usize::from(look.width.saturating_sub(LEFT + 1));
-    let mut lines = vec![Line::rule("execution", String::new())];
-    lines.extend(text::wrap(&says, room, 2).into_iter().map(|says| Line::default().at(LEFT, says, Role::Dim)));
+    let mut lines = vec![PaneLine::rule("execution", String::new())];
+    lines.extend(text::wrap(&says, room, 2).into_iter().map(|says| PaneLine::default().at(LEFT, says, Role::Dim)));
     for undone in &execution.unfinished {
         let wrapped = text::wrap(&format!("not finished: {undone}"), room, 3);
-        lines.extend(wrapped.into_iter().map(|says| Line::default().at(LEFT, says, Role::Warning)));
+        lines.extend(wrapped.into_iter().map(|says| PaneLine::default().at(LEFT, says, Role::Warning)));
     }
-    lines.push(Line::default());
+    lines.push(PaneLine::default());
     lines
 }
 
@@ -50,32 +50,35 @@ pub(super) fn trading(opening: &str) -> &str {
 }
 
 /// What could not be looked at, and how to supply it.
-pub(super) fn missing(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+pub(super) fn missing(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let missing = answer.explanation.as_ref().map_or(&[][..], |explanation| &explanation.missing);
     if missing.is_empty() {
         return Vec::new();
     }
     let room = usize::from(look.width.saturating_sub(LEFT + 1));
-    let mut lines = vec![Line::rule("not checked: data missing", missing.len().to_string())];
+    let mut lines = vec![PaneLine::rule("not checked: data missing", missing.len().to_string())];
     for (i, gap) in missing.iter().enumerate() {
-        let entry = Entry::Missing(i);
+        let entry = PaneEntry::Missing(i);
         let codes: Vec<&str> = gap.codes.iter().map(|code| code.word()).collect();
         let skipped = match codes.len() {
             0 => String::new(),
             1..=4 => codes.join(", "),
             count => format!("{} and {} more", codes[..3].join(", "), count - 3),
         };
-        let mut first = Line::of(entry).at(1, "?", Role::Warning).at(LEFT, gap.what.clone(), Role::Text);
+        let mut first = PaneLine::of(entry).at(1, "?", Role::Warning).at(LEFT, gap.what.clone(), Role::Text);
         if usize::from(first.end()) + 2 + text::width(&skipped) < usize::from(look.width) {
             first = first.then(LEFT, 2, skipped.clone(), Role::Dim);
             lines.push(first);
         } else {
             lines.push(first);
-            lines
-                .extend(text::wrap(&skipped, room.saturating_sub(2), 2).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
+            lines.extend(
+                text::wrap(&skipped, room.saturating_sub(2), 2).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, Role::Dim)),
+            );
         }
-        lines.extend(text::wrap(&gap.supply, room.saturating_sub(2), 3).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
+        lines.extend(
+            text::wrap(&gap.supply, room.saturating_sub(2), 3).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, Role::Dim)),
+        );
     }
-    lines.push(Line::default());
+    lines.push(PaneLine::default());
     lines
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// What can be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Entry {
+pub(super) enum PaneEntry {
     Check(AnomalyCode),
     /// A proof of what a check found.
     Proof(AnomalyCode, usize),
@@ -30,8 +30,8 @@ pub(super) enum Entry {
 
 /// A line of a pane.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Line {
-    entry: Option<Entry>,
+pub(super) struct PaneLine {
+    entry: Option<PaneEntry>,
     /// The title of what follows, and what is known of it at the right.
     rule: Option<(String, String)>,
     /// Text at its column.
@@ -39,12 +39,12 @@ pub(super) struct Line {
     right: Option<(String, Role)>,
 }
 
-impl Line {
+impl PaneLine {
     pub(super) fn rule(title: impl Into<String>, note: impl Into<String>) -> Self {
         Self { rule: Some((title.into(), note.into())), ..Self::default() }
     }
 
-    pub(super) fn of(entry: Entry) -> Self {
+    pub(super) fn of(entry: PaneEntry) -> Self {
         Self { entry: Some(entry), ..Self::default() }
     }
 
@@ -76,8 +76,8 @@ impl Line {
 /// The lines, where the person is in them, and where they were drawn.
 #[derive(Debug, Default)]
 pub(super) struct Pane {
-    pub(super) lines: Vec<Line>,
-    at: Option<Entry>,
+    pub(super) lines: Vec<PaneLine>,
+    at: Option<PaneEntry>,
     offset: usize,
     area: Rect,
 }
@@ -87,7 +87,7 @@ const WHEEL: isize = 3;
 
 impl Pane {
     /// Shows other lines; the selection stays on its entry if that is still there.
-    pub(super) fn set(&mut self, lines: Vec<Line>) {
+    pub(super) fn set(&mut self, lines: Vec<PaneLine>) {
         self.lines = lines;
         let entries = self.entries();
         if !self.at.is_some_and(|at| entries.contains(&at)) {
@@ -95,16 +95,16 @@ impl Pane {
         }
     }
 
-    pub(super) fn selected(&self) -> Option<Entry> {
+    pub(super) fn selected(&self) -> Option<PaneEntry> {
         self.at
     }
 
-    pub(super) fn select(&mut self, entry: Entry) {
+    pub(super) fn select(&mut self, entry: PaneEntry) {
         self.at = Some(entry);
     }
 
-    fn entries(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.lines.iter().filter_map(|line| line.entry).collect();
+    fn entries(&self) -> Vec<PaneEntry> {
+        let mut entries: Vec<PaneEntry> = self.lines.iter().filter_map(|line| line.entry).collect();
         entries.dedup();
         entries
     }
@@ -152,7 +152,7 @@ impl Pane {
 
     /// Moves the window over the lines so that the selection is in it, with the rule above it where it is the first under one.
     fn follow(&mut self, height: usize) {
-        let mine = |line: &Line| line.entry.is_some() && line.entry == self.at;
+        let mine = |line: &PaneLine| line.entry.is_some() && line.entry == self.at;
         let (Some(first), Some(last)) = (self.lines.iter().position(mine), self.lines.iter().rposition(mine)) else {
             self.offset = 0;
             return;

@@ -1,8 +1,8 @@
 //! The lines behind an opened check: what it asks, what it measured, and what proves it: the calls with what they changed, the rows.
 
 use super::{
-    checklist::{Look, PROOF},
-    pane::{Entry, Line},
+    checklist::{ChecklistStyle, PROOF},
+    pane::{PaneEntry, PaneLine},
 };
 use crate::{
     analysis::security::{Anomaly, Check, CheckState, Evidence, EvidenceRow},
@@ -26,11 +26,11 @@ pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a 
 }
 
 /// What stands under an opened check. `anomaly` is what was found.
-pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut Vec<Line>) {
-    let entry = Entry::Check(check.code);
+pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+    let entry = PaneEntry::Check(check.code);
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
     let mut say = |says: &str, role| {
-        lines.extend(text::wrap(says, room, SENTENCE_LINES).into_iter().map(|line| Line::of(entry).at(PROOF, line, role)));
+        lines.extend(text::wrap(says, room, SENTENCE_LINES).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, role)));
     };
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);
@@ -48,18 +48,18 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, li
         say("it ran and found nothing", Role::Dim);
     }
     for (j, evidence) in proofs.iter().enumerate() {
-        push_proof(evidence, Entry::Proof(check.code, j), look, lines);
+        push_proof(evidence, PaneEntry::Proof(check.code, j), look, lines);
         let columns = Columns::of(&evidence.rows, look.width);
         for (k, row) in evidence.rows.iter().enumerate() {
-            lines.push(columns.line(row, Entry::Row(check.code, j, k)));
+            lines.push(columns.line(row, PaneEntry::Row(check.code, j, k)));
         }
     }
 }
 
 /// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, in one line or in two.
-fn push_proof(evidence: &Evidence, entry: Entry, look: &Look<'_>, lines: &mut Vec<Line>) {
+fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
-    let mut line = Line::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
+    let mut line = PaneLine::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
     if let Some(caller) = &evidence.caller {
         line = line.then(PROOF, 2, format!("by {caller}"), Role::Dim);
     }
@@ -85,12 +85,12 @@ fn push_proof(evidence: &Evidence, entry: Entry, look: &Look<'_>, lines: &mut Ve
     }
     lines.push(line);
     if usize::from(ROW) + length < usize::from(look.width) {
-        lines.push(Line::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, arrow, Role::Dim).then(ROW, 0, after, Role::Warning));
+        lines.push(PaneLine::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, arrow, Role::Dim).then(ROW, 0, after, Role::Warning));
         return;
     }
     for (label, value, role) in [("before", before, Role::Dim), ("after", after, Role::Warning)] {
         for (i, part) in text::wrap(&value, usize::from(look.width.saturating_sub(ROW + 8)), 3).into_iter().enumerate() {
-            let line = Line::of(entry).at(ROW, if i == 0 { label } else { "" }, Role::Dim);
+            let line = PaneLine::of(entry).at(ROW, if i == 0 { label } else { "" }, Role::Dim);
             lines.push(line.at(ROW + 7, part, role));
         }
     }
@@ -142,8 +142,8 @@ impl Columns {
         Self { widths, whole }
     }
 
-    fn line(&self, row: &EvidenceRow, entry: Entry) -> Line {
-        let mut line = Line::of(entry);
+    fn line(&self, row: &EvidenceRow, entry: PaneEntry) -> PaneLine {
+        let mut line = PaneLine::of(entry);
         let mut x = ROW;
         for (column, (cell, width)) in Self::cells(row, self.whole).into_iter().zip(&self.widths).enumerate() {
             if *width == 0 {

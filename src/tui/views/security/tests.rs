@@ -306,7 +306,7 @@ fn a_check_that_passed_opens_to_its_calls_and_rows() {
         (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by stranger", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
         (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
     ] {
-        view.pane().select(Entry::Check(code));
+        view.pane().select(PaneEntry::Check(code));
         view.act(Action::Open, &stage.context());
         let text = crate::tui::picture::text(&draw(&stage, &mut view, 140, 90));
         for part in parts {

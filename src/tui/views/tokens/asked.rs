@@ -1,6 +1,6 @@
 //! The same list over HTTP.
 
-use super::{TokensView, list::Tokens};
+use super::{TokensView, list::TokenFields};
 use crate::{
     question::{fields::FIELDS, search::SearchQuestion},
     tui::list::List,
@@ -26,7 +26,7 @@ impl TokensView {
     pub(super) fn fields(&self) -> Vec<&'static str> {
         let columns = self.list.columns();
         let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_wanted(key));
-        let own = columns.iter().any(|(key, _, shown)| *shown && List::<Tokens>::is_own(key));
+        let own = columns.iter().any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
         FIELDS.iter().copied().filter(|field| shown(field) || (*field == "own" && own)).collect()
     }
 }

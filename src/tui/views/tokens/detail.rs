@@ -36,14 +36,14 @@ const TWO_COLUMNS_HEIGHT: u16 = 28;
 const LABEL: u16 = 12;
 
 /// What there is to show.
-pub(super) struct Shown<'a> {
+pub(super) struct DetailContent<'a> {
     pub summary: &'a TokenSummary,
     /// Not while it is on its way.
     pub detail: Option<&'a TokenDetail>,
     pub problem: Option<&'a Problem>,
 }
 
-pub(super) fn draw(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let summary = shown.summary;
     let title = summary.name.as_deref().or(summary.symbol.as_deref()).unwrap_or("no name");
     let symbol = summary.symbol.as_deref().map(|symbol| text::truncate(symbol, 12)).unwrap_or_default();
@@ -121,7 +121,7 @@ impl Figure {
 }
 
 /// The figures, one a line where there is room, else the social ones two a line; the lines used.
-fn draw_figures(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let roomy = area.height >= 36;
     let mut y = 0;
     for figure in market_figures(shown, context) {
@@ -160,7 +160,7 @@ fn draw_figures(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: &Co
     (y + u16::from(roomy)).min(area.height)
 }
 
-fn market_figures(shown: &Shown<'_>, context: &Context<'_>) -> Vec<Figure> {
+fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figure> {
     let summary = shown.summary;
     let supply = context.snapshot.and_then(|s| s.dataset.token(&summary.token_address)).and_then(|token| token.row.total_supply);
     let change = |percent: Option<f64>, days: &str| match percent {
@@ -246,7 +246,7 @@ impl Section {
 }
 
 /// Sections one under the other, each with at least its first lines; the first that finds no room ends it.
-fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let Some(detail) = shown.detail else {
         match shown.problem {

@@ -26,6 +26,8 @@ impl TokensView {
         }
         let empty = if self.choices.watched_only && self.list.filter().is_empty() {
             "the watchlist is empty: w stars a token, W shows every token"
+        } else if self.figures.is_computing(tokens) {
+            "no token matches so far: its figures are still being computed, Esc stops"
         } else {
             &words::no_match("token")
         };
@@ -54,7 +56,7 @@ impl TokensView {
     pub(super) fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
         let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
-        let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
+        let shown = detail::DetailContent { summary, detail: known, problem: self.detail.problem.as_ref() };
         detail::draw(&shown, buffer, area, context);
     }
 }

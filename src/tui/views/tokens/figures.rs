@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::list::{LISTED, Shown, Tokens};
+use super::list::{LISTED, ListedToken, TokenFields};
 use crate::{
     analysis::{
         market::{Figures, TokenSummary},
@@ -31,7 +31,7 @@ use crate::{
 
 // The optional columns, each named as the field of GET /tokens that it shows. Most wanted first: the surest pattern, the strongest
 // advice.
-type F = Field<Tokens>;
+type F = Field<TokenFields>;
 
 pub(super) const TREND: F =
     F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
@@ -108,14 +108,14 @@ pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction",
 const BATCH: usize = 64;
 
 /// The figures known so far.
-pub(super) type Known = HashMap<Address, Figures>;
+pub(super) type KnownFigures = HashMap<Address, Figures>;
 
 type Batch = Vec<(Address, Figures)>;
 
 #[derive(Default)]
-pub(super) struct Store {
+pub(super) struct FigureStore {
     generation: u64,
-    pub(super) known: Known,
+    pub(super) known: KnownFigures,
     task: Option<BackgroundTask<Batch>>,
     /// The figures wanted of every token, not only of those on screen.
     pub(super) all: Vec<&'static str>,
@@ -123,7 +123,7 @@ pub(super) struct Store {
     pub(super) problem: Option<String>,
 }
 
-impl Store {
+impl FigureStore {
     /// Takes what has been computed and begins the next piece of work: first the figures `shown` of the rows on screen, then those that
     /// are wanted of every token. With new data it begins afresh, with all tokens for those that the rows are `judged` by. True when
     /// something came.
@@ -185,6 +185,11 @@ impl Store {
         tokens.iter().filter(|token| self.lacks(&token.token_address, &self.all)).count()
     }
 
+    /// Whether figures that are wanted of every token are still to come.
+    pub(super) fn is_computing(&self, tokens: &[TokenSummary]) -> bool {
+        self.problem.is_none() && !self.all.is_empty() && self.missing(tokens) > 0
+    }
+
     /// Wants these figures of every token.
     pub(super) fn want_all(&mut self, names: Vec<&'static str>) {
         (self.all, self.problem) = (names, None);
@@ -207,13 +212,13 @@ impl Store {
 }
 
 /// A figure's cell: a dim `…` while it is not computed.
-fn figure(row: Shown<'_>, look: &CellContext, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+fn figure(row: ListedToken<'_>, look: &CellContext, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
     row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
 /// A figure that is a word.
-fn worded(row: Shown<'_>, look: &CellContext, key: &str) -> Cell {
+fn worded(row: ListedToken<'_>, look: &CellContext, key: &str) -> Cell {
     figure(row, look, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
@@ -236,7 +241,7 @@ mod tests {
         },
         dataset::time::Time,
         tui::{
-            list::{Fields, List, Row, Value},
+            list::{Fields, List, ListRow, Value},
             views::fixture,
         },
     };
@@ -269,17 +274,19 @@ mod tests {
                 ..Figures::default()
             };
             let json = serde_json::to_value(&figures).unwrap();
-            let row = Row::<Tokens> { given: Shown { token, figures: Some(&figures), starred: false } };
+            let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false } };
             let words = [&json["trend"], &json["best_pattern"]["name"], &json["recommendedAction"]];
             for (field, expected) in [TREND, PATTERN, ACTION].iter().zip(words) {
-                assert_eq!(Tokens::value(row, field.column.key), Value::from(expected.as_str()));
-                assert!(Tokens::sort_key(row, field.column.key).is_some());
+                assert_eq!(TokenFields::value(row, field.column.key), Value::from(expected.as_str()));
+                assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }
-            assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
+            assert_eq!(TokenFields::value(row, SCORE.column.key), Value::from(21.0));
         }
-        assert!(List::<Tokens>::optional().count() == 7 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
+        assert!(List::<TokenFields>::optional().count() == 7 && List::<TokenFields>::optional().all(|key| fields::FIELDS.contains(&key)));
         let look = CellContext { cells: 9, ascii: false, now: Time(0) };
-        let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
+        let cell = |field: F, figures: Figures| {
+            field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
+        };
         assert_eq!(cell(TREND, Figures { trend: Some(Added(None)), ..Figures::default() }), Cell::missing());
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };

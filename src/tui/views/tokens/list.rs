@@ -10,12 +10,13 @@ use crate::{
     question::{
         fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
-        list::{Listed, Order, SortKey},
+        list::{Listed, SortKey},
+        order::Order,
         search::row::{self, TokenRow},
     },
     tui::{
         format,
-        list::{Field, Fields, Row, Value},
+        list::{Field, Fields, ListRow, Value},
         theme::Role,
         view::Context,
         views::parts::{changed, low, token_texts},
@@ -26,29 +27,29 @@ use crate::{
     },
 };
 
-pub(in crate::tui::views) struct Tokens;
+pub(in crate::tui::views) struct TokenFields;
 
 #[derive(Clone, Copy)]
-pub(in crate::tui::views) struct Shown<'a> {
+pub(in crate::tui::views) struct ListedToken<'a> {
     pub token: &'a TokenSummary,
     /// Of the optional columns; none while they are not computed.
     pub figures: Option<&'a Figures>,
     pub starred: bool,
 }
 
-type F = Field<Tokens>;
+type F = Field<TokenFields>;
 
 /// The value is the one that the API's `where` compares.
-pub(super) const LISTED: for<'a> fn(Row<'a, Tokens>) -> Value<'a> = |_| Value(None);
+pub(super) const LISTED: for<'a> fn(ListRow<'a, TokenFields>) -> Value<'a> = |_| Value(None);
 
-impl Fields for Tokens {
-    type Row<'a> = Shown<'a>;
+impl Fields for TokenFields {
+    type Row<'a> = ListedToken<'a>;
 
     const FIELDS: &'static [F] = &[
         F::hidden("token_address", ColumnKind::Text, LISTED),
         F::text("symbol", "symbol", [6, 8], 255, LISTED),
         F::text("name", "name", [14, 18], 200, LISTED).grows(),
-        F::text("chain", "chain", [7, 8], 188, LISTED).member("chains"),
+        F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED)
             .cell(|row, look| changed(row.token.price_change_1h, look.ascii))
@@ -105,15 +106,15 @@ impl Fields for Tokens {
         [TokenSummary::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
     }
 
-    fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
         if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
     }
 
-    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<SortKey> {
+    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
         listed(*row).rank(key).and_then(SortKey::of)
     }
 
-    fn starred(row: Shown<'_>) -> bool {
+    fn starred(row: ListedToken<'_>) -> bool {
         row.starred
     }
 
@@ -139,7 +140,7 @@ impl Fields for Tokens {
         token_texts(key, context)
     }
 
-    fn json(row: Shown<'_>) -> Json {
+    fn json(row: ListedToken<'_>) -> Json {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
         let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
         if let Some(token) = token.as_object_mut() {
@@ -164,7 +165,7 @@ pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
     at_hand.filter(nobody).collect()
 }
 
-fn listed(row: Shown<'_>) -> TokenRow<'_> {
+fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
 }
 
@@ -227,10 +228,10 @@ mod tests {
             (&[], "cap>=5 starred:yes", &[1]),
         ];
         for (sort, filter, expected) in cases {
-            let mut list = List::<Tokens>::default();
+            let mut list = List::<TokenFields>::default();
             list.set_filter(filter).unwrap();
             list.sorting.set(sort.iter().map(|word| word.strip_prefix('-').map_or(Order::rising(word), Order::falling)));
-            list.arrange(0..4, |i| Some(Shown { token: tokens.get(i)?, figures: None, starred: i == 1 }));
+            list.arrange(0..4, |i| Some(ListedToken { token: tokens.get(i)?, figures: None, starred: i == 1 }));
             assert_eq!(list.places().collect::<Vec<_>>(), expected, "{sort:?} {filter}");
         }
     }

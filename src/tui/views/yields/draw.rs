@@ -3,7 +3,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Pane, SavedPlan, YieldView, inner};
+use super::{Pane, YieldView, inner, saved::SavedPlan};
 use crate::{
     question::yields::answer::{Allocation, YieldPlan},
     tui::{
@@ -20,8 +20,10 @@ use crate::{
     },
 };
 
-/// From here on the panes stand beside each other.
+/// From here on panes stand beside each other.
 const WIDE: u16 = 120;
+/// From here on all three of them do.
+const WIDEST: u16 = 180;
 /// Rows of the selected row's facts, with their title.
 const SELECTED_ROWS: u16 = 12;
 
@@ -171,14 +173,22 @@ impl YieldView {
         }
     }
 
-    /// The panes under the table: all of them where there is room, else the one that was chosen.
+    /// The panes under the table: all of them where there is room, else two, else the one that was chosen.
     pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, pane, plan, context);
         }
-        let (left, middle) = (area.width * 45 / 100, area.width * 23 / 100);
+        let left = area.width * 45 / 100;
+        // The table has the shares too: below that width the steps need the room of the allocation.
+        let shown = if area.width >= WIDEST {
+            let middle = area.width * 23 / 100;
+            vec![(Pane::Comparison, left), (Pane::Allocation, middle), (Pane::Steps, area.width - left - middle)]
+        } else {
+            let right = if pane == Pane::Allocation { pane } else { Pane::Steps };
+            vec![(Pane::Comparison, left), (right, area.width - left)]
+        };
         let mut x = area.x;
-        for (pane, width) in [(Pane::Comparison, left), (Pane::Allocation, middle), (Pane::Steps, area.width - left - middle)] {
+        for (pane, width) in shown {
             let gap = if x + width < area.right() { 2 } else { 0 };
             self.draw_pane(buffer, Rect { x, width: width - gap, ..area }, pane, plan, context);
             x += width;
@@ -203,7 +213,7 @@ impl YieldView {
 /// One line of the comparison.
 struct Compared {
     name: String,
-    /// Said where there is room for it.
+    /// A remark, dropped where there is no room.
     rest: &'static str,
     risk: String,
     net: String,
@@ -234,9 +244,9 @@ fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, saved: &[SavedP
     rows.extend(saved.iter().map(|saved| Compared {
         name: format!("saved {}", saved.name),
         rest: "",
-        risk: String::new(),
-        net: saved.net.map_or_else(String::new, usd),
-        more: none(),
+        risk: risk(saved.risk),
+        net: saved.net.map_or_else(|| format::MISSING.to_owned(), usd),
+        more: saved.net.zip(explained).map_or_else(none, |(net, explained)| difference(net - explained.net_yield_usd)),
     }));
     let widest = |of: fn(&Compared) -> &str| rows.iter().map(|row| text::width(of(row)) as u16 + 2).max().unwrap_or_default();
     let [more, net, scores] = [widest(|row| &row.more.0), widest(|row| &row.net), widest(|row| &row.risk)];

@@ -6,18 +6,21 @@ use crate::{
     question::yields::answer::{Step, Strategy, YieldPlan},
     tui::{
         format,
-        list::{Field, Fields, Row},
+        list::{Field, Fields, ListRow},
         theme::Role,
         views::parts::low_bar,
         widgets::table::{Cell, TableColumn},
     },
 };
 
-pub(super) struct Strategies;
+pub(super) struct StrategyFields;
 
-type F = Field<Strategies>;
+type F = Field<StrategyFields>;
 
-impl Fields for Strategies {
+/// Cells of a share as a number, in front of its bar, which takes no fewer.
+const NUMBER: usize = 8;
+
+impl Fields for StrategyFields {
     type Row<'a> = &'a Strategy;
 
     const FIELDS: &'static [F] = &[
@@ -31,7 +34,10 @@ impl Fields for Strategies {
             .decimal(),
         F::figure("value", "value", 10, 230, |row| row.value_usd.into()).cell(|row, _| Cell::figure(two(row.value_usd))).unit("USD"),
         F::picture("share", "share", 10, 130, |row, look| {
-            Cell::new(low_bar(row.share.unwrap_or_default(), look.cells, look.ascii), Role::Accent)
+            let share = format::share(row.share);
+            let cells = look.cells.saturating_sub(NUMBER);
+            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells, look.ascii) };
+            Cell::new(format!("{share:>0$} {bar}", NUMBER - 1), Role::Accent)
         }),
         F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
             .cell(|row, _| Cell::new(two(Some(row.apy)), Role::Up))
@@ -61,7 +67,7 @@ fn two(value: Option<f64>) -> String {
     value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
 }
 
-fn risk(row: Row<'_, Strategies>, _: &crate::tui::list::CellContext) -> Cell {
+fn risk(row: ListRow<'_, StrategyFields>, _: &crate::tui::list::CellContext) -> Cell {
     Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 

@@ -115,6 +115,7 @@ fn a_wallet_is_typed_pasted_and_taken_apart() {
     let body = r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5000000000"},"settings":{"riskLevel":"low","chains":["base"]}}"#;
     view.set_filter(body, &stage.context()).expect("a filter that reads");
     assert_eq!((view.risk, view.chains.len()), (RiskLevel::Low, 1));
+    assert!(!view.line.contains('{'), "said in words: {}", view.line);
 }
 
 #[test]
@@ -128,8 +129,22 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     assert_eq!((again.saved.clone(), again.line.clone(), again.risk), (view.saved.clone(), view.line.clone(), RiskLevel::High));
     stage.draw(&mut again, 140, 38);
     assert!(stage.text(&mut again, 220, 38).contains("saved 1: medium risk · min APY 0 %, 12.5 WETH, 250k USDC"));
+    again.set_filter("10k USDC", &stage.context()).expect("a wallet");
+    stage.draw(&mut again, 140, 38);
+    let (net, risk) = (again.saved[0].net.expect("a yield"), again.saved[0].risk.expect("a risk"));
+    let more = net - plan(&again).summary.explained.as_ref().expect("explained").net_yield_usd;
+    let compared = stage.text(&mut again, 220, 38);
+    let row = compared.lines().find(|line| line.contains("saved 1")).expect("the saved plan").to_owned();
+    for figure in [format::fixed(risk, 0), format::fixed(net, 2), format!("+{}", format::fixed(more, 2))] {
+        assert!(row.contains(&format!(" {figure}")), "{figure}: {row}");
+    }
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
+    assert!(
+        wallet::says(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
+        "{}",
+        again.line
+    );
     stage.act(&mut again, Action::DropPlan);
     assert_eq!(again.saved.len(), 1);
     for odd in [Value::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] })] {

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use ruint::aliases::U256;
 
 use crate::{
-    analysis::yields::amounts::from_tokens,
+    analysis::yields::amounts::{from_tokens, in_tokens},
     dataset::{Token, address::Address, chain::Chain},
     question::{snapshot::Snapshot, yields::YieldQuestion},
 };
 
-/// A wallet as it was meant.
+/// The holdings that the person typed or named.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Wallet {
+pub(super) enum WalletInput {
     Typed {
         /// By token, in smallest units.
         amounts: BTreeMap<Address, U256>,
@@ -47,10 +47,10 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
 }
 
 /// An amount and its token, or what was wrong with them, for the person.
-pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
+pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, String> {
     if text.trim_start().starts_with('{') {
         return YieldQuestion::parse_body(text.as_bytes())
-            .map(|question| Wallet::Request(Box::new(question)))
+            .map(|question| WalletInput::Request(Box::new(question)))
             .map_err(|problem| problem.detail);
     }
     let (mut amounts, mut min_apy) = (BTreeMap::new(), 0.0);
@@ -67,7 +67,31 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
         let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
         *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: more than 2^256-1 of the smallest unit"))?;
     }
-    Ok(Wallet::Typed { amounts, min_apy })
+    Ok(WalletInput::Typed { amounts, min_apy })
+}
+
+/// Whether a typed line means exactly these amounts and this minimum APY.
+pub(super) fn says(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> bool {
+    matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
+}
+
+/// A wallet as a person types it. A token without decimals cannot be said this way: see [`says`].
+pub(super) fn words(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
+    let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
+    let amount = |(token, amount): (&Address, &U256)| {
+        format!("{} {}", short(in_tokens(*amount, decimals(token).unwrap_or(0))), name_of(token, snapshot))
+    };
+    let minimum = (min_apy > 0.0).then(|| format!("{MINIMUM} {min_apy} %"));
+    amounts.iter().map(amount).chain(minimum).collect::<Vec<_>>().join(", ")
+}
+
+/// `250000` as `250k`.
+fn short(number: String) -> String {
+    let shorter = ZEROS.iter().rev().find_map(|(letter, zeros)| {
+        let head = number.strip_suffix(&"0".repeat(*zeros as usize)).filter(|head| !head.is_empty() && !number.contains('.'))?;
+        Some(format!("{head}{letter}"))
+    });
+    shorter.unwrap_or(number)
 }
 
 /// What a wallet calls the token: its symbol, with its chain where another is the largest of that symbol, or its address.
@@ -125,10 +149,10 @@ mod tests {
         let tokens = "token_address,symbol,name,chain,decimals,market_cap\n0x1,USDC,USD,eth,6,9\n0x2,USDC,USD,base,6,5\n0x3,WETH,Ether,eth,18,7\n0x4,NOD,None,eth,,1";
         let snapshot = Snapshot::new(1, sample::dataset(&[("tokens", tokens)]), AnswerSettings::default());
         let amounts = |text: &str| match parse(text, &snapshot)? {
-            Wallet::Typed { amounts, .. } => {
+            WalletInput::Typed { amounts, .. } => {
                 Ok(amounts.into_iter().map(|(token, amount)| (token.0[19], amount.to_string())).collect::<Vec<_>>())
             }
-            Wallet::Request(question) => Err(format!("{:?}", question.risk_level)),
+            WalletInput::Request(question) => Err(format!("{:?}", question.risk_level)),
         };
         for (token, name) in [(1, "USDC"), (2, "USDC@base"), (3, "WETH")] {
             let address = Address::asked(&format!("0x{token:040x}")).expect("an address");
@@ -147,8 +171,15 @@ mod tests {
             Err("Low".to_owned())
         );
         for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5 %", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
-            assert!(matches!(parse(text, &snapshot), Ok(Wallet::Typed { min_apy, .. }) if min_apy == percent), "{text}");
+            assert!(matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent), "{text}");
         }
+        for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5 %"] {
+            let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else { panic!("{line}") };
+            assert_eq!(words(&amounts, min_apy, &snapshot), line);
+            assert!(says(line, &amounts, min_apy, &snapshot) && !says("1 USDC", &amounts, min_apy, &snapshot), "{line}");
+        }
+        let nod = BTreeMap::from([(Address::asked(&format!("0x{:040x}", 4)).expect("an address"), U256::from(7))]);
+        assert!(!says(&words(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot), "what has no decimals is not said in words");
         for (text, part) in [
             ("min APY x", "expected a percentage"),
             ("min APY -1", "expected a percentage"),

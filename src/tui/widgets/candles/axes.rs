@@ -100,7 +100,7 @@ pub(super) fn price_text(price: Option<f64>) -> String {
     price.map_or_else(|| format::MISSING.to_owned(), |known| fitting(known, format::price(price)))
 }
 
-/// The figure as it is, or as short as the axis needs it.
+/// The label of a figure, shortened until it fits the axis.
 pub(super) fn fitting(value: f64, usual: String) -> String {
     let shorter = [usual, format::human(Some(value)), format!("{value:.2e}")];
     shorter.into_iter().find(|text| text::width(text) <= LABEL).unwrap_or_else(|| format!("{value:.0e}"))

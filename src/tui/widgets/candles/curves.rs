@@ -6,7 +6,7 @@ use super::{
     ChartData, axes, body,
     layout::ChartLayout,
     scale::Scale,
-    trace::{Path, trace},
+    trace::{LinePath, trace},
 };
 use crate::tui::{
     format,
@@ -24,13 +24,13 @@ pub struct IndicatorCurve {
 
 /// What stands under the volume.
 #[derive(Debug, Clone, Default)]
-pub struct Pane {
+pub struct IndicatorPane {
     /// Pieces of the first line.
     pub title: Vec<(String, Role)>,
     pub curves: Vec<IndicatorCurve>,
     /// Drawn from zero, up or down.
     pub bars: Vec<f64>,
-    /// What the axis spans, where that is known beforehand.
+    /// The range of the axis, of an indicator that has a fixed one.
     pub range: Option<(f64, f64)>,
     /// Values that are marked by a line.
     pub guides: Vec<f64>,
@@ -69,7 +69,7 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
 }
 
 /// What the values on screen lie between; none where there are none.
-fn scale(pane: &Pane, layout: &ChartLayout) -> Option<Scale> {
+fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
     let (first, last) = layout.shown;
     let on_screen = |values: &[f64]| values[first.min(values.len())..last.min(values.len())].to_vec();
     let values: Vec<f64> = pane.curves.iter().map(|curve| &curve.values).chain([&pane.bars]).flat_map(|values| on_screen(values)).collect();
@@ -96,7 +96,7 @@ fn draw(curve: &IndicatorCurve, data: &ChartData<'_>, layout: &ChartLayout, area
         Some(if rise == f64::from(area.height) { rise - 0.01 } else { rise })
     };
     let right = (layout.left_of(end) + layout.columns).min(area.right());
-    let path = Path { area, columns: layout.first_x..right, dashed: curve.dashed, ascii: data.ascii };
+    let path = LinePath { area, columns: layout.first_x..right, dashed: curve.dashed, ascii: data.ascii };
     trace(&path, buf, body::drawing(theme.style(curve.role)), height);
 }
 
@@ -117,7 +117,7 @@ fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, area: Rect, buf: &mut B
 }
 
 /// A rule with the pane's name and values in it.
-fn title(pane: &Pane, data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) {
+fn title(pane: &IndicatorPane, data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let rule = if data.ascii { "-" } else { "─" }.repeat(usize::from(area.width));
     widgets::put(buf, area, 0, 0, &rule, theme.style(Role::Grid));
     let mut x = 1;
@@ -128,7 +128,7 @@ fn title(pane: &Pane, data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme:
 
 #[expect(clippy::too_many_arguments, reason = "what an axis is drawn from is all there is of a pane")]
 fn axis(
-    pane: &Pane,
+    pane: &IndicatorPane,
     scale: &Scale,
     data: &ChartData<'_>,
     layout: &ChartLayout,

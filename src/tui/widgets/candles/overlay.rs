@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 use super::{
     ChartData, ChartLine, Glyph, axes, body,
     layout::ChartLayout,
-    trace::{Path, trace},
+    trace::{LinePath, trace},
 };
 use crate::{
     dataset::time::Time,
@@ -150,7 +150,7 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     let mut ends = Vec::new();
     for line in data.lines {
         let style = body::drawing(theme.style(line.role));
-        let path = Path { area: layout.plot, columns: columns(line, layout), dashed: line.dashed, ascii: data.ascii };
+        let path = LinePath { area: layout.plot, columns: columns(line, layout), dashed: line.dashed, ascii: data.ascii };
         let drawn = trace(&path, buf, style, |x| height_at(line, layout, x));
         ends.extend(drawn.map(|end| (line, end, style)));
     }

@@ -63,8 +63,8 @@ fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
     let range = Some((0.0, 100.0));
     let panes = [
-        Pane { title: title("RSI 14"), curves: vec![share], range, guides: vec![30.0, 70.0], ..Pane::default() },
-        Pane { title: title("MACD"), bars: vec![-1.0; 60], ..Pane::default() },
+        IndicatorPane { title: title("RSI 14"), curves: vec![share], range, guides: vec![30.0, 70.0], ..IndicatorPane::default() },
+        IndicatorPane { title: title("MACD"), bars: vec![-1.0; 60], ..IndicatorPane::default() },
     ];
     let curves = [over];
     let data = ChartData { curves: &curves, panes: &panes, ..ChartData::new(owned.candles()) };
@@ -97,19 +97,13 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
     );
 }
 
+const SUPPORT: ChartLine<'static> =
+    ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
+
 #[test]
 fn the_chart_as_a_whole() {
     let owned = wave(48);
-    let support = [ChartLine {
-        intercept: 6.5,
-        slope: 0.05,
-        geometric: false,
-        from: 5.0,
-        to: 50.0,
-        role: Role::Accent,
-        dashed: false,
-        label: "support",
-    }];
+    let support = [SUPPORT];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
     let levels = [PriceLevel { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
     let data = ChartData {
@@ -135,16 +129,7 @@ fn the_chart_as_a_whole() {
 #[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
-    let support = [ChartLine {
-        intercept: 6.5,
-        slope: 0.05,
-        geometric: false,
-        from: 5.0,
-        to: 50.0,
-        role: Role::Accent,
-        dashed: true,
-        label: "support",
-    }];
+    let support = [ChartLine { dashed: true, ..SUPPORT }];
     let levels = [PriceLevel { price: 15.0, from: None, role: Role::Warning, label: "target" }];
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     for columns in [1, 2, 4] {
@@ -259,8 +244,8 @@ proptest! {
         let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
         let values: Vec<f64> = (0..index % 70).map(|i| if i % 5 == 1 { f64::NAN } else { intercept + slope * i as f64 }).collect();
         let curves = [IndicatorCurve { values: values.clone(), role: Role::Accent, dashed: log }];
-        let pane = Pane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
-        let panes = [pane, Pane::default()];
+        let pane = IndicatorPane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
+        let panes = [pane, IndicatorPane::default()];
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {
             for crosshair in [None, Some(Crosshair { candle: index, price: Some(intercept) }), Some(Crosshair { candle: other, price: None })] {
                 let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };

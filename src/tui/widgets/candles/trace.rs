@@ -8,7 +8,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
 /// Where a line runs.
-pub(super) struct Path {
+pub(super) struct LinePath {
     pub(super) area: Rect,
     /// Columns of the screen.
     pub(super) columns: Range<u16>,
@@ -18,14 +18,14 @@ pub(super) struct Path {
 
 /// Draws what `height` tells for a column with fractions: cells above the bottom of the area, none where it does not run. The place of the
 /// last cell drawn.
-pub(super) fn trace(path: &Path, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
+pub(super) fn trace(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
     let most = f64::from(path.area.height);
     let height = |x: f64| height(x).filter(|rise| (0.0..most).contains(rise));
     if path.ascii { ascii(path, buf, style, height) } else { braille(path, buf, style, height) }
 }
 
 /// Dots at twice the columns and four times the rows.
-fn braille(path: &Path, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
+fn braille(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
     let mut last = None;
     for x in path.columns.clone() {
         // Steep lines cross several cells in one column: gather the dots of each.
@@ -69,7 +69,7 @@ fn dots_of(bits: u8) -> char {
     char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
 }
 
-fn ascii(path: &Path, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
+fn ascii(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
     let mut last = None;
     for x in path.columns.clone() {
         let Some(rise) = height(f64::from(x) + 0.5) else { continue };

@@ -82,7 +82,7 @@ impl TableColumn {
 
 /// Where a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ColumnPlace {
     /// Its place among the columns given.
     pub(super) column: usize,
     /// From the left of the table.
@@ -103,7 +103,7 @@ impl TableColumn {
     }
 }
 
-pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<Place> {
+pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<ColumnPlace> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let total = |kept: &[usize], size: fn(&TableColumn) -> u16| -> u32 {
         kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
@@ -132,7 +132,7 @@ pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<Place> {
     kept.into_iter()
         .zip(widths)
         .map(|(column, width)| {
-            let place = Place { column, x, width };
+            let place = ColumnPlace { column, x, width };
             x += width + GAP;
             place
         })

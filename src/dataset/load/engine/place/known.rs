@@ -34,13 +34,12 @@ impl Known {
         let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
         let Self { looked, rows, notes, mark, sums } = self;
         let record = Record { at: wall_clock::now().0, looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
-        let write = || -> Result<(), String> {
-            let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
-            bytes.push(b'\n');
-            IpcStreamWriter::new(&mut bytes).finish(&mut sums.clone()).map_err(|error| error.to_string())?;
-            keep(&place, &bytes).map_err(|error| error.to_string())
-        };
-        if let Err(error) = write() {
+        let kept = keep(&place, |out| {
+            serde_json::to_writer(&mut *out, &record).map_err(|error| error.to_string())?;
+            out.write_all(b"\n").map_err(|error| error.to_string())?;
+            IpcStreamWriter::new(out).finish(&mut sums.clone()).map_err(|error| error.to_string())
+        });
+        if let Err(error) = kept {
             tracing::warn!("what is known of `{}` cannot be kept, and is not there once nobody answers: {error}", schema.name);
         }
     }

@@ -146,7 +146,7 @@ impl Later {
             return Err(Stop::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
         }
         conditions.extend(self.looked.until.iter().cloned());
-        let base = asking.base(&picked, &bound, &conditions)?;
+        let base = asking.base(&picked, &bound, &conditions, self.looked.summed)?;
         let sql = sum.sql(&base);
         let worth = !matches!(sum, Sum::Page { .. } | Sum::State(_));
         let place = place_of(context, &[&self.mark, &sql]).filter(|_| worth);
@@ -175,9 +175,7 @@ impl Later {
         let mut all = frames.into_iter();
         let joined = all.next().and_then(|first| all.try_fold(first, |all, next| all.vstack(&next)).ok());
         if let (Some(place), Some(mut joined)) = (place, joined) {
-            let mut bytes = Vec::new();
-            let written = IpcStreamWriter::new(&mut bytes).finish(&mut joined).map_err(|error| error.to_string());
-            if let Err(error) = written.and_then(|()| keep(&place, &bytes).map_err(|error| error.to_string())) {
+            if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut joined)) {
                 tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
             }
             if let Some(cache) = context.cache.folder.as_deref() {

@@ -6,10 +6,11 @@ use polars::prelude::{DataFrame, NamedFrom as _, Series as Values};
 
 mod balances;
 mod chart;
+mod near;
 
 use super::{
     Shelf, Sum,
-    market::{NEVER, Row, coin, counts, frame, short},
+    market::{NEVER, Row, coin, frame, short, states},
     shelf::Known,
 };
 use crate::{
@@ -57,6 +58,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
             cut: oldest <= newest - span,
             candles: sounds,
             count: candles.len() as u64,
+            mark: candles.len() as u64,
             again: 0,
             odd: false,
         });
@@ -178,10 +180,11 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         shorter += usize::from(few.is_empty());
         sums.retain(|row| !few.contains(&row.token));
         sums.extend(local(&Sum::WholeMarket(few), &all));
-        let Ok(recent) = frame(&sums, schema) else { panic!("no frame") };
-        let counts = counts(&recent).expect("counts");
-        assert_eq!(counts.values().sum::<u64>(), lines.len() as u64);
-        let known = Known::Candles(Box::new(HeldCandles::new(&recent)), counts);
+        let Ok(recent) = frame(sums) else { panic!("no frame") };
+        let states = states(&recent).expect("states");
+        let sum = |number: fn(&State) -> u64| states.values().map(number).sum::<u64>();
+        assert_eq!([sum(|state| state.rows), sum(|state| state.mark)], [lines.len() as u64; 2]);
+        let known = Known::Candles(Box::new(HeldCandles::new(&recent)), states);
         let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
         let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };

@@ -3,6 +3,7 @@
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
+use super::MARK;
 use crate::dataset::{
     address::Address,
     candles::{HeldCandles, Interval},
@@ -15,20 +16,20 @@ const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 /// Over candles of one token as `base` gives them. A candle that can be believed has its prices around one another, see `candles::sound`;
 /// unknown volumes count for nothing.
 pub(super) fn sql(base: &str) -> String {
-    let once = format!(
-        "SELECT ms, ts, any(o) AS po, any(h) AS ph, any(l) AS pl, any(c) AS pc, any(v) AS pv, count() AS times FROM {base} WHERE ms > 0 \
-         GROUP BY ms, ts"
-    );
     let marked = format!(
-        "SELECT *, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
-         NOT fine OR (pl > 0 AND pl <= po AND pl <= pc AND po <= ph AND pc <= ph) AS ok FROM ({once})"
+        "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
+         toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
+         NOT fine OR (l > 0 AND l <= o AND l <= c AND o <= h AND c <= h) AS ok FROM {base} WHERE ms > 0"
     );
     let made = format!(
-        "SELECT ms, at AS timestamp, argMinIf(po, ts, ok) AS open, maxIf(ph, ok) AS high, minIf(pl, ok) AS low, argMaxIf(pc, ts, ok) AS close, \
-         if(countIf(ok AND isFinite(pv)) = 0, nan, sumKahanIf(pv, ok AND isFinite(pv))) AS volume, sum(times) - count() AS again, \
-         sum(times) AS seen FROM ({marked}) GROUP BY ms, at"
+        "SELECT ms, at AS timestamp, argMinIf(o, ts, ok) AS open, maxIf(h, ok) AS high, minIf(l, ok) AS low, argMaxIf(c, ts, ok) AS close, \
+         if(countIf(ok AND isFinite(v)) = 0, nan, sumKahanIf(v, ok AND isFinite(v))) AS volume, count() - uniqExact(ts) AS again, \
+         count() AS seen, {MARK} AS hashes FROM ({marked}) GROUP BY ms, at"
     );
-    format!("SELECT *, sum(seen) OVER () AS listed, toUInt64(0) AS mark FROM ({made}) ORDER BY ms, timestamp")
+    format!(
+        "SELECT ms, timestamp, {}, again, sum(seen) OVER () AS listed, sum(hashes) OVER () AS mark FROM ({made}) ORDER BY ms, timestamp",
+        PRICES.join(", ")
+    )
 }
 
 /// The candles of an answer; none where some come twice, of which it cannot be said here which is right.

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
-use super::super::{spelt::is_odd, sql};
+use super::{
+    super::{spelt::is_odd, sql},
+    MARK,
+};
 use crate::dataset::{
     address::Address,
     holding::{Apart, Balances, ListedBalances, Rest},
@@ -13,9 +16,6 @@ use crate::dataset::{
 
 /// The largest that come row by row: more than any measure names.
 const LARGEST: u64 = 1_000;
-
-/// What the rows of a token are known by: the same for the same rows in any order.
-pub(super) const MARK: &str = "sum(cityHash64(holder, ifNull(b, nan)))";
 
 /// Of each token its rows, those that have something, how many holders come twice or are no addresses, and how it is written.
 pub(super) fn listed_sql(base: &str) -> String {
@@ -106,7 +106,7 @@ pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
     let (named, burned, watched) = (is_one_of(&apart.named), is_one_of(&apart.burned), is_one_of(&apart.watched));
     let supply = apart.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
     let placed = format!(
-        "SELECT holder, b, {named} OR {NOBODYS} AS own, {burned} OR ({NOBODYS} AND NOT ({named})) AS gone, {watched} AS seen, \
+        "SELECT holder, b, hash, {named} AS apart, apart OR {NOBODYS} AS own, {burned} OR ({NOBODYS} AND NOT apart) AS gone, {watched} AS seen, \
          row_number() OVER (PARTITION BY own ORDER BY isNull(b), b DESC, holder) AS place, NOT own AND b > 0 AS free, \
          ifNull(NOT own AND place > {LARGEST} AND b > 0, 0) AS behind FROM {base}"
     );

@@ -36,7 +36,7 @@ impl Asking<'_> {
         if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
         }
-        let all = self.all(picked, bound, conditions)?;
+        let all = self.all(picked, bound, conditions, false)?;
         let counts = if holders {
             "0, 0, 0".to_owned()
         } else {

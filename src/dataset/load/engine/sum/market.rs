@@ -1,26 +1,28 @@
 //! What the market's figures are made of: of each token and interval some of its candles, and no others. These are, of those that can be
 //! believed, all of the last day, the last of each day, and those on either side of the marks that the last price is compared with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
 
-use super::super::{spelt::is_odd, sql};
+use super::{
+    super::{spelt::is_odd, sql},
+    MARK,
+};
 use crate::dataset::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
     load::table::Stop,
-    order,
-    schema::TableSchema,
-    text_runs::pairs,
+    shelf::State,
+    text_runs::{Texts, pairs},
     time::DAY_MS,
 };
 
 /// The names of what comes of each token and interval: when the first and the last of its candles start that were looked at, whether there
 /// are older ones, the candles as three lists, how the token is written where not in small letters, and
-/// how many candles there are, and how many of those that were looked at are there before.
-const GIVES: [&str; 11] =
-    ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "again"];
+/// how many candles there are, what they are known by, and how many of those that were looked at are there before.
+const GIVES: [&str; 12] =
+    ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "mark", "again"];
 
 /// The column that says how many candles come in all, and the most that are held.
 pub(super) const CANDLES: &str = "candles";
@@ -44,10 +46,11 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     };
     let base = format!("(SELECT * FROM {base} WHERE ms > 0{some})");
     let series = format!(
-        "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, min(ts) AS first, count() - uniqExact(ts) AS again, \
+        "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, any(content) AS mark, min(ts) AS first, \
+         count() - uniqExact(ts) AS again, \
          groupUniqArrayIf(3)(raw, raw != token) AS written, \
          arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
-         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n FROM {base} GROUP BY token, ms) AS g \
+         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {MARK} AS content FROM {base} GROUP BY token, ms) AS g \
          USING (token, ms){recent} GROUP BY token, ms"
     );
     // The price is the last close of the series that ends last, of two the finer.
@@ -69,9 +72,12 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     format!(
         "SELECT token AS token_address, word AS interval, first, newest, toUInt8(oldest <= newest - {span}) AS cut, \
          arrayMap(x -> x.1, kept) AS timestamp, arrayMap(x -> x.2, kept) AS close, arrayMap(x -> x.3, kept) AS volume, written, \
-         count, again, sum(length(kept)) OVER () AS {CANDLES} FROM (SELECT *, {kept} AS kept FROM ({ends}))"
+         count, mark, again, sum(length(kept)) OVER () AS {CANDLES} FROM (SELECT *, {kept} AS kept FROM ({ends}))"
     )
 }
+
+/// Time, close and volume.
+type Candle = (i64, f64, f64);
 
 /// What a sum gives of a token and an interval.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,10 +89,11 @@ pub(in super::super) struct Row {
     pub(in super::super) newest: i64,
     /// There are older candles than those that were looked at.
     pub(in super::super) cut: bool,
-    /// Time, close and volume of candles that can be believed, by time.
-    pub(in super::super) candles: Vec<(i64, f64, f64)>,
-    /// How many candles there are.
+    /// Candles that can be believed, by time.
+    pub(in super::super) candles: Vec<Candle>,
+    /// How many candles there are, and what they are known by.
     pub(in super::super) count: u64,
+    pub(in super::super) mark: u64,
     /// How many of those that were looked at start when another one does.
     pub(in super::super) again: u64,
     /// The token is written in a way by which its rows are not found.
@@ -104,11 +111,11 @@ pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
     let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
-    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, again] = GIVES;
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, mark, again] = GIVES;
     let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
     let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let (counts, again) = (column(count, DataType::UInt64)?, column(again, DataType::UInt64)?);
-    let (counts, again) = (counts.u64().ok()?, again.u64().ok()?);
+    let (counts, marks, again) = (column(count, DataType::UInt64)?, column(mark, DataType::UInt64)?, column(again, DataType::UInt64)?);
+    let (counts, marks, again) = (counts.u64().ok()?, marks.u64().ok()?, again.u64().ok()?);
     let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
     let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
     let (tokens, intervals, first, newest, cut) =
@@ -138,6 +145,7 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
             cut: cut.get(i)? == 1,
             candles,
             count: counts.get(i)?,
+            mark: marks.get(i)?,
             again: again.get(i)?,
             odd,
         }))
@@ -168,48 +176,64 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
-/// The column that says how many candles of its token and interval there are.
+/// The columns that say of the candles of a token and interval how many there are, and what they are known by.
 const COUNT: &str = "count";
+const OWN_MARK: &str = "mark";
 
-/// How many candles each token has, of a frame that `frame` made.
-pub(in super::super) fn counts(frame: &DataFrame) -> Option<HashMap<Address, u64>> {
+/// What the candles of each token are known by, of a frame that `frame` made.
+pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, State>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
-    let (tokens, intervals, count) = (text("token_address")?, text("interval")?, frame.column(COUNT).ok()?.u64().ok()?);
-    let mut counts: HashMap<Address, u64> = HashMap::new();
+    let number = |name: &str| frame.column(name).ok()?.u64().ok();
+    let (tokens, intervals, counts, marks) = (text("token_address")?, text("interval")?, number(COUNT)?, number(OWN_MARK)?);
+    let mut states: HashMap<Address, State> = HashMap::new();
     for (rows, token, _) in pairs(&tokens, &intervals) {
-        *counts.entry(Address::parse(token?)?).or_default() += count.get(rows.start)?;
+        let state = states.entry(Address::parse(token?)?).or_default();
+        state.rows += counts.get(rows.start)?;
+        state.mark = state.mark.wrapping_add(marks.get(rows.start)?);
     }
-    Some(counts)
+    Some(states)
 }
 
 /// The rows as a table of candles. Of those that cannot be believed the first and the last are told, which say how far a series reaches.
-pub(in super::super) fn frame(rows: &[Row], schema: &'static TableSchema) -> Result<DataFrame, Stop> {
-    let mut candles: Vec<(Address, Interval, i64, f64, f64)> = Vec::new();
-    let mut counts: HashMap<(Address, Interval), u64> = HashMap::new();
+pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
+    let mut series: BTreeMap<(Address, String), (State, Vec<Candle>)> = BTreeMap::new();
     for row in rows {
         // Two ways to write an interval are one.
-        *counts.entry((row.token, row.interval)).or_default() += row.count;
-        let known = |time: i64| row.candles.iter().any(|(own, ..)| *own == time);
+        let (state, candles) = series.entry((row.token, row.interval.to_string())).or_default();
+        state.rows += row.count;
+        state.mark = state.mark.wrapping_add(row.mark);
+        let known = |time: i64| row.candles.binary_search_by_key(&time, |(own, ..)| *own).is_ok();
         let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
-        candles
-            .extend(row.candles.iter().copied().chain(unsound).map(|(time, close, volume)| (row.token, row.interval, time, close, volume)));
+        candles.extend(unsound);
+        candles.extend(row.candles);
     }
-    candles.sort_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
-    candles.dedup_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
-    let texts = |name: &str, text: &dyn Fn(usize) -> String| Series::new(name.into(), (0..candles.len()).map(text).collect::<Vec<_>>());
-    let floats = |name: &str, float: &dyn Fn(usize) -> f64| Series::new(name.into(), (0..candles.len()).map(float).collect::<Vec<_>>());
-    let times = Series::new("timestamp".into(), candles.iter().map(|(_, _, time, ..)| *time).collect::<Vec<_>>());
+    for (_, candles) in series.values_mut() {
+        candles.sort_by_key(|(time, ..)| *time);
+        candles.dedup_by_key(|(time, ..)| *time);
+    }
+    let height = series.values().map(|(_, candles)| candles.len()).sum();
+    // A text that is repeated stands in memory once, and so do prices: what they opened at, and how high and low they were, no figure of
+    // the market says.
+    let texts = |name: &str, text: &dyn Fn(&(Address, String)) -> String| {
+        let mut texts = Texts::with_capacity(height);
+        for (key, (_, candles)) in &series {
+            texts.push(Some(&text(key)), candles.len());
+        }
+        texts.finish(name.into())
+    };
+    let all = || series.values().flat_map(|(_, candles)| candles);
+    let states = || series.values().flat_map(|(state, candles)| std::iter::repeat_n(state, candles.len()));
+    let closes = Series::new("close".into(), all().map(|(_, close, _)| *close).collect::<Vec<_>>());
     let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
+    let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&kind);
     let mut columns: Vec<Column> = vec![
-        texts("token_address", &|i| candles[i].0.to_string()).into_column(),
-        times.cast(&kind).map_err(|error| error.to_string())?.into_column(),
+        texts("token_address", &|(token, _)| token.to_string()),
+        times.map_err(|error| error.to_string())?.into_column(),
+        texts("interval", &|(_, interval)| interval.clone()),
+        Series::new("volume".into(), all().map(|(.., volume)| *volume).collect::<Vec<_>>()).into_column(),
+        Series::new(COUNT.into(), states().map(|state| state.rows).collect::<Vec<_>>()).into_column(),
+        Series::new(OWN_MARK.into(), states().map(|state| state.mark).collect::<Vec<_>>()).into_column(),
     ];
-    // What they opened at, and how high and low they were, no figure of the market says.
-    columns.extend(["open", "high", "low", "close"].map(|name| floats(name, &|i| candles[i].3).into_column()));
-    columns.push(floats("volume", &|i| candles[i].4).into_column());
-    columns.push(texts("interval", &|i| candles[i].1.to_string()).into_column());
-    let count = |(token, interval, ..): &(Address, Interval, i64, f64, f64)| counts.get(&(*token, *interval)).copied().unwrap_or_default();
-    columns.push(Series::new(COUNT.into(), candles.iter().map(count).collect::<Vec<_>>()).into_column());
-    let frame = DataFrame::new(candles.len(), columns).map_err(|error| error.to_string())?;
-    order::sorted(schema.order, frame).map_err(|error| Stop::Unusable(error.to_string()))
+    columns.extend(["open", "high", "low", "close"].map(|name| closes.clone().with_name(name.into()).into_column()));
+    DataFrame::new(height, columns).map_err(|error| Stop::Unusable(error.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
-use super::{chart::Again, first, holders::MARK};
+use super::{MARK, chart::Again, first};
 use crate::dataset::schema::TableSchema;
 
 /// An interval as `Interval` shows it.
@@ -21,7 +21,7 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
     } else {
         let all = format!(
             "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, \
-             count() OVER () AS listed, toUInt64(0) AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
+             count() OVER () AS listed, {MARK} OVER () AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
         );
         (all, "interval, timestamp", "interval DESC, timestamp DESC")
     };

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use polars::prelude::DataFrame;
 
-use super::{Rows, Wake};
+use super::{RowsPane, Wake};
 use crate::{
     dataset::{Table, grid::Grid},
-    deck::{TableStretch, pending::Coming},
+    deck::{TableSlice, pending::Coming},
     tui::view::Context,
 };
 
@@ -50,7 +50,7 @@ impl Away {
     }
 }
 
-impl Rows {
+impl RowsPane {
     /// Rows that there are, wherever.
     pub(super) fn height(&self) -> usize {
         self.away.as_ref().map_or_else(|| self.grid.height(), Away::total)
@@ -73,7 +73,7 @@ impl Rows {
         // What was wanted before is not waited for.
         let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(away.total);
         let wake = Wake::clone(context.wake);
-        let wanted = TableStretch { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
+        let wanted = TableSlice { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
         away.coming = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
         away.asked = rows;
     }

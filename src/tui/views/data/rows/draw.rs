@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Rows, cells, inspect, rows};
+use super::{RowsPane, cells, inspect, rows};
 use crate::tui::{
     format,
     list::ListFrame,
@@ -19,7 +19,7 @@ use crate::tui::{
 /// From this width the inspector stands beside the rows, else over them.
 const BESIDE: u16 = 120;
 
-impl Rows {
+impl RowsPane {
     pub(in crate::tui::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let beside = self.verb.is_some() || self.inspector.is_some();
         let (left, right) = match beside.then_some(()) {
@@ -39,7 +39,7 @@ impl Rows {
         }
         let selected = self.selected().and_then(|(row, column)| Some((self.in_grid(row)?, column.name)));
         if let (Some(inspector), Some((row, field))) = (&mut self.inspector, selected) {
-            let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
+            let place = inspect::InspectedCell { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
             inspector.draw(buffer, right, &place, context);
         }
     }

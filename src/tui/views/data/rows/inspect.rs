@@ -23,7 +23,7 @@ pub(super) struct Inspector {
 }
 
 /// What is looked at.
-pub(super) struct Place<'a> {
+pub(super) struct InspectedCell<'a> {
     pub(super) grid: &'a Grid,
     pub(super) columns: &'a [Column],
     pub(super) row: usize,
@@ -33,7 +33,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Inspector {
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, place: &Place<'_>, context: &Context<'_>) {
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, place: &InspectedCell<'_>, context: &Context<'_>) {
         let theme = context.theme;
         let title = format!("{} · row {}", place.table, format::count(place.row as u64 + 1));
         let body = Panel { note: "← → column  y copy  Esc close", ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, theme);

@@ -13,7 +13,7 @@ use crate::{
     question::{
         snapshot::Snapshot,
         tables::{
-            column::{Counts, Description, Look, Looked},
+            column::{ColumnFindings, ColumnScan, Counts, Description},
             order::Wanted,
         },
     },
@@ -34,25 +34,25 @@ use crate::{
 const COUNTED: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnQuestion {
     Counts,
     Describe,
 }
 
 #[derive(Debug)]
-pub(super) struct Verb {
-    pub(super) kind: Kind,
-    look: Look,
-    coming: Option<Coming<Looked>>,
-    looked: Option<Looked>,
+pub(super) struct ColumnPane {
+    pub(super) kind: ColumnQuestion,
+    look: ColumnScan,
+    coming: Option<Coming<ColumnFindings>>,
+    looked: Option<ColumnFindings>,
     problem: Option<String>,
 }
 
-impl Verb {
-    pub(super) fn new(kind: Kind, wanted: &Wanted, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+impl ColumnPane {
+    pub(super) fn new(kind: ColumnQuestion, wanted: &Wanted, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut verb = Self {
             kind,
-            look: Look { wanted: Wanted { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
+            look: ColumnScan { wanted: Wanted { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
             coming: None,
             looked: None,
             problem: None,
@@ -86,8 +86,8 @@ impl Verb {
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let what = match self.kind {
-            Kind::Counts => "values of",
-            Kind::Describe => "description of",
+            ColumnQuestion::Counts => "values of",
+            ColumnQuestion::Describe => "description of",
         };
         let title = format!("{what} {}", self.look.column);
         let progress = self.coming.as_ref().map(|coming| match coming.progress() {
@@ -100,8 +100,8 @@ impl Verb {
             return panel::failure(body, buffer, context.theme, problem);
         }
         match (&self.looked, self.kind) {
-            (Some(looked), Kind::Counts) => counts(&looked.counts, buffer, body, context),
-            (Some(looked), Kind::Describe) => description(&looked.description, buffer, body, context),
+            (Some(looked), ColumnQuestion::Counts) => counts(&looked.counts, buffer, body, context),
+            (Some(looked), ColumnQuestion::Describe) => description(&looked.description, buffer, body, context),
             (None, _) => _ = put(buffer, body, 0, 0, "counting…", context.theme.dim()),
         }
     }

@@ -35,7 +35,7 @@ pub struct InShort {
 }
 
 impl InShort {
-    pub(super) fn of(answer: &SecurityInference) -> Self {
+    pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
         Self { score: answer.security_score, word: word_of(&answer.recommendation) }
     }
 }

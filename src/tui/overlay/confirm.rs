@@ -1,16 +1,16 @@
-//! A question with two answers, before something that is not done lightly.
+//! Asks for confirmation, yes or no, before something that is not done lightly.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, OverlayOutcome, floating, line};
 use crate::tui::{
     text,
     theme::{Role, Theme},
 };
 
 #[derive(Debug)]
-pub struct YesNo {
+pub struct Confirm {
     title: String,
     says: String,
     /// What Enter does, in a few words.
@@ -18,16 +18,16 @@ pub struct YesNo {
     command: Command,
 }
 
-impl YesNo {
+impl Confirm {
     pub fn new(title: &str, says: String, yes: &str, command: Command) -> Self {
         Self { title: title.to_owned(), says, yes: yes.to_owned(), command }
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         match key.code {
-            KeyCode::Enter | KeyCode::Char('y') => Outcome::Run(self.command.clone()),
-            KeyCode::Esc | KeyCode::Char('n' | 'q' | 'c') => Outcome::Close,
-            _ => Outcome::Stay,
+            KeyCode::Enter | KeyCode::Char('y') => OverlayOutcome::Run(self.command.clone()),
+            KeyCode::Esc | KeyCode::Char('n' | 'q' | 'c') => OverlayOutcome::Close,
+            _ => OverlayOutcome::Stay,
         }
     }
 

@@ -1,6 +1,6 @@
-//! Keeps a decoder's panic from ending the program. Damaged Parquet and Arrow files can make polars panic, on this thread or on one
-//! of its own; what it reads is thrown away then, and the file is reported as damaged. The same goes for the interpreter of contracts,
-//! which hostile bytecode may lead to a fault.
+//! Catches panics of code that works on untrusted bytes, so that none ends the program. A damaged Parquet or Arrow file can make polars
+//! panic, on this thread or on one of its own: the file is reported as damaged. Hostile bytecode can do the same to the interpreter of
+//! contracts.
 
 use std::{
     cell::Cell,
@@ -22,7 +22,7 @@ pub fn decoding() -> bool {
     HERE.get() > 0 || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
 }
 
-/// Counts itself in while it lives, whatever ends it.
+/// Counts a decoder for as long as it runs, also where it panics.
 struct Marker;
 
 impl Marker {

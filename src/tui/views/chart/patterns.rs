@@ -4,20 +4,26 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::card::{self, Card, Part};
+use super::card::{self, Card, CardPart};
 use crate::{
     analysis::{
-        patterns::{Family, Pattern, PatternsAnswer},
+        patterns::{Family, Pattern, PatternsAnswer, TradeAction},
+        security::{
+            SecurityInference,
+            score::{is_safe, word_of},
+        },
         trendlines::TrendlineAnswer,
     },
     question::{
         patterns::PatternsQuestion,
+        security::SecurityQuestion,
         track_record::{TrackRecord, TrackRecordQuestion},
     },
     tui::{
         keymap::Action,
         list::{Did, Field, Fields, List, ListFrame},
         text,
+        theme::Role,
         view::{Context, ViewQuestion},
         views::parts::changed,
         widgets::{
@@ -29,9 +35,11 @@ use crate::{
     },
 };
 
+/// Cells of a panel's rule around its title and its note.
+const NOTE_FRAME: usize = 9;
 /// From this width on the list stands beside the chart.
 const BESIDE_WIDTH: u16 = 118;
-/// From this height on it stands below, where it is narrower.
+/// From this height on the list stands below the chart, where there is no room beside it.
 const BELOW_HEIGHT: u16 = 34;
 /// Rows of the list below the chart at most, with its title and its header.
 const BELOW_ROWS: u16 = 8;
@@ -42,11 +50,11 @@ const CARD_BELOW: u16 = 20;
 /// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
 const CHART_ROWS: u16 = 7;
 
-struct PatternList;
+struct PatternFields;
 
-type F = Field<PatternList>;
+type F = Field<PatternFields>;
 
-impl Fields for PatternList {
+impl Fields for PatternFields {
     type Row<'a> = &'a Pattern;
 
     const FIELDS: &'static [F] = &[
@@ -80,7 +88,7 @@ const FAMILIES: [(Family, Action, &str); 5] = [
 
 /// How closely the chosen pattern is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Look {
+pub(super) enum PatternFocus {
     /// At the latest candles.
     Latest,
     /// It fills the chart.
@@ -92,15 +100,17 @@ pub(super) enum Look {
 }
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
-pub(super) struct Finds {
+pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
     told: ViewQuestion<TrackRecordQuestion>,
+    /// Whether what the patterns say to buy is safe, once they say so: as the Security view asks it.
+    security: ViewQuestion<SecurityQuestion>,
     /// Drawn and listed at all.
     pub(super) shown: bool,
     hidden: Vec<Family>,
     /// Places are those in the answer.
-    list: List<PatternList>,
+    list: List<PatternFields>,
     /// The place last chosen; while its family is hidden the next one that is listed stands in.
     place: usize,
     /// The list stands beside the chart.
@@ -109,14 +119,15 @@ pub(super) struct Finds {
     on_screen: bool,
     /// The reasons had no room when the card was drawn last.
     cut: bool,
-    pub(super) look: Look,
+    pub(super) focus: PatternFocus,
 }
 
-impl Default for Finds {
+impl Default for ChartPatterns {
     fn default() -> Self {
         Self {
             asked: ViewQuestion::default(),
             told: ViewQuestion::default(),
+            security: ViewQuestion::default(),
             shown: true,
             hidden: Vec::new(),
             list: List::default(),
@@ -124,27 +135,31 @@ impl Default for Finds {
             beside: false,
             on_screen: false,
             cut: false,
-            look: Look::Latest,
+            focus: PatternFocus::Latest,
         }
     }
 }
 
-impl Finds {
+impl ChartPatterns {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
         self.told.clear();
-        (self.look, self.place) = (Look::Latest, 0);
+        self.security.clear();
+        (self.focus, self.place) = (PatternFocus::Latest, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
-            (self.look, self.place) = (Look::Latest, 0);
+            (self.focus, self.place) = (PatternFocus::Latest, 0);
         }
+        let PatternsQuestion { contract_address, timeframe, .. } = question;
         if self.explained() {
-            let PatternsQuestion { contract_address, timeframe, .. } = question;
             self.told.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         self.asked.refresh(question, context);
+        if self.answer().is_some_and(says_buy) {
+            self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
+        }
         self.arrange();
     }
 
@@ -178,31 +193,39 @@ impl Finds {
         self.drawn().nth(self.list.cursor.selected()?)
     }
 
-    /// Takes the next pattern, or the one before, round and round; the first time the one that is chosen already.
+    /// ` · security: avoid, score 0` of a token that the patterns say to buy, and whether that is a warning; nothing while it is not known.
+    fn verdict(&self) -> Option<(String, bool)> {
+        let known = self.security.answer.as_ref().filter(|_| self.answer().is_some_and(says_buy))?;
+        let SecurityInference { security_score, recommendation, .. } = &known.answer;
+        let word = word_of(recommendation).to_lowercase();
+        Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
+    }
+
+    /// Takes the next pattern, or the one before, round and round. The first is chosen before any key, so that a step leaves it.
     pub(super) fn step(&mut self, back: bool) {
         let count = self.list.len();
-        if let Some(at) = self.list.cursor.selected().filter(|_| self.zoomed()) {
+        if let Some(at) = self.list.cursor.selected() {
             self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
-        self.look = if count > 0 { self.look.max(Look::Zoomed) } else { Look::Latest };
+        self.focus = if count > 0 { self.focus.max(PatternFocus::Zoomed) } else { PatternFocus::Latest };
     }
 
     /// The chosen one has been zoomed to.
     pub(super) fn zoomed(&self) -> bool {
-        self.look >= Look::Zoomed
+        self.focus >= PatternFocus::Zoomed
     }
 
     /// What made its confidence is said.
     pub(super) fn explained(&self) -> bool {
-        self.look >= Look::Explained
+        self.focus >= PatternFocus::Explained
     }
 
     /// Zooms to the chosen one and says why it is so sure, on a page of its own where there is no room beside; then no more.
     pub(super) fn explain(&mut self) {
-        self.look = match self.look {
-            Look::Latest | Look::Zoomed => Look::Explained,
-            Look::Explained if self.cut => Look::Reasons,
-            Look::Explained | Look::Reasons => Look::Zoomed,
+        self.focus = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed => PatternFocus::Explained,
+            PatternFocus::Explained if self.cut => PatternFocus::Reasons,
+            PatternFocus::Explained | PatternFocus::Reasons => PatternFocus::Zoomed,
         };
     }
 
@@ -227,7 +250,7 @@ impl Finds {
         match (did, self.list.cursor.selected()) {
             (Did::Moved | Did::Again, Some(row)) => {
                 self.choose(row);
-                self.look = self.look.max(Look::Zoomed);
+                self.focus = self.focus.max(PatternFocus::Zoomed);
             }
             (Did::Sorted, _) => self.arrange(),
             _ => {}
@@ -265,7 +288,11 @@ impl Finds {
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         self.on_screen = area.height > 1;
         if !self.on_screen {
-            put(buffer, area, 1, 0, &self.line(usize::from(area.width.saturating_sub(2)), context), context.theme.dim());
+            let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)), context);
+            let end = 1 + put(buffer, area, 1, 0, &line, context.theme.dim());
+            if let Some((says, warns)) = verdict {
+                put(buffer, area, end, 0, &says, context.theme.style(if warns { Role::Warning } else { Role::Dim }));
+            }
             return;
         }
         if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
@@ -274,9 +301,12 @@ impl Finds {
             return;
         }
         let title = self.title();
-        let note = self.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
+        let advice = self.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
+        let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
+        let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
         let progress = self.asked.progress().map(|_| None);
-        let rule = Panel { note: &note, ascii: context.ascii, progress, ..Panel::new(&title) };
+        let rule = Panel { note: &note, warns, ascii: context.ascii, progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             panel::failure(body, buffer, context.theme, &problem.detail);
@@ -309,10 +339,10 @@ impl Finds {
         };
         let told = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
         let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
-        let part = match self.look {
-            Look::Latest | Look::Zoomed => Part::Figures,
-            Look::Explained => Part::Whole,
-            Look::Reasons => Part::Reasons,
+        let part = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed => CardPart::Figures,
+            PatternFocus::Explained => CardPart::Whole,
+            PatternFocus::Reasons => CardPart::Reasons,
         };
         let card = Card { pattern, as_of: answer.as_of, trendline, part, record };
         card.draw(buffer, area, context);
@@ -325,22 +355,24 @@ impl Finds {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// All that fits in a line: `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`.
-    fn line(&self, cells: usize, context: &Context<'_>) -> String {
+    /// All that fits in a line: `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the verdict after it.
+    fn line(&self, cells: usize, context: &Context<'_>) -> (String, Option<(String, bool)>) {
         if let Some(problem) = &self.asked.problem {
-            return format!("patterns: {}", problem.detail);
+            return (format!("patterns: {}", problem.detail), None);
         }
-        let Some(answer) = self.answer() else { return String::new() };
+        let Some(answer) = self.answer() else { return (String::new(), None) };
         let advice = words::of(&answer.recommended_action);
         let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
-            return format!("no patterns · {advice}");
+            return (format!("no patterns · {advice}"), None);
         };
         let place = format!("{} of {} · ", at + 1, self.list.len());
         let advice = format!(" · {advice}");
         let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
-        // The levels come before the advice.
-        let (alone, advised) = (card(cells), card(cells.saturating_sub(text::width(&advice))));
-        if advised.contains(card::TARGET) { place + &advised + &advice } else { place + &alone }
+        // The levels come before the advice, and the advice to buy never stands without its verdict.
+        let verdict = self.verdict();
+        let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
+        let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
     }
 
     pub(super) fn save(&self) -> Value {
@@ -353,6 +385,10 @@ impl Finds {
         let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
     }
+}
+
+fn says_buy(answer: &PatternsAnswer) -> bool {
+    matches!(answer.recommended_action, TradeAction::Buy | TradeAction::StrongBuy)
 }
 
 /// `confirmed`, or `forming 83 %`.

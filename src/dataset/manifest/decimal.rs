@@ -1,0 +1,29 @@
+//! The sign before the decimals of a column's numbers.
+
+use std::fmt;
+
+/// The sign before the decimals; the other one may stand between thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decimal {
+    Point,
+    Comma,
+}
+
+impl Decimal {
+    /// The sign before the decimals, and the one between thousands.
+    pub(in crate::dataset) fn signs(self) -> (u8, u8) {
+        match self {
+            Self::Point => (b'.', b','),
+            Self::Comma => (b',', b'.'),
+        }
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Point => "decimal points",
+            Self::Comma => "decimal commas",
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! What became of the earlier patterns of each token, as far as it was asked for, and what followed ranks of growth.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use crate::{
+    analysis::track_record::{
+        Signal,
+        returns::{ReturnRecord, SignalReturn},
+    },
+    dataset::{address::Address, time::Time},
+};
+
+/// What became of the patterns of each token, as far as it was asked for.
+#[derive(Debug, Default)]
+pub struct RecordMemory {
+    tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
+    growth: OnceLock<Vec<ReturnRecord>>,
+}
+
+/// Of one token and frame.
+#[derive(Debug)]
+pub(in crate::question) struct ReplayedToken {
+    pub as_of: Option<Time>,
+    pub signals: Box<[Signal]>,
+    pub trends: Box<[SignalReturn]>,
+}
+
+impl RecordMemory {
+    pub(in crate::question) fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<ReplayedToken>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
+    }
+
+    /// There are no more than tokens and frames.
+    pub(in crate::question) fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<ReplayedToken>) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
+    }
+
+    pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {
+        self.growth.get()
+    }
+
+    pub(in crate::question) fn growth_or(&self, work_out: impl FnOnce() -> Vec<ReturnRecord>) -> &Vec<ReturnRecord> {
+        self.growth.get_or_init(work_out)
+    }
+}

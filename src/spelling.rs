@@ -1,0 +1,50 @@
+//! "Did you mean": which of the known names a misspelt one is nearest to. Which names are known, and how they are suggested, is the caller's.
+
+/// Likeness from which a name is taken for a misspelling of another.
+const MEANT: f64 = 0.75;
+
+/// How alike two names are in any letter case: their Jaro-Winkler similarity (from 0 to 1), and 1 to 3 more where at most two letters, and
+/// one of three, were typed wrong, missed, added or swapped (optimal string alignment distance).
+pub(crate) fn likeness(name: &str, known: &str) -> f64 {
+    let (name, known) = (name.to_lowercase(), known.to_lowercase());
+    let slips = strsim::osa_distance(&name, &known);
+    let near = if slips <= 2 && 3 * slips <= known.chars().count() { 3.0 - slips as f64 } else { 0.0 };
+    near + strsim::jaro_winkler(&name, &known)
+}
+
+/// The known name nearest to `name`; none where none is known.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    ranked(name, known).map(|(_, known)| known)
+}
+
+/// The known name nearest to `name`, where it is near enough to have been meant.
+pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    ranked(name, known).filter(|(likeness, _)| is_near(*likeness)).map(|(_, known)| known)
+}
+
+/// Whether names that are this alike may be one name.
+pub(crate) fn is_near(likeness: f64) -> bool {
+    likeness > MEANT
+}
+
+fn ranked<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
+    let ranked = known.into_iter().map(|known| (likeness(name, known), known));
+    ranked.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_a_letter_or_two_comes_before_a_name_that_begins_alike() {
+        let known = ["timestamp", "time_of_day", "times"];
+        assert_eq!(meant("timse", known), Some("times"));
+        assert_eq!(meant("TimeStamp", known), Some("timestamp"));
+        assert_eq!(nearest("qqqqqqqq", known), Some("times"));
+        assert_eq!(meant("qqqqqqqq", known), None);
+        assert_eq!(nearest("a", []), None);
+        // Of a short name two wrong letters leave nothing.
+        assert_eq!(meant("xxd", ["and"]), None);
+    }
+}

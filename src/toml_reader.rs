@@ -1,0 +1,210 @@
+//! TOML that a person writes (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, so that an error can name it;
+//! what an entry means is its reader's.
+
+use std::{borrow::Cow, fmt, ops::Range};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::spelling::meant;
+
+/// What is wrong in a document, and on which line. Errors are ordered by where they stand.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TomlError {
+    offset: usize,
+    pub(crate) line: usize,
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for TomlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl TomlError {
+    fn new(text: &str, offset: usize, reason: String) -> Self {
+        Self { offset, line: line_of(text, offset), reason }
+    }
+
+    #[must_use]
+    pub(crate) fn prefixed(self, prefix: &str) -> Self {
+        Self { reason: format!("{prefix}{}", self.reason), ..self }
+    }
+}
+
+/// The line that the offset is in, the first being 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[derive(Debug)]
+pub(crate) struct TomlDocument<'t> {
+    text: &'t str,
+    table: DeTable<'t>,
+}
+
+impl<'t> TomlDocument<'t> {
+    pub(crate) fn parse(text: &'t str) -> Result<Self, TomlError> {
+        let parsed = DeTable::parse(text).map(|table| Self { text, table: table.into_inner() });
+        parsed.map_err(|error| TomlError::new(text, error.span().map_or(0, |span| span.start), error.message().replace('\n', ", ")))
+    }
+
+    /// The entries at the top, in the order they stand.
+    pub(crate) fn entries(&self) -> Vec<TomlEntry<'_>> {
+        entries(self.text, &self.table)
+    }
+}
+
+fn entries<'a>(text: &'a str, table: &'a DeTable<'a>) -> Vec<TomlEntry<'a>> {
+    let entry = |(key, value): (&'a Spanned<Cow<'a, str>>, &'a Spanned<DeValue<'a>>)| TomlEntry {
+        key: key.get_ref(),
+        value: value.get_ref(),
+        offset: key.span().start,
+        value_span: value.span(),
+        text,
+    };
+    let mut entries: Vec<TomlEntry<'a>> = table.iter().map(entry).collect();
+    entries.sort_by_key(|entry| entry.offset);
+    entries
+}
+
+/// `key = value`, or a section.
+#[derive(Debug, Clone)]
+pub(crate) struct TomlEntry<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a DeValue<'a>,
+    offset: usize,
+    value_span: Range<usize>,
+    text: &'a str,
+}
+
+impl<'a> TomlEntry<'a> {
+    pub(crate) fn line(&self) -> usize {
+        line_of(self.text, self.offset)
+    }
+
+    /// The value as it is written.
+    pub(crate) fn written(&self) -> &'a str {
+        self.text.get(self.value_span.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn error(&self, reason: String) -> TomlError {
+        TomlError::new(self.text, self.offset, reason)
+    }
+
+    /// The error that goes on after the entry's key, as in "must be text".
+    pub(crate) fn wrong(&self, how: &str) -> TomlError {
+        self.error(format!("`{}` {how}", self.key))
+    }
+
+    /// The error that there is no such key, table or whatever it is a `kind` of, with the known name that may have been meant.
+    pub(crate) fn unknown(&self, kind: &str, known: &[&str]) -> TomlError {
+        self.unknown_name(kind, self.key, known)
+    }
+
+    /// The same of a name in the entry's value.
+    pub(crate) fn unknown_name(&self, kind: &str, name: &str, known: &[&str]) -> TomlError {
+        self.error(match meant(name, known.iter().copied()) {
+            Some(near) => format!("unknown {kind} `{name}`, did you mean `{near}`?"),
+            None => format!("unknown {kind} `{name}`, expected one of `{}`", known.join("`, `")),
+        })
+    }
+
+    /// The entries of the section, in the order they stand.
+    pub(crate) fn section(&self) -> Option<Vec<TomlEntry<'a>>> {
+        self.value.as_table().map(|table| entries(self.text, table))
+    }
+
+    pub(crate) fn table(&self) -> Result<Vec<TomlEntry<'a>>, TomlError> {
+        self.section().ok_or_else(|| self.wrong("must be a table"))
+    }
+
+    pub(crate) fn text(&self) -> Result<String, TomlError> {
+        self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("must be text"))
+    }
+
+    pub(crate) fn boolean(&self) -> Result<bool, TomlError> {
+        self.value.as_bool().ok_or_else(|| self.wrong("must be true or false"))
+    }
+
+    pub(crate) fn number(&self) -> Result<f64, TomlError> {
+        number(self.value).ok_or_else(|| self.wrong("must be a number"))
+    }
+
+    pub(crate) fn integer(&self, least: i64, most: i64) -> Result<i64, TomlError> {
+        let within = integer(self.value).filter(|number| (least..=most).contains(number));
+        within.ok_or_else(|| self.wrong(&format!("must be a whole number from {least} to {most}")))
+    }
+
+    /// Text, a number, a truth value or a time, as text.
+    pub(crate) fn scalar(&self) -> Result<String, TomlError> {
+        scalar(self.value).ok_or_else(|| self.wrong("must be text or a number"))
+    }
+
+    /// One or several of those.
+    pub(crate) fn scalars(&self) -> Result<Vec<String>, TomlError> {
+        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be text, a number, or a list of those"))
+    }
+
+    /// One or several texts.
+    pub(crate) fn texts(&self) -> Result<Vec<String>, TomlError> {
+        let texts = one_or_several(self.value, |value| value.as_str().map(str::to_owned));
+        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| self.wrong("must be text or a list of texts"))
+    }
+}
+
+/// The whole number, also of 0x, 0o and 0b.
+pub(crate) fn integer(value: &DeValue<'_>) -> Option<i64> {
+    value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
+}
+
+/// The finite number, whole or not.
+pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
+    let number = match value {
+        DeValue::Float(float) => float.as_str().parse().ok()?,
+        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok()?,
+        value => integer(value)? as f64,
+    };
+    number.is_finite().then_some(number)
+}
+
+/// The items of a list, or the value alone.
+pub(crate) fn one_or_several<T>(value: &DeValue<'_>, item: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<Vec<T>> {
+    match value {
+        DeValue::Array(items) => items.iter().map(|value| item(value.get_ref())).collect(),
+        value => item(value).map(|one| vec![one]),
+    }
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(integer) => Some(integer.to_string()),
+        DeValue::Float(float) => Some(float.to_string()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        DeValue::Datetime(time) => Some(time.to_string()),
+        DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_knows_its_line_and_its_numbers() {
+        let text = "a = 0x10\n\n[b]\nc = 100_000_000_000_000_000_000.0\nd = [1, 'x',\n 2024-01-01]\ne = inf";
+        let document = TomlDocument::parse(text).expect("TOML");
+        let [a, b] = &document.entries()[..] else { panic!("two entries") };
+        assert_eq!((a.line(), a.written(), a.number(), a.integer(1, 16)), (1, "0x10", Ok(16.0), Ok(16)));
+        assert_eq!(a.integer(1, 15).expect_err("too large").to_string(), "line 1: `a` must be a whole number from 1 to 15");
+        let [c, d, e] = &b.table().expect("a section")[..] else { panic!("three entries") };
+        assert_eq!((b.line(), c.line(), c.number()), (3, 4, Ok(1e20)));
+        assert_eq!(d.scalars().expect("scalars"), ["1", "x", "2024-01-01"]);
+        assert!(d.texts().is_err() && c.text().is_err() && e.number().is_err());
+        assert!(c.error(String::new()) < d.error(String::new()), "errors are in the order of the text");
+    }
+}

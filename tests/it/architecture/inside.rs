@@ -1,0 +1,205 @@
+//! Inside a part, too, imports go one way: a module knows those that stand before it.
+
+use super::{
+    hold,
+    source::{Source, sources},
+};
+
+/// The modules of a part, from the lowest up. Those of one entry know each other.
+const ORDERS: &[(&str, &[&str])] = &[
+    (
+        "dataset",
+        &[
+            "address",
+            "chain",
+            "time",
+            "schema",
+            "names",
+            "progress",
+            "wall_clock",
+            "findings",
+            "text_runs",
+            "manifest",
+            "coerce",
+            "interval",
+            "rows",
+            "repeats",
+            "order",
+            "source",
+            "invariants",
+            "cache",
+            "runs",
+            // Typed rows of a token, and how they are fetched where they stay at their source.
+            "holding, shelf, candles",
+            "by_token",
+            "newest",
+            "sample",
+            "export",
+            "grid",
+            "cell",
+            "origin",
+            "yields",
+            "within",
+            "load",
+            "watch",
+            "import",
+        ],
+    ),
+    (
+        "question",
+        &[
+            "filter",
+            "order",
+            "parameter",
+            "progress",
+            "parallel",
+            "paging",
+            "json",
+            "memory",
+            "snapshot",
+            "tabular",
+            "request",
+            "list",
+            "timeframes",
+            "candles",
+            "track_record",
+            "patterns",
+            "trendline",
+            "indicators",
+            "posts",
+            "holders",
+            "dexes",
+            "security",
+            "token",
+            "yields",
+            "growth",
+            "compare",
+            // The tokens' list shows fields, and a condition on a field is judged by the list's rows.
+            "fields, search",
+            "tables",
+            "batch",
+        ],
+    ),
+    ("deck", &["known", "pending", "fetch", "flight", "load", "watch"]),
+];
+
+#[test]
+fn a_module_imports_only_those_before_it() {
+    let mut broken = Vec::new();
+    let all = sources("src");
+    for (part, order) in ORDERS {
+        let place = |module: &str| order.iter().position(|names| names.split(", ").any(|name| name == module));
+        let mut seen = 0;
+        for source in all.iter().filter(|source| source.part() == *part) {
+            let module = modules(source);
+            let Some(own) = module.get(1) else { continue };
+            let Some(at) = place(own) else {
+                broken.push(format!("{}: `{own}` is not in the order of `{part}`", source.path));
+                continue;
+            };
+            for (line, path) in paths(source) {
+                let path = resolved(&module, &path);
+                let other = path.get(1).filter(|other| path[0] == *part && *other != own);
+                let Some((other, there)) = other.and_then(|other| Some((other, place(other)?))) else { continue };
+                seen += 1;
+                if there > at {
+                    broken.push(format!("{}:{line}: {own} knows {other}, which stands after it", source.path));
+                }
+            }
+        }
+        // Were imports not found at all, nothing would be held.
+        assert!(2 * seen >= order.len(), "{part}: {seen}");
+    }
+    hold("inside a part, a module imports only those before it", &broken);
+}
+
+/// `dataset`, `cache`, `grow` of `src/dataset/cache/grow.rs`.
+fn modules(source: &Source) -> Vec<&str> {
+    source.path.trim_start_matches("src/").trim_end_matches(".rs").split('/').collect()
+}
+
+/// A path from the root, without `crate`.
+fn resolved<'a>(module: &[&'a str], path: &[&'a str]) -> Vec<&'a str> {
+    let mut base = if path[0] == "crate" { Vec::new() } else { module.to_vec() };
+    for name in path {
+        match *name {
+            "crate" | "self" => {}
+            "super" => drop(base.pop()),
+            name => base.push(name),
+        }
+    }
+    base
+}
+
+/// Line and names of every path that begins with `crate`, `self` or `super`; of a group the path of each member.
+fn paths(source: &Source) -> Vec<(usize, Vec<&str>)> {
+    let tokens: Vec<(usize, &str)> =
+        source.code().flat_map(|(line, text)| tokens(text).into_iter().map(move |token| (line, token))).collect();
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        let begins = ["crate", "self", "super"].contains(&tokens[at].1) && (at == 0 || tokens[at - 1].1 != "::");
+        // A member of a group may be `self`: its path was found from the group's head.
+        if begins && tokens.get(at + 1).is_some_and(|(_, next)| *next == "::") {
+            path(&tokens, at, Vec::new(), &mut found);
+        }
+    }
+    found
+}
+
+/// Reads the path at `at`, which goes on `before`; gives back where it ends.
+fn path<'a>(tokens: &[(usize, &'a str)], mut at: usize, mut before: Vec<&'a str>, found: &mut Vec<(usize, Vec<&'a str>)>) -> usize {
+    while let Some((line, token)) = tokens.get(at) {
+        if *token == "{" {
+            at += 1;
+            while tokens.get(at).is_some_and(|(_, token)| *token != "}") {
+                at = path(tokens, at, before.clone(), found);
+                // What it is called here, and the comma.
+                at += tokens[at..].iter().position(|(_, token)| *token == "," || *token == "}").unwrap_or(tokens.len() - at);
+                at += usize::from(tokens.get(at).is_some_and(|(_, token)| *token == ","));
+            }
+            return at + 1;
+        }
+        before.push(token);
+        at += 1;
+        if tokens.get(at).is_none_or(|(_, next)| *next != "::") {
+            found.push((*line, before));
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Names, `::` and single signs.
+fn tokens(mut text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    while let Some(first) = text.chars().next() {
+        let name = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        let length = if name > 0 {
+            name
+        } else if text.starts_with("::") {
+            2
+        } else {
+            first.len_utf8()
+        };
+        let (token, rest) = text.split_at(length);
+        if !first.is_whitespace() {
+            found.push(token);
+        }
+        text = rest;
+    }
+    found
+}
+
+#[test]
+fn paths_are_found_in_groups_and_in_code() {
+    let text =
+        "use super::{\n    Deck,\n    load::{Reload, now as then},\n};\nuse crate::dataset::time;\nfn a() { super::super::b::c() }\n";
+    let source = Source::of("src/deck/watch/told.rs", text);
+    let found: Vec<String> =
+        paths(&source).iter().map(|(line, path)| format!("{line} {}", resolved(&modules(&source), path).join("::"))).collect();
+    assert_eq!(
+        found,
+        ["2 deck::watch::Deck", "3 deck::watch::load::Reload", "3 deck::watch::load::now", "5 dataset::time", "6 deck::b::c"]
+    );
+}

@@ -1,0 +1,32 @@
+//! Of tables that stay at an engine every face says the same, and what it says of files.
+
+use tokendeck::api::routes::ENDPOINTS;
+
+use super::{CASES, Faces, arguments, deck, walk};
+use crate::{clickhouse::in_place::Stays, demo::market};
+
+/// What is asked of holders, of whom a page, all or sums of all are needed.
+const HELD_THERE: &[&str] = &["token", "holders", "security"];
+
+#[test]
+fn of_candles_and_holders_that_stay_at_an_engine_too_they_say_the_same() {
+    let (_market, data) = market();
+    let stays = Stays::of(&data, &["candles", "holders"]);
+    let faces = Faces::over(stays.folder.path(), &stays.config());
+    let answered = walk(&faces, |name| if HELD_THERE.contains(&name) { usize::MAX } else { 1 });
+    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
+    // What reads all rows of the candles is refused.
+    assert_eq!(silent, ["table_describe", "events"]);
+    assert!(stays.fetched() > 12, "nothing stayed there");
+    // And what they say is what they say of files.
+    let here = deck(&data, "", faces.home.path().join("here"));
+    for (name, held, targets) in CASES.iter().filter(|(name, ..)| HELD_THERE.contains(name)) {
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
+        for target in targets.iter().map(|target| faces.filled(target)) {
+            let (path, query) = arguments(endpoint.path, &target);
+            let answers =
+                [&here, &faces.view].map(|deck| held.unwrap()(deck, &path, query).map(|(bytes, _)| String::from_utf8(bytes).unwrap()));
+            assert_eq!(format!("{:?}", answers[0]), format!("{:?}", answers[1]), "{target}");
+        }
+    }
+}

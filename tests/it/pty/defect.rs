@@ -1,0 +1,65 @@
+//! What a person sees when the program itself is wrong. The defect is a watchlist that breaks, given to the dashboard by a child of this
+//! test binary: the shipped program has no way to break on purpose.
+
+use std::{collections::HashSet, env, fs};
+
+use clap::Parser;
+use serde_json::Value;
+use tokendeck::{
+    cli::{self, CommandLine, defect},
+    dataset::address::Address,
+    tui::memory::Memory,
+};
+
+use super::terminal::{DEMO, Home};
+
+/// Makes `child_that_breaks` more than a test of nothing.
+const CHILD: &str = "TOKENDECK_TEST_BREAKS";
+const REASON: &str = "the watchlist breaks on purpose";
+
+struct Breaking;
+
+impl Memory for Breaking {
+    fn watchlist(&self) -> HashSet<Address> {
+        HashSet::new()
+    }
+
+    fn session(&self) -> Value {
+        Value::Null
+    }
+
+    fn star(&mut self, _: Address) -> Result<(), String> {
+        panic!("{REASON}")
+    }
+
+    fn keep_session(&mut self, _: &Value) {}
+}
+
+/// The program, as `main` has it, but for its memory.
+#[test]
+fn child_that_breaks() {
+    if env::var_os(CHILD).is_none() {
+        return;
+    }
+    defect::install();
+    let arguments = CommandLine::parse_from(["tokendeck", "--data", DEMO]).with_memory(|_| Box::new(Breaking));
+    assert!(cli::run(arguments).is_ok());
+}
+
+#[test]
+fn a_defect_gives_the_terminal_back_and_names_its_report() {
+    let home = Home::new();
+    let mut terminal = home.run_this("pty::defect::child_that_breaks", CHILD);
+    terminal.ready();
+    terminal.keys("w");
+    assert_eq!(terminal.exit(), 101);
+    terminal.restored();
+    terminal.see("tokendeck: this is a defect of the program");
+    let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
+    let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
+    assert_eq!(reports.len(), 1);
+    // A long path is wrapped by the terminal.
+    assert!(said.contains(&*reports[0].to_string_lossy()), "{said}");
+    let report = fs::read_to_string(&reports[0]).unwrap();
+    assert!(report.contains(REASON) && report.contains("thread pty::defect::child_that_breaks"), "{report}");
+}
