@@ -21,9 +21,12 @@ use crate::{
 const FIRED: u64 = 20;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct AlertArgs {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,7 +40,7 @@ enum Command {
     Add {
         /// The condition, as in 'price>20' or 'score<40 chain:base'
         condition: String,
-        /// The token it is about, by address; else every token
+        /// The token it is about: its address, or a coin as in coin:BTC; else every token
         #[arg(long, value_name = "ADDRESS", value_parser = token)]
         token: Option<Address>,
         #[command(flatten)]
@@ -54,13 +57,15 @@ enum Command {
 
 pub(super) fn run(args: &AlertArgs) -> Outcome {
     let failed = |problem: Problem| Failure::Bad(problem.detail);
-    match &args.command {
-        Command::List { place } => {
-            let mut config = configuration(place.config.as_deref())?;
-            place.overrule(&mut config);
-            let kept = kept_jobs(&config).map_err(Failure::Bad)?;
-            print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?).as_bytes())
-        }
+    let list = |place: &Place| {
+        let mut config = configuration(place.config.as_deref())?;
+        place.overrule(&mut config);
+        let kept = kept_jobs(&config).map_err(Failure::Bad)?;
+        print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?).as_bytes())
+    };
+    let Some(command) = &args.command else { return list(&args.place) };
+    match command {
+        Command::List { place } => list(place),
         Command::Add { condition, token, place } => {
             let program = Program::open(place)?;
             program.require_dataset()?;

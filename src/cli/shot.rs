@@ -104,7 +104,7 @@ fn view() -> impl TypedValueParser<Value = ViewId> {
 }
 
 pub(super) fn token(text: &str) -> Result<Address, String> {
-    Address::asked(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
+    Address::asked(text).ok_or_else(|| format!("expected {}, or a coin that has no contract as in `coin:BTC`", Kind::Address.expectation()))
 }
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
