@@ -16,7 +16,7 @@ use super::{
     request::request,
     security::SecurityQuestion,
     snapshot::Snapshot,
-    timeframes::TIMEFRAMES,
+    timeframes::{FROM, TIMEFRAME, TO},
     token::TokenQuestion,
 };
 use crate::{
@@ -50,9 +50,9 @@ request! {
     /// The candles of many tokens.
     CandleBatchQuestion at "/candles" {
         addresses: Vec<Address> = ADDRESSES,
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
     }
 }
 
@@ -201,18 +201,17 @@ impl Question for SecurityBatchQuestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::{fields::tests::snapshot, parameter::Arguments};
+    use crate::question::{
+        fields::tests::snapshot,
+        tests::{addresses, parsed},
+    };
 
     fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
-        let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[], query)?)?;
-        let (_, written) = question.target().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).expect("a query");
-        assert_eq!(Q::parse(&Arguments::new(Q::PARAMETERS, &[], &written)?)?.target(), question.target());
+        let question: Q = parsed(&[], query)?;
+        let target = question.target();
+        let (_, written) = target.split_once('?').expect("a query");
+        assert_eq!(parsed::<Q>(&[], written)?.target(), target);
         Ok(serde_json::to_value(question.answer(&snapshot(), &Progress::default())?).expect("JSON"))
-    }
-
-    /// The addresses of one digit each.
-    fn addresses(digits: &str) -> String {
-        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
     }
 
     #[test]

@@ -10,7 +10,10 @@ pub mod words;
 
 use std::borrow::Cow;
 
-use crate::dataset::time::{Day, Time};
+use crate::dataset::{
+    cell::CellValue,
+    time::{Day, Time},
+};
 
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, names, of_kind, of_table},
@@ -36,6 +39,20 @@ pub enum FieldValue<'a> {
 impl<'a> FieldValue<'a> {
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// A cell of a table; nothing where it has no value.
+    pub fn of_cell(cell: &'a CellValue) -> Option<Self> {
+        Some(match cell {
+            CellValue::Missing => return None,
+            CellValue::Text(text) => Self::text(text),
+            CellValue::Integer(number) => Self::Number(*number as f64),
+            CellValue::Float(number) => Self::Number(*number),
+            CellValue::Flag(flag) => Self::Flag(*flag),
+            CellValue::Time(time) => Self::Time(*time),
+            CellValue::Day(day) => Self::Day(*day),
+            CellValue::List(members) => return Self::list(members),
+        })
     }
 
     /// Nothing, where there are none.
