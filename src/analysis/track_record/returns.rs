@@ -181,12 +181,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{analysis::frames::CandleVec, dataset::address::Address};
+    use crate::{
+        analysis::frames::{CandleVec, tests::level},
+        dataset::address::Address,
+    };
 
     fn daily(closes: &[f64]) -> CandleVec {
-        let timestamp = (0..closes.len() as i64).map(|day| day * DAY_MS).collect();
-        let of = || closes.to_vec();
-        CandleVec { timestamp, open: of(), high: of(), low: of(), close: of(), volume: of() }
+        level((0..).map(|day| day * DAY_MS).zip(closes.iter().copied()), 1.0)
     }
 
     fn counts(holders: &[i64]) -> Vec<HolderCountRow> {

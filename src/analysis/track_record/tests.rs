@@ -99,17 +99,7 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         random_target: Some(0.4),
         random_stop: Some(0.25),
     };
-    let nothing = PatternRecord {
-        name: cup,
-        count: 0,
-        target: None,
-        stop: None,
-        neither: None,
-        median_days: None,
-        random_target: None,
-        random_stop: None,
-        ..record.clone()
-    };
+    let nothing = PatternRecord { open: 1, ..PatternRecord::none(cup) };
     assert_eq!(records(&signals), [record, nothing]);
 }
 
