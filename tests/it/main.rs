@@ -25,6 +25,8 @@ mod pattern_properties;
 mod patterns;
 mod patterns_accuracy;
 mod pty;
+#[path = "../generator/random.rs"]
+mod random;
 mod remote;
 mod screens;
 mod security;
