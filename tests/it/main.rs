@@ -32,6 +32,7 @@ mod screens;
 mod security;
 mod security_artifacts;
 mod security_checklist;
+mod security_contracts;
 mod security_mutants;
 mod security_planted;
 mod security_snapshots;
