@@ -70,7 +70,7 @@ pub struct CodeInput<'a> {
 
 /// Whether the code can run another contract's in its own place.
 pub fn delegates(code: &[u8]) -> bool {
-    functions::sweep(code).0
+    functions::delegates(code)
 }
 
 /// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
@@ -243,8 +243,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape,
     let books = Books::read(machine, &scene, None);
     for function in shape.functions.iter().filter(|function| !function.standard()) {
         for filling in powers::fillings(&scene, &books, scene.owner) {
-            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
-            let call = (scene.owner, data);
+            let call = (scene.owner, function.call(&filling).0);
             if calls.last() != Some(&call) {
                 calls.push(call);
             }

@@ -139,7 +139,7 @@ pub struct Called {
 /// Whether the dataset calls the address a scam, and how it says so. A row of `scams` is decisive; a label is unless one of a venue or
 /// an issuer stands beside it.
 pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
-    let row = |table, note: String| EvidenceRow { table, address: Some(*address), note: Some(note), ..EvidenceRow::default() };
+    let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
         let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());

@@ -49,7 +49,7 @@ impl Power {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Caller {
     Owner,
     /// An address that stands in the code, or in the storage of the dataset.
@@ -67,16 +67,12 @@ impl Caller {
     }
 }
 
-/// A call that changed something: function, arguments, caller, and what it changed.
+/// A call that changed something, and what it changed.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
 pub(super) struct FunctionEffect {
     pub(super) power: Power,
-    pub(super) caller: Caller,
-    pub(super) from: Address,
-    pub(super) selector: Selector,
-    pub(super) arguments: String,
-    pub(super) data: Vec<u8>,
+    pub(super) call: FunctionCall,
     /// How much: the share lost, made or taxed, 0 to 1.
     pub(super) size: f64,
     pub(super) before: String,
@@ -95,8 +91,6 @@ pub(super) struct FunctionEffect {
     pub(super) made: U256,
     /// The contract that is asked from now on is the one that has the power too.
     pub(super) asks_owner: bool,
-    /// Coin was paid for it.
-    pub(super) paid: bool,
     /// The sender in the Transfer event, and its balance afterwards.
     pub(super) payer: Option<(Address, U256)>,
 }
@@ -179,6 +173,14 @@ pub(super) struct Before<'a> {
     pub(super) bare: bool,
 }
 
+impl Before<'_> {
+    /// What stands after a call that changed nothing.
+    pub(super) fn unchanged(&self) -> After {
+        let trades = Some([self.trial.buy, self.trial.sell]);
+        After { moved: false, holder: self.books.get(HOLDER), supply: self.books.supply, trades }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct FunctionCall {
     pub(super) from: Address,
@@ -187,13 +189,13 @@ pub(super) struct FunctionCall {
     pub(super) data: Vec<u8>,
     pub(super) arguments: String,
     pub(super) filling: Filling,
+    /// Coin that is sent along.
     pub(super) pay: U256,
 }
 
 impl FunctionCall {
     pub(super) fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
-        let (data, arguments) = abi::encode(&function.arguments, &filling);
-        let data = [&function.selector[..], &data].concat();
+        let (data, arguments) = function.call(&filling);
         Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
     }
 
@@ -203,14 +205,15 @@ impl FunctionCall {
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
     }
 
+    /// One of the token standard's own that move or permit.
+    pub(super) fn standard(&self) -> bool {
+        abi::MOVING.contains(&self.selector)
+    }
+
     pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
         FunctionEffect {
             power,
-            caller: self.caller,
-            from: self.from,
-            selector: self.selector,
-            arguments: self.arguments.clone(),
-            data: self.data.clone(),
+            call: self.clone(),
             size,
             before: before.into(),
             after: after.into(),
@@ -221,15 +224,8 @@ impl FunctionCall {
             taken: None,
             made: U256::ZERO,
             asks_owner: false,
-            paid: !self.pay.is_zero(),
             payer: None,
         }
-    }
-}
-
-impl std::hash::Hash for Caller {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (*self as u8).hash(state);
     }
 }
 
@@ -291,12 +287,6 @@ pub(super) fn compare(
         stopped(machine, before, &after, call, effects);
     }
     After { trades: Some([after.buy, after.sell]), ..stands }
-}
-
-impl FunctionCall {
-    pub(super) fn standard(&self) -> bool {
-        [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
-    }
 }
 
 /// Whether the log tells of a transfer from one whose balance we know, and no balance was written.

@@ -190,7 +190,7 @@ pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: Power
         let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
         // Stable: among equals the first found.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
-        proofs.dedup_by_key(|(_, effect)| effect.selector);
+        proofs.dedup_by_key(|(_, effect)| effect.call.selector);
         let Some((strength, best)) = proofs.first() else { continue };
         // With every setting at zero a stock that was given out before trading began still looks open.
         let early = bare.settings && *code == AnomalyCode::HiddenMint;
@@ -247,21 +247,21 @@ const CODES: &[AnomalyCode] = &[
 /// is asked can name one that refuses.
 fn within(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     let wider = |other: &FunctionEffect| {
-        other.selector == effect.selector && other.caller == effect.caller && matches!(other.power, Power::Blacklist | Power::Gate)
+        other.call.selector == effect.call.selector && other.call.caller == effect.call.caller && matches!(other.power, Power::Blacklist | Power::Gate)
     };
     matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
 }
 
 /// The code that an effect counts as, and how strongly.
 fn read(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
-    let stranger = effect.caller == Caller::Stranger;
+    let stranger = effect.call.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         // An issuer that burns what it made, as bridges do, does not enrich itself by it.
         Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Who pays for it buys.
-        Power::Mint | Power::HiddenMint if stranger && effect.paid => return None,
+        Power::Mint | Power::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
         Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
@@ -282,19 +282,19 @@ fn read(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
 }
 
 fn called(effect: &FunctionEffect) -> String {
-    format!("{} by the {}", beside(effect), effect.caller.word())
+    format!("{} by the {}", beside(effect), effect.call.caller.word())
 }
 
 const PAYMENT: &str = "a plain payment";
 
 /// The call as a proof names it, which has the selector in a place of its own.
 fn what(effect: &FunctionEffect) -> String {
-    if effect.data.is_empty() { PAYMENT.into() } else { abi::named(effect.selector, &effect.arguments) }
+    if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named(effect.call.selector, &effect.call.arguments) }
 }
 
 /// The call as a sentence names it.
 fn beside(effect: &FunctionEffect) -> String {
-    if effect.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.selector, &effect.arguments) }
+    if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.call.selector, &effect.call.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
@@ -343,8 +343,8 @@ fn proof(effect: &FunctionEffect) -> Evidence {
     Evidence {
         what: what(effect),
         change: effect.change.clone(),
-        selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
-        caller: Some(effect.caller.word().into()),
+        selector: (!effect.call.data.is_empty()).then(|| abi::hex(effect.call.selector)),
+        caller: Some(effect.call.caller.word().into()),
         before: Some(effect.before.clone()),
         after: Some(effect.after.clone()),
         rows: Vec::new(),
@@ -355,14 +355,14 @@ fn proof(effect: &FunctionEffect) -> Evidence {
 pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let text =
-        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.selector, ""), code.word(), called(effect));
+        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.call.selector, ""), code.word(), called(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
 /// Powers that somebody has though the storage of the dataset names no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
-    let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
+    let who = if effect.call.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
     let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }

@@ -200,15 +200,11 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, f
         one(machine, before, call, found);
         found.flipped = false;
         machine.rollback(mark);
-        if trading {
-            // The slot itself may have stopped it.
-            let mut at = 0;
-            found.effects.retain(|effect| {
-                at += 1;
-                at <= known || effect.power.of_balances()
-            });
-        }
-        if found.effects.len() > known {
+        let mut effects = found.effects.split_off(known);
+        // Where trading reads the slot, the slot itself may have stopped it.
+        effects.retain(|effect| !trading || effect.power.of_balances());
+        if !effects.is_empty() {
+            found.effects.extend(effects);
             break;
         }
     }
@@ -224,12 +220,13 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
             let inner = machine.mark();
             let outcome = machine.call(second.from, before.scene.token, second.data.clone());
             if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
-                let known = found.effects.len();
+                let mut effects = Vec::new();
                 let after = trial(machine, before.scene, false, None);
-                stopped(machine, before, &after, second, &mut found.effects);
-                for effect in &mut found.effects[known..] {
-                    effect.after = format!("{} (after {})", effect.after, abi::named_beside(first.selector, &first.arguments));
+                stopped(machine, before, &after, second, &mut effects);
+                for effect in &mut effects {
+                    effect.after.push_str(&format!(" (after {})", abi::named_beside(first.selector, &first.arguments)));
                 }
+                found.effects.extend(effects);
             }
             machine.rollback(inner);
         }
@@ -241,67 +238,72 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
 fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
-    let known = found.effects.len();
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
+    let mut effects = Vec::new();
     if outcome.ok {
-        if outcome.destroyed {
-            found.effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
-        }
-        if outcome.delegated.iter().any(|target| call.filling.addresses.contains(target) && *target != token) {
-            found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
-        }
-        let errand = |target: &Address| call.filling.addresses.contains(target) && *target != call.from;
-        if call.caller == Caller::Stranger && outcome.handed.iter().any(errand) {
-            found.effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
-        }
-        if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            if found.seen.insert((call.caller, written.clone())) {
-                let after = compare(machine, before, call, &outcome, &mut found.effects);
-                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && found.effects.len() == known;
-                found.note(call, Some(after));
-                if setting && found.settings.len() < SETTINGS_MAX {
-                    found.settings.push(call.clone());
-                }
-            }
-        } else {
-            // Nothing was written that balances or trading are read from.
-            let trades = (!outcome.writes.is_empty()).then_some([before.trial.buy, before.trial.sell]);
-            found.note(call, Some(After { moved: false, holder: before.books.get(HOLDER), supply: before.books.supply, trades }));
-            if !outcome.logs.is_empty() && !call.standard() {
-                lied(before, call, &outcome, &mut found.effects);
-            }
-        }
-        if !outcome.writes.iter().any(|slot| before.slots.contains(slot))
-            && before.owner.is_some_and(|owner| !owner.is_zero())
-            && !outcome.writes.is_empty()
-        {
-            renounced(machine, before, call, &mut found.effects);
-        }
+        done(machine, before, call, &outcome, &written, found, &mut effects);
     } else {
         found.note(call, None);
     }
     machine.rollback(mark);
-    hearsay(machine, before, call, &outcome, &mut found.effects, known);
-    artefact(machine, before, call, &outcome, &mut found.effects, known);
-    frozen(machine, before, call, &written, &mut found.effects, known);
-    for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
+    hearsay(machine, before, call, &outcome, &mut effects);
+    artefact(machine, before, call, &outcome, &mut effects);
+    frozen(machine, before, call, &written, &mut effects);
+    for effect in effects.iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
         let booked =
             |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
         effect.from_nothing = !written.iter().any(booked);
     }
-    let effects = &mut found.effects;
     // Somebody nobody watched may have paid: then the balance came from there, and was not made.
-    for at in (known..effects.len()).rev() {
-        if let Some((who, after)) = effects[at].payer
-            && balance(machine, token, who).is_some_and(|had| had > after)
-        {
-            effects.remove(at);
-        }
-    }
+    let mut paid = |(who, after)| balance(machine, token, who).is_some_and(|had| had > after);
+    effects.retain(|effect| !effect.payer.is_some_and(&mut paid));
+    found.effects.extend(effects);
     outcome.ok && !outcome.writes.is_empty()
+}
+
+/// The effects of a call that went through, in the world as it left it.
+fn done(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    written: &Written,
+    found: &mut Exploration,
+    effects: &mut Vec<FunctionEffect>,
+) {
+    if outcome.destroyed {
+        effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
+    }
+    let named = |target: &&Address| call.filling.addresses.contains(target);
+    if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
+        effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+    }
+    if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
+        effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
+    }
+    if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
+        if found.seen.insert((call.caller, written.clone())) {
+            let after = compare(machine, before, call, outcome, effects);
+            let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
+            found.note(call, Some(after));
+            if setting && found.settings.len() < SETTINGS_MAX {
+                found.settings.push(call.clone());
+            }
+        }
+        return;
+    }
+    // Nothing was written that balances or trading are read from.
+    let unchanged = before.unchanged();
+    found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
+    if !outcome.logs.is_empty() && !call.standard() {
+        lied(before, call, outcome, effects);
+    }
+    if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
+        renounced(machine, before, call, effects);
+    }
 }
 
 /// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
@@ -311,10 +313,9 @@ fn frozen(
     call: &FunctionCall,
     written: &Written,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let token = before.scene.token;
-    for at in (known..effects.len()).rev() {
+    for at in (0..effects.len()).rev() {
         let FunctionEffect { power, burnt, taken, .. } = &effects[at];
         let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
             (*power, *burnt, *taken, call.caller)
@@ -346,11 +347,10 @@ fn hearsay(
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
     let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
-    if call.caller != Caller::Stranger || !asked || !effects[known..].iter().any(takes) {
+    if call.caller != Caller::Stranger || !asked || !effects.iter().any(takes) {
         return;
     }
     let mark = machine.mark();
@@ -358,11 +358,7 @@ fn hearsay(
     let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
     machine.rollback(mark);
     if refused {
-        let mut at = 0;
-        effects.retain(|effect| {
-            at += 1;
-            at <= known || !takes(effect)
-        });
+        effects.retain(|effect| !takes(effect));
     }
 }
 
@@ -373,15 +369,10 @@ fn artefact(
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
-    if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
-        let mut at = 0;
-        effects.retain(|effect| {
-            at += 1;
-            at <= known || !takes(effect)
-        });
+    if call.standard() && effects.iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
+        effects.retain(|effect| !takes(effect));
     }
 }
 
@@ -422,9 +413,9 @@ pub(super) fn survivors(
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
-    let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.caller == Caller::Owner)?;
+    let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.call.caller == Caller::Owner)?;
     let mark = machine.mark();
-    machine.call(before.scene.owner, before.scene.token, renounce.data.clone());
+    machine.call(before.scene.owner, before.scene.token, renounce.call.data.clone());
     let mut left = working(machine, before, effects);
     if left.is_empty() {
         left = taken_back(machine, before, effects, functions);
@@ -461,24 +452,15 @@ pub(super) fn taken_back(
 /// The owner's effects that a call still has now.
 fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
-    for effect in effects.iter().filter(|effect| effect.caller == Caller::Owner && effect.power != Power::Renounce) {
+    for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {
             break;
         }
         let inner = machine.mark();
-        let outcome = machine.call(effect.from, before.scene.token, effect.data.clone());
+        let outcome = machine.call(effect.call.from, before.scene.token, effect.call.data.clone());
         let mut again = Vec::new();
         if outcome.ok && !outcome.writes.is_empty() {
-            let call = FunctionCall {
-                from: effect.from,
-                caller: effect.caller,
-                selector: effect.selector,
-                data: effect.data.clone(),
-                arguments: effect.arguments.clone(),
-                filling: Filling::plain(Vec::new(), U256::ZERO),
-                pay: U256::ZERO,
-            };
-            compare(machine, before, &call, &outcome, &mut again);
+            compare(machine, before, &effect.call, &outcome, &mut again);
         }
         machine.rollback(inner);
         if again.iter().any(|now| now.power == effect.power) && !left.iter().any(|known: &FunctionEffect| known.power == effect.power) {

@@ -9,7 +9,6 @@ use super::{
     effects::{After, Before, Caller},
     findings::Traded,
     powers::Tried,
-    signatures::SelectorNames,
     trial::{Leg, Opening},
     world::HOLDER,
 };
@@ -47,11 +46,10 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax,
 /// Of every check that executing can show, the calls behind it.
 pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
-    let names = SelectorNames::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
     let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
         let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
-        (*code, calls(before, own, *watched, &names))
+        (*code, calls(before, own, *watched))
     });
     of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
 }
@@ -76,8 +74,8 @@ fn arrived(leg: &Leg) -> String {
 }
 
 /// Calls as evidence: those that changed something, then those that reverted.
-fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
-    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
+fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched) -> Vec<Evidence> {
+    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched)).collect();
     // Stable: among equals in the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
     let more = shown.len().saturating_sub(CALLS_MAX);
@@ -90,13 +88,8 @@ fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watche
 }
 
 /// One call; none where what the check looks at was not looked at after it.
-fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
-    let was = After {
-        moved: false,
-        holder: before.books.get(HOLDER),
-        supply: before.books.supply,
-        trades: Some([before.trial.buy, before.trial.sell]),
-    };
+fn call(before: &Before<'_>, tried: &Tried, watched: Watched) -> Option<(u8, Evidence)> {
+    let was = before.unchanged();
     let places = before.scene.hand.places;
     let [then, now] = match (&tried.after, watched) {
         (None, _) => [state(&was, watched, places)?, REFUSED.into()],
@@ -111,10 +104,9 @@ fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &SelectorNa
         // What only reads tells least.
         Some(_) => 3,
     };
-    let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);
     let evidence = Evidence {
-        what: names.of(tried.selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments})")),
-        selector: Some(hex),
+        what: abi::named(tried.selector, &tried.arguments),
+        selector: Some(abi::hex(tried.selector)),
         caller: Some(tried.caller.word().into()),
         before: Some(then),
         after: Some(now),

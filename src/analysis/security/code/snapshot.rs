@@ -105,9 +105,8 @@ fn granted(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function
     let scene = before.scene;
     functions.iter().filter(|function| !function.standard()).any(|function| {
         powers::fillings(scene, &before.books, scene.owner).into_iter().take(2).any(|filling| {
-            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
             let mark = machine.mark();
-            let outcome = machine.call(scene.owner, scene.token, data);
+            let outcome = machine.call(scene.owner, scene.token, function.call(&filling).0);
             let gives = outcome
                 .writes
                 .iter()
@@ -133,7 +132,7 @@ fn claimed(
         let scene = Scene::new(&heir, was.scene.hand);
         let now = before(machine, &scene, false);
         effects = powers::powers(machine, &now, functions, &[]).0;
-        effects.retain(|effect| effect.caller == Caller::Owner);
+        effects.retain(|effect| effect.call.caller == Caller::Owner);
     }
     machine.rollback(mark);
     (effects, heir.roles)
@@ -144,11 +143,11 @@ fn privileges(machine: &mut Machine<'_>, stage: &Deployment, before: &Before<'_>
     let who = if stage.owner_known { Caller::Owner } else { Caller::Master };
     let mut open_to_all = |effect: &FunctionEffect| {
         let mark = machine.mark();
-        let outcome = machine.call(STRANGER, before.scene.token, effect.data.clone());
+        let outcome = machine.call(STRANGER, before.scene.token, effect.call.data.clone());
         machine.rollback(mark);
         outcome.ok && !outcome.writes.is_empty()
     };
-    effects.iter().filter(|effect| effect.caller == who && effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
+    effects.iter().filter(|effect| effect.call.caller == who && effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -210,8 +210,7 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions
     let (mut left, mut any) = (CLAIMS_MAX, false);
     let owner = stage.owner;
     for function in functions {
-        let (data, _) = abi::encode(&function.arguments, &Filling::plain(vec![owner], U256::ONE));
-        let data = [&function.selector[..], &data].concat();
+        let (data, _) = function.call(&Filling::plain(vec![owner], U256::ONE));
         // Each success shows the next check, of which there are seldom more than two.
         for _ in 0..3 {
             let (outcome, trace) = machine.trace(owner, stage.token, data.clone());

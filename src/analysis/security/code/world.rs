@@ -209,7 +209,7 @@ fn mock(answer: MockAnswer) -> Bytes {
     };
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];
-    for selector in [super::abi::TRANSFER, super::abi::APPROVE, super::abi::TRANSFER_FROM] {
+    for selector in super::abi::MOVING {
         code.extend([0x80, 0x63]);
         code.extend(selector);
         code.extend([0x14, 0x60, 0x00, 0x57]);

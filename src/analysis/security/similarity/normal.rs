@@ -1,6 +1,8 @@
 //! A code in the form that is compared: metadata cut off, read from front to end, and what compilers vary made one.
 
-pub(super) const PUSH: u8 = 0x60;
+use crate::analysis::security::opcodes::{PUSH0, PUSH1, PUSH32, instructions};
+
+pub(super) const PUSH: u8 = PUSH1;
 pub(super) const DUP: u8 = 0x80;
 pub(super) const SWAP: u8 = 0x90;
 
@@ -8,21 +10,12 @@ pub(super) const SWAP: u8 = 0x90;
 pub fn normalise(code: &[u8]) -> Vec<u8> {
     let code = without_metadata(code);
     let mut symbols = Vec::with_capacity(code.len() / 2);
-    let mut at = 0;
-    while let Some(&opcode) = code.get(at) {
-        at += 1;
-        symbols.push(match opcode {
-            // PUSH0 has no data.
-            0x5f => PUSH,
-            0x60..=0x7f => {
-                at += usize::from(opcode - PUSH) + 1;
-                PUSH
-            }
-            0x80..=0x8f => DUP,
-            0x90..=0x9f => SWAP,
-            other => other,
-        });
-    }
+    symbols.extend(instructions(code).map(|(opcode, _)| match opcode {
+        PUSH0..=PUSH32 => PUSH,
+        DUP..=0x8f => DUP,
+        SWAP..=0x9f => SWAP,
+        other => other,
+    }));
     symbols
 }
 
