@@ -169,7 +169,8 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
         top.len(),
         percent(share)
     );
-    let (what, shown) = if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
+    let (what, shown) =
+        if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
     let found = lacking.measured(AnomalyCode::SybilHolders, strength, sentence, what, rows)?;

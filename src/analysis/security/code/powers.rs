@@ -8,9 +8,9 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    deal::balance,
-    effects::{After, Before, Books, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, lied, renounced, stopped},
+    effects::{After, Balances, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped},
     functions::Function,
+    funding::balance,
     machine::{EvmOutcome, Machine},
     trial::Scene,
     trial::trial,
@@ -21,17 +21,17 @@ use super::{
 pub(super) const SETS: usize = 13;
 
 /// The sets of arguments, by type: who, how much, yes or no.
-pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Filling; SETS] {
-    let amount = scene.hand.amount;
+pub(super) fn argument_sets(scene: &Scene, balances: &Balances, caller: Address) -> [Filling; SETS] {
+    let amount = scene.funding.amount;
     let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
         addresses: addresses.to_vec(),
         numbers: numbers.to_vec(),
         yes,
-        places: scene.hand.places,
+        decimals: scene.funding.decimals,
         token: scene.token,
     };
     let small = |value: u64| U256::from(value);
-    let pair = books.get(PAIR);
+    let pair = balances.get(PAIR);
     [
         set(&[HOLDER, caller, FRESH], &[amount, amount], true),
         set(&[caller, HOLDER], &[amount], true),
@@ -42,10 +42,10 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         set(&[HOLDER], &[U256::MAX], false),
         set(&[caller], &[small(990), small(990), small(990), small(1000)], true),
         set(&[GATE], &[small(25)], false),
-        set(&[caller, FRESH], &[scene.hand.supply * small(10)], true),
+        set(&[caller, FRESH], &[scene.funding.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
         // For a time that lies ahead.
-        set(&[HOLDER, caller], &[books.get(HOLDER), small(1_900_000_000)], true),
+        set(&[HOLDER, caller], &[balances.get(HOLDER), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
     ]
 }
@@ -62,20 +62,20 @@ pub(super) struct Tried {
 /// Tries every function as everybody: what that can do, and what was tried. Ends early when the machine has stopped.
 pub(super) fn powers(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     functions: &[Function],
-    masters: &[Address],
+    privileged: &[Address],
 ) -> (Vec<FunctionEffect>, Vec<Tried>) {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
-    let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
+    let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
     let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
-        one(machine, before, &FunctionCall::bare(pay), &mut found);
+        try_call(machine, before, &FunctionCall::payment(pay), &mut found);
     }
-    unlock(machine, before, &FunctionCall::bare(COIN), &mut found);
+    try_with_settings(machine, before, &FunctionCall::payment(COIN), &mut found);
     for function in functions {
         for (from, caller) in &callers {
-            let sets = fillings(before.scene, &before.books, *from);
+            let sets = argument_sets(before.scene, &before.balances, *from);
             let calls: Vec<FunctionCall> = sets.into_iter().map(|filling| FunctionCall::new(function, *from, *caller, filling)).collect();
             let (mut last, mut worked) = (None, false);
             for call in &calls {
@@ -83,7 +83,7 @@ pub(super) fn powers(
                     continue;
                 }
                 last = Some(&call.data);
-                worked |= one(machine, before, call, &mut found);
+                worked |= try_call(machine, before, call, &mut found);
                 if machine.stopped.is_some() {
                     return (found.effects, found.tried);
                 }
@@ -94,18 +94,18 @@ pub(super) fn powers(
             if *caller == Caller::Stranger {
                 if function.arguments.contains(&DynSolType::Address) {
                     let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
-                    one(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
+                    try_call(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
                 }
                 let paid = FunctionCall { pay: COIN, ..calls[1].clone() };
-                if !one(machine, before, &paid, &mut found) {
-                    unlock(machine, before, &paid, &mut found);
+                if !try_call(machine, before, &paid, &mut found) {
+                    try_with_settings(machine, before, &paid, &mut found);
                 }
             } else if !worked && !calls[0].standard() {
-                unlock(machine, before, &calls[0], &mut found);
+                try_with_settings(machine, before, &calls[0], &mut found);
             }
         }
     }
-    together(machine, before, &mut found);
+    try_settings_in_pairs(machine, before, &mut found);
     (found.effects, found.tried)
 }
 
@@ -155,8 +155,8 @@ const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
 /// slots it reads. Slots that balances are read from are left alone.
-fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) {
-    if !before.bare {
+fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
+    if !before.code_only {
         return;
     }
     let token = before.scene.token;
@@ -178,7 +178,7 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, f
     }
     let large = U256::MAX >> 16;
     // A price at which what is paid buys no more than there is.
-    let price = COIN / before.scene.hand.amount.min(COIN);
+    let price = COIN / before.scene.funding.amount.min(COIN);
     let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
     let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
     let mut tries: Vec<Vec<(U256, U256)>> =
@@ -197,7 +197,7 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, f
         }
         let known = found.effects.len();
         found.flipped = true;
-        one(machine, before, call, found);
+        try_call(machine, before, call, found);
         found.flipped = false;
         machine.rollback(mark);
         let mut effects = found.effects.split_off(known);
@@ -210,8 +210,8 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, f
     }
 }
 
-/// Tries settings two by two: one names the pair, the other closes it.
-fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Exploration) {
+/// Tries settings two by two: one may name the pair and the other close it.
+fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found: &mut Exploration) {
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
         let mark = machine.mark();
@@ -235,7 +235,7 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
 }
 
 /// One call on a copy of the world. Returns whether it did anything.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
+fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
     machine.pay = call.pay;
@@ -243,14 +243,14 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, foun
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
     let mut effects = Vec::new();
     if outcome.ok {
-        done(machine, before, call, &outcome, &written, found, &mut effects);
+        read_effects(machine, before, call, &outcome, &written, found, &mut effects);
     } else {
         found.note(call, None);
     }
     machine.rollback(mark);
-    hearsay(machine, before, call, &outcome, &mut effects);
-    artefact(machine, before, call, &outcome, &mut effects);
-    frozen(machine, before, call, &written, &mut effects);
+    drop_what_a_mock_allows(machine, before, call, &outcome, &mut effects);
+    drop_what_no_constructor_forbids(machine, before, call, &outcome, &mut effects);
+    reread_freezes(machine, before, call, &written, &mut effects);
     for effect in effects.iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
         let booked =
@@ -265,9 +265,9 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, foun
 }
 
 /// The effects of a call that went through, in the world as it left it.
-fn done(
+fn read_effects(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     written: &Written,
@@ -282,7 +282,7 @@ fn done(
         effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
     }
     if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
-        effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
+        effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
     }
     if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
         if found.seen.insert((call.caller, written.clone())) {
@@ -299,17 +299,17 @@ fn done(
     let unchanged = before.unchanged();
     found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
     if !outcome.logs.is_empty() && !call.standard() {
-        lied(before, call, outcome, effects);
+        false_transfer(before, call, outcome, effects);
     }
     if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
         renounced(machine, before, call, effects);
     }
 }
 
-/// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
-fn frozen(
+/// What is taken and booked to the same holder elsewhere is frozen, not drained: still theirs, and not for sale.
+fn reread_freezes(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     written: &Written,
     effects: &mut Vec<FunctionEffect>,
@@ -317,7 +317,7 @@ fn frozen(
     let token = before.scene.token;
     for at in (0..effects.len()).rev() {
         let FunctionEffect { power, burnt, taken, .. } = &effects[at];
-        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
+        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Privileged) =
             (*power, *burnt, *taken, call.caller)
         else {
             continue;
@@ -340,10 +340,10 @@ fn frozen(
     }
 }
 
-/// What a stranger can take only because a contract that we made up said yes is no finding.
-fn hearsay(
+/// What a stranger can take only because a mock answered "yes" is no finding.
+fn drop_what_a_mock_allows(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
@@ -362,10 +362,10 @@ fn hearsay(
     }
 }
 
-/// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
-fn artefact(
+/// A standard transfer that takes without an allowance only because no constructor ran is no finding.
+fn drop_what_no_constructor_forbids(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
@@ -376,10 +376,10 @@ fn artefact(
     }
 }
 
-/// Whether a call works only while some setting is zero: with another it is refused, while a sale with leave goes through as before.
-fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
+/// Whether a call works only while some setting is zero: with another it is refused, while an approved sale goes through as before.
+fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
     let token = before.scene.token;
-    let plain = outcome.reads.iter().filter(|(at, slot)| before.bare && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
+    let plain = outcome.reads.iter().filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
     let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
     slots.into_iter().any(|slot| {
         let mark = machine.mark();
@@ -393,14 +393,14 @@ fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, dat
     })
 }
 
-/// Whether the owner and a stranger move a holder's balance without leave, and not just for want of settings.
-pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2] {
+/// Whether the owner and a stranger move a holder's balance without an allowance, and not just for want of settings.
+pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
     let thieves = [(before.scene.owner, before.trial.theft[0]), (STRANGER, before.trial.theft[1])];
     thieves.map(|(thief, moved)| {
-        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.hand.amount];
+        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.funding.amount];
         let data = abi::call(abi::TRANSFER_FROM, &words);
         moved && {
-            let outcome = machine.look(thief, before.scene.token, data.clone());
+            let outcome = machine.simulate(thief, before.scene.token, data.clone());
             !by_default(machine, before, thief, &data, &outcome)
         }
     })
@@ -409,7 +409,7 @@ pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2
 /// Of the effects that matter, those that still work for the owner after ownership was given up.
 pub(super) fn survivors(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
@@ -427,7 +427,7 @@ pub(super) fn survivors(
 /// The old owner calls what may give the place back, and then a power.
 pub(super) fn taken_back(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Vec<FunctionEffect> {
@@ -435,7 +435,7 @@ pub(super) fn taken_back(
         return Vec::new();
     }
     for function in functions.iter().filter(|function| !function.standard()) {
-        for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
+        for filling in argument_sets(before.scene, &before.balances, before.scene.owner).into_iter().take(2) {
             let call = FunctionCall::new(function, before.scene.owner, Caller::Owner, filling);
             let mark = machine.mark();
             let outcome = machine.call(call.from, before.scene.token, call.data);
@@ -450,7 +450,7 @@ pub(super) fn taken_back(
 }
 
 /// The owner's effects that a call still has now.
-fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
+fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
     for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {

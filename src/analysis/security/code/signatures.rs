@@ -168,7 +168,7 @@ fn selector(signature: &str) -> Selector {
 
 /// Selectors in order with their functions' names, each hashed once.
 static NAMES: LazyLock<Vec<(Selector, &str)>> = LazyLock::new(|| {
-    let mut names: Vec<_> = signatures().map(|signature| (selector(signature), bare(signature))).collect();
+    let mut names: Vec<_> = signatures().map(|signature| (selector(signature), name_of(signature))).collect();
     names.sort_unstable();
     names
 });
@@ -178,7 +178,7 @@ pub(super) fn name(wanted: Selector) -> Option<&'static str> {
     NAMES.binary_search_by_key(&wanted, |(selector, _)| *selector).ok().map(|at| NAMES[at].1)
 }
 
-fn bare(signature: &'static str) -> &'static str {
+fn name_of(signature: &'static str) -> &'static str {
     signature.split('(').next().unwrap_or_default()
 }
 

@@ -93,12 +93,12 @@ fn random_and_mutated_code_never_breaks_it_and_is_answered_alike_twice() {
         state
     };
     let tiny = Budget { calls: 60, work: 60_000, work_per_call: 5_000, gas_per_call: 200_000 };
-    let honest = token_of(&[0x5F, 0x54, 0x5F, 0x52, 0x33, 0x54, 0x5F, 0x55, 0x60, 0x20, 0x5F, 0xF3]);
+    let by_transfers = token_of(&[0x5F, 0x54, 0x5F, 0x52, 0x33, 0x54, 0x5F, 0x55, 0x60, 0x20, 0x5F, 0xF3]);
     for round in 0..4_000 {
         let code: Vec<u8> = if round % 2 == 0 {
             (0..next() % 300).map(|_| next() as u8).collect()
         } else {
-            let mut code = honest.clone();
+            let mut code = by_transfers.clone();
             for _ in 0..=next() % 6 {
                 let at = (next() % code.len() as u64) as usize;
                 code[at] = next() as u8;
@@ -119,7 +119,7 @@ fn what_could_not_be_executed_tells_nothing() {
     let stuffed: Vec<u8> = (0..40_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for (name, code) in [("endless loop", token_of(&[0x5B, 0x60, 0x40, 0x56])), ("garbage", stuffed), ("empty", Vec::new())] {
         let report = looked_at(&code, &SMALL);
-        assert!(!report.told && !report.unfinished.is_empty(), "{name}");
+        assert!(!report.conclusive && !report.unfinished.is_empty(), "{name}");
     }
 }
 

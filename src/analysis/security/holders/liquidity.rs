@@ -72,8 +72,13 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         lacking.saw(AnomalyCode::LpCreator, sentence);
         lacking.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
     } else {
-        let row =
-            EvidenceRow { table: "holders", address: facts.creator, amount: Some(held.creator), share: Some(creator), ..Default::default() };
+        let row = EvidenceRow {
+            table: "holders",
+            address: facts.creator,
+            amount: Some(held.creator),
+            share: Some(creator),
+            ..Default::default()
+        };
         let anomaly = Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
         found.push(anomaly.rows("liquidity of the creator", vec![row]));
     }

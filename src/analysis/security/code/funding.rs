@@ -1,18 +1,18 @@
-//! Dealing balances: by transfers from the owner, and where that fails by writing the slots that a balance is read from, whatever they
-//! are. No function name and no layout is assumed.
+//! Giving everybody a balance to trade with: by transfers from the owner, and where that fails by writing the slots that a balance is
+//! read from, whatever they are. No function name and no storage layout is assumed.
 
 use revm::primitives::{Address, U256};
 
 use super::{
     abi,
+    deployment::{DeployedBy, Deployment},
     machine::{EvmOutcome, Machine},
-    stage::{Deployment, Standing},
     world::{HOLDER, MockAnswer, OTHER, OWNER, PAIR},
 };
 
-/// What a token's supply is taken for that names none: this many whole ones, below most caps.
+/// The supply, in whole tokens, of a token that names none: below most caps.
 const SUPPLY: u128 = 1_000_000;
-/// `decimals()`, and what is taken for it where it cannot be had or stands at zero.
+/// `decimals()`, and the decimals of a token whose answer fails or is zero.
 const DECIMALS: abi::Selector = [0x31, 0x3C, 0xE5, 0x67];
 const DECIMALS_USUAL: u8 = 18;
 /// Questions that one search may put.
@@ -23,31 +23,33 @@ const REFLECTIONS: U256 = U256::from_limbs([0, 0, 0, 1 << 48]);
 /// Work of one question that only a list of nonsensical length asks for.
 const ENDLESS: u64 = 50_000;
 
+/// What the balances that trading is tried with came to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hand {
+pub(super) struct Funding {
     /// The supply, or what was taken for it.
     pub(super) supply: U256,
     /// What one trade moves.
     pub(super) amount: U256,
     /// The answer of `decimals()`, if there is one.
-    pub(super) places: Option<u8>,
+    pub(super) decimals: Option<u8>,
     /// The contract itself named the supply.
-    pub(super) supplied: bool,
+    pub(super) supply_named: bool,
     /// All of them came by transfers, so nothing about the balances was guessed.
-    pub(super) honest: bool,
+    pub(super) by_transfers: bool,
 }
 
 /// Gives pair, holders and owner something to move. `None` when a balance can be had neither way, or is another contract's word.
-pub(super) fn deal(machine: &mut Machine<'_>, stage: &Deployment) -> Option<Hand> {
-    let token = stage.token;
+pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option<Funding> {
+    let token = deployment.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
-    let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
-    let supplied = !supply.is_zero();
+    let mut supply = machine.simulate(OWNER, token, question.clone()).word().unwrap_or_default();
+    let supply_named = !supply.is_zero();
     // Where only the code is known, none may only mean that no constructor has set them.
-    let least = u8::from(stage.standing == Standing::Code);
-    let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (least..=36).contains(places));
-    if !supplied {
-        supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
+    let least = u8::from(deployment.deployed_by == DeployedBy::Code);
+    let decimals =
+        machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|decimals| (least..=36).contains(decimals));
+    if !supply_named {
+        supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(decimals.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
     // A supply of few units cannot be split finely.
@@ -55,16 +57,16 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Deployment) -> Option<Hand
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
     let wanted =
         [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100)), (Address::ZERO, part(100))];
-    let mut honest = true;
+    let mut by_transfers = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
         if has >= want {
             continue;
         }
         let mark = machine.mark();
-        if who != stage.owner {
+        if who != deployment.owner {
             machine.next_block();
-            machine.call(stage.owner, token, abi::call(abi::TRANSFER, &[abi::word_of(who), want]));
+            machine.call(deployment.owner, token, abi::call(abi::TRANSFER, &[abi::word_of(who), want]));
         }
         // A tax may have taken part of it; two trades' worth is enough.
         let came = balance(machine, token, who).is_some_and(|now| now >= (amount * U256::from(2)).min(want));
@@ -73,18 +75,18 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Deployment) -> Option<Hand
         }
         machine.rollback(mark);
         let needed = ![OWNER, token, Address::ZERO].contains(&who);
-        honest &= !needed;
+        by_transfers &= !needed;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
         if !found && needed {
             return None;
         }
     }
-    let asked = machine.look(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
-    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, places, supplied, honest })
+    let asked = machine.simulate(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
+    (!answered_by_mock(machine, token, HOLDER, &asked)).then_some(Funding { supply, amount, decimals, supply_named, by_transfers })
 }
 
 /// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
-pub(super) fn hearsay(machine: &mut Machine<'_>, token: Address, who: Address, asked: &EvmOutcome) -> bool {
+pub(super) fn answered_by_mock(machine: &mut Machine<'_>, token: Address, who: Address, asked: &EvmOutcome) -> bool {
     if !asked.called.iter().any(|address| machine.world().mocked(*address)) {
         return false;
     }
@@ -92,7 +94,7 @@ pub(super) fn hearsay(machine: &mut Machine<'_>, token: Address, who: Address, a
     let question = abi::call(abi::BALANCE_OF, &[abi::word_of(who)]);
     let differs = MockAnswer::ALL.into_iter().filter(|answer| *answer != said).any(|answer| {
         machine.world().answer = answer;
-        machine.look(OWNER, token, question.clone()).word() != asked.word()
+        machine.simulate(OWNER, token, question.clone()).word() != asked.word()
     });
     machine.world().answer = said;
     differs
@@ -112,7 +114,7 @@ fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
 fn fill(machine: &mut Machine<'_>, token: Address, question: &[u8], (at, slot): (Address, U256), value: U256) {
     let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
     machine.world().set_slot(at, slot, value);
-    machine.look(OWNER, token, question.to_vec());
+    machine.simulate(OWNER, token, question.to_vec());
     if machine.work - work > ENDLESS {
         machine.cut = cut;
         machine.rollback(mark);
@@ -120,7 +122,7 @@ fn fill(machine: &mut Machine<'_>, token: Address, question: &[u8], (at, slot): 
 }
 
 fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256, depth: usize, left: &mut u32) -> bool {
-    let base = machine.look(OWNER, token, question.to_vec());
+    let base = machine.simulate(OWNER, token, question.to_vec());
     let answer = base.word();
     let mut slots: Vec<(Address, U256)> = base.reads.clone();
     slots.dedup();
@@ -130,7 +132,7 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
         let mut put = |machine: &mut Machine<'_>, value: U256| {
             *left = left.checked_sub(1)?;
             machine.world().set_slot(*at, *slot, value);
-            machine.look(OWNER, token, question.to_vec()).word()
+            machine.simulate(OWNER, token, question.to_vec()).word()
         };
         if put(machine, want) == Some(want) {
             return true;
@@ -178,7 +180,7 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
             let mark = machine.mark();
             let work = machine.work;
             machine.world().set_slot(*at, *slot, value);
-            let after = machine.look(OWNER, token, question.to_vec());
+            let after = machine.simulate(OWNER, token, question.to_vec());
             let endless = machine.work - work > ENDLESS;
             let opens = !endless && (after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok));
             if opens && deeper(machine, token, question, want, depth + 1, left) {
