@@ -1,5 +1,5 @@
 //! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
-//! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows no face.
+//! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows neither the API nor the terminal.
 
 mod fetch;
 mod flight;
@@ -81,7 +81,7 @@ pub enum DeckEvent {
     Said(String),
     /// A job changed; with its id.
     JobUpdated(String),
-    /// Alerts fired, or what was told was missed: which ones `Jobs::news` knows.
+    /// Alerts fired, or events were missed; `Jobs::news` knows which.
     AlertsFired,
 }
 

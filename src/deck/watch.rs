@@ -1,5 +1,5 @@
-//! Keeps the deck on what the files say: when they change and have come to rest, the next generation is loaded beside the one that
-//! stands. A generation that would take away what stands, because a file is half written or broken, is not taken.
+//! Reloads the dataset when its files change: once they have come to rest, the next generation is loaded beside the current one. A
+//! generation that would lack a table of the current one, because a file is half written or broken, is not taken.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,7 +24,7 @@ const QUIET: Duration = Duration::from_millis(150);
 const GRACE: Duration = Duration::from_millis(1_500);
 /// How long files that are appended to without a pause are waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often one looks where the system tells nothing.
+/// How often files are looked at where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
 impl Deck {

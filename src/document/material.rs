@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fuller_answer_stands_for_the_same_one_alone() {
+    fn an_answer_that_only_adds_members_says_the_same() {
         let plain = json!({"trend": "uptrend", "trendlines": [{"slope": 1.0}]});
         assert!(tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}), &plain));
         assert!(!tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}), &plain));

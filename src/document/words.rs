@@ -1,4 +1,4 @@
-//! The words that people read for the API's. A wording is changed here and nowhere else.
+//! The words that people read in place of the API's identifiers. A wording is changed here and nowhere else.
 
 use serde::Serialize;
 

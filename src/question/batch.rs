@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_few_and_each_is_one() {
+    fn a_batch_takes_up_to_a_hundred_valid_addresses() {
         for (query, says) in [
             (String::new(), "`addresses` is missing"),
             ("addresses=".into(), "`addresses` is missing"),

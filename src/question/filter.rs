@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_hold_or_not() {
+    fn conditions_keep_the_rows_that_meet_them() {
         let cases = [
             ("", true),
             ("usd", true),

@@ -1,5 +1,5 @@
-//! What a question may be told: the kinds of parameters with their ranges and defaults, and reading them from a request. The
-//! tables of parameters stand beside each question; nothing here knows a route.
+//! The parameters of requests: their kinds with ranges and defaults, and reading them. The tables of parameters stand beside each question;
+//! nothing here knows a route.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Dice for generators, tests and benches: the same figures from the same seed on every machine.
+//! The seeded random generator (SplitMix64) of generators, tests and benches: the same figures from the same seed on every machine.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
 /// `SplitMix64` (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators").

@@ -178,7 +178,7 @@ fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
 }
 
 #[test]
-fn one_who_waits_may_leave() {
+fn a_question_that_is_dropped_gives_its_place_back() {
     let house = house();
     let mut first = house.ask();
     house.stage.wait_for_run(1);

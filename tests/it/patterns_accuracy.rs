@@ -73,7 +73,7 @@ fn real_charts_are_read_as_chartists_read_them() {
 }
 
 #[test]
-fn one_who_knows_the_labels_scores_all() {
+fn a_detector_that_copies_the_labels_has_a_perfect_score() {
     let made = set(DEVELOPMENT, Sizes { instances: 4, misses: 1, walks: 1, walk_length: 50 });
     let labels: Vec<_> = made.cases.iter().map(|case| (case.bars.close.clone(), case.label.clone())).collect();
     let score = score(&made, |bars| {

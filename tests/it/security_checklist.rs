@@ -133,7 +133,7 @@ fn every_token_of_the_demo_has_every_check_in_one_group_and_one_state() {
 }
 
 #[test]
-fn each_question_of_a_person_is_asked() {
+fn every_group_has_checks_and_every_check_a_group() {
     let mut groups: BTreeMap<Group, usize> = BTreeMap::new();
     for code in AnomalyCode::ALL {
         *groups.entry(code.group()).or_default() += 1;
@@ -143,7 +143,7 @@ fn each_question_of_a_person_is_asked() {
 }
 
 #[test]
-fn what_was_hardly_looked_at_is_not_enough_data_and_the_score_stays() {
+fn few_checks_make_the_word_not_enough_data_and_leave_the_score() {
     let answer = alice(&[("tokens", TOKENS), ("holders", HOLDERS)]);
     assert_whole(&answer);
     assert_eq!(word(&answer), "NOT ENOUGH DATA", "{}", answer.recommendation);

@@ -53,7 +53,7 @@ fn made_by(maker: &str, seed: u64) -> String {
 }
 
 #[test]
-fn what_is_made_like_the_scams_of_the_dataset_is_told_apart() {
+fn code_like_that_of_the_datasets_scams_is_told_apart() {
     let (scammer, honest) = ("335414", "421015");
     let mut tokens = "token_address,symbol,name,chain,decimals,listed\n".to_owned();
     let (mut contracts, mut scams) = ("token_address,bytecode\n".to_owned(), "address,name,scam_type,bytecode\n".to_owned());

@@ -112,7 +112,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_finer_candles_do_not_reach_the_coarser_ones_tell() {
+    fn coarser_candles_are_used_where_finer_ones_do_not_reach() {
         // The hourly candles of one day end where the daily ones do, and their last close is the price.
         let daily = candles(&(0..8).map(|n| (24 * n, 100.0 + n as f64)).collect::<Vec<_>>());
         let hourly = candles(&(7 * 24..8 * 24).map(|n| (n, 200.0)).collect::<Vec<_>>());
@@ -123,7 +123,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn candles_that_cannot_be_believed_say_nothing() {
+    fn invalid_candles_are_left_out_of_changes_and_volume() {
         let hourly = |broken: &[usize]| {
             let mut candles = candles(&[(0, 50.0), (1, 60.0), (23, 80.0), (24, 100.0), (25, 120.0)]);
             for &i in broken {

@@ -193,7 +193,7 @@ const REJECTED: [Rejected; 5] = [
 ];
 
 #[test]
-fn what_no_textbook_allows_is_not_found_by_it() {
+fn shapes_that_break_a_textbook_rule_are_not_found() {
     for Rejected { name, path, wick, rule } in &REJECTED {
         for upside_down in [false, true] {
             let mut candles = drawn(path, bowl(*name), upside_down);
@@ -222,7 +222,7 @@ fn the_target_of_a_fall_by_more_than_the_price_is_laid_off_on_the_logarithmic_sc
 }
 
 #[test]
-fn a_v_is_no_bowl() {
+fn a_sharp_v_is_no_rounding_bottom() {
     for k in [11, 12] {
         for upside_down in [false, true] {
             let example = &EXAMPLES[k];

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 pub use self::{deployment::DeployedBy, trial::Opening};
 use self::{
     deployment::Deployment,
-    effects::{Balances, Baseline},
+    effects::{BalanceSheet, Baseline},
     functions::{CodeShape, Function},
     machine::Machine,
     trial::Scene,
@@ -258,7 +258,7 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
 
 /// Every call of the owner's that may open trading.
 fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
-    let balances = Balances::read(machine, scene, None);
+    let balances = BalanceSheet::read(machine, scene, None);
     let functions = shape.functions.iter().filter(|function| !function.standard());
     let data = |function: &Function| powers::argument_sets(scene, &balances, scene.owner).map(|filling| function.call(&filling).0);
     let mut calls: Vec<Vec<u8>> = functions.flat_map(data).collect();
@@ -303,7 +303,7 @@ fn try_powers(
 /// The state before any power is used, with every slot it is read from.
 fn baseline<'a>(machine: &mut Machine<'_>, scene: &'a Scene, code_only: bool) -> Baseline<'a> {
     let mut slots = HashSet::new();
-    let balances = Balances::read(machine, scene, Some(&mut slots));
+    let balances = BalanceSheet::read(machine, scene, Some(&mut slots));
     let ledger = slots.clone();
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_the_same_is_the_same() {
+    fn names_of_look_alike_letters_are_equal() {
         for (a, b) in [("USD Coin", "usd-coin"), ("UЅDС", "USDC"), ("Tetһer", "tetһer"), ("Ｕ", "ｕ")] {
             assert_eq!(folded(a), folded(b), "{a} {b}");
         }

@@ -1,5 +1,5 @@
-//! What the tests of transfers and holders know of a token: who stands behind it, where it trades, what each address is. Read once
-//! for all tests. No test lives here.
+//! What the tests of transfers and holders share about a token: creator and owner, its pools, the role of each address. Read once for
+//! all tests. No test lives here.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! What a test may lack, and how the person supplies it. A test whose input is missing does not fire and is named; so is one that ran
-//! on too little to tell. What the others saw is kept for the checklist.
+//! The inputs that tests lack, and how a person supplies them. A test whose input is missing does not fire and is named; so is one that
+//! ran on too little to tell. What the others measured is kept for the checklist.
 
 use super::{Anomaly, AnomalyCode, Evidence, EvidenceRow, Missing, Part};
 

@@ -1,4 +1,4 @@
-//! A contract's code as its instructions, from front to back. What they mean to a reader is the reader's business.
+//! A contract's code as its instructions, from front to back. What they do is the readers' business.
 
 pub const EQ: u8 = 0x14;
 pub const PUSH0: u8 = 0x5F;

@@ -1,4 +1,5 @@
-//! Which pools tell of a token: a pool's story is that of the token that is traded there, not of what it is paid with. No test lives here.
+//! The pools whose events say something of a token: those in which it is what is traded, not what others are paid with. No test lives
+//! here.
 
 use std::collections::HashSet;
 

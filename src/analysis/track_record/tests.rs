@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_asks_can_stop_it() {
+fn a_replay_ends_when_its_asker_says_so() {
     let candles = closes(&[100.0; 200]);
     assert_eq!(replay(&candles.as_candles(), &Model::built_in(), &mut |done, total| done < 10 && total == 200), None);
     assert_eq!(replay(&closes(&[]).as_candles(), &Model::built_in(), &mut |_, _| false), Some(Vec::new()));

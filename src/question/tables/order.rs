@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cancelled_stops() {
+    fn a_cancelled_order_stops() {
         let (frame, schema) = tokens();
         let progress = Progress::default();
         progress.cancel();

@@ -95,9 +95,9 @@ pub(super) struct FunctionEffect {
     pub(super) payer: Option<(Address, U256)>,
 }
 
-/// Balances of everybody, and the supply.
+/// BalanceSheet of everybody, and the supply.
 #[derive(Debug, Clone)]
-pub(super) struct Balances {
+pub(super) struct BalanceSheet {
     pub(super) supply: Option<U256>,
     pub(super) of: Vec<(Address, U256)>,
     /// Slots that one balance is read from and no other.
@@ -106,7 +106,7 @@ pub(super) struct Balances {
     from_mock: bool,
 }
 
-impl Balances {
+impl BalanceSheet {
     pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
         let supply = machine.simulate(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
@@ -161,7 +161,7 @@ fn on_amount(
 /// What is the same for every call: the state before it.
 pub(super) struct Baseline<'a> {
     pub(super) scene: &'a Scene,
-    pub(super) balances: Balances,
+    pub(super) balances: BalanceSheet,
     pub(super) trial: Trial,
     /// Slots that any of that was read from.
     pub(super) slots: HashSet<(Address, U256)>,
@@ -239,7 +239,7 @@ pub(super) fn renounced(machine: &mut Machine<'_>, before: &Baseline<'_>, call: 
 /// What stood after a call, as far as it was looked at.
 #[derive(Debug, Clone, Default)]
 pub(super) struct After {
-    /// Balances or the supply changed.
+    /// BalanceSheet or the supply changed.
     pub(super) moved: bool,
     pub(super) holder: U256,
     pub(super) supply: Option<U256>,
@@ -259,7 +259,7 @@ pub(super) fn compare(
     if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
         renounced(machine, before, call, effects);
     }
-    let balances = Balances::read(machine, scene, None);
+    let balances = BalanceSheet::read(machine, scene, None);
     let moved = balances.supply != before.balances.supply || balances.of != before.balances.of;
     if moved && !balances.from_mock {
         dispensed(before, &balances, call, outcome, effects);
@@ -300,7 +300,7 @@ pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome
 }
 
 /// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
-fn dispensed(before: &Baseline<'_>, balances: &Balances, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
+fn dispensed(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     // The owner's call may name the zero address only because no constructor has set who it means.
     let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
@@ -315,12 +315,12 @@ fn dispensed(before: &Baseline<'_>, balances: &Balances, call: &FunctionCall, ou
 }
 
 /// Whether one of ours has more.
-fn gained(before: &Baseline<'_>, balances: &Balances) -> bool {
+fn gained(before: &Baseline<'_>, balances: &BalanceSheet) -> bool {
     balances.of.iter().any(|(of, now)| *now > before.balances.get(*of))
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
-fn drained(before: &Baseline<'_>, balances: &Balances, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
+fn drained(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let loss = |who| {
         let (had, has) = (before.balances.get(who), balances.get(who));
         if has < had && before.balances.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
@@ -346,7 +346,7 @@ fn drained(before: &Baseline<'_>, balances: &Balances, call: &FunctionCall, outc
 fn minted(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
-    balances: &Balances,
+    balances: &BalanceSheet,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     drained: bool,

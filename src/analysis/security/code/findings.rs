@@ -139,7 +139,7 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
-    // Balances that we dealt and nobody can move are scaled or wrapped; that is no lie.
+    // BalanceSheet that we dealt and nobody can move are scaled or wrapped; that is no lie.
     let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers || legs.iter().any(|(_, leg)| leg.ok);
     let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
     let (strength, name, text) = if let Some(name) = find(|leg| leg.false_transfer) {
@@ -390,7 +390,7 @@ mod tests {
     use super::change;
 
     #[test]
-    fn a_change_names_once_what_stays() {
+    fn a_change_names_its_owner_and_unit_once() {
         let cases = [
             ("other holder 2,000 tokens", "other holder 0 tokens", "other holder 2,000 → 0 tokens"),
             ("supply 1e24 raw units", "supply 2e24 raw units", "supply 1e24 → 2e24 raw units"),

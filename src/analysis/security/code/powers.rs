@@ -8,7 +8,9 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    effects::{After, Balances, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped},
+    effects::{
+        After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped,
+    },
     functions::Function,
     funding::balance,
     machine::{EvmOutcome, Machine},
@@ -21,7 +23,7 @@ use super::{
 pub(super) const SETS: usize = 13;
 
 /// The sets of arguments, by type: who, how much, yes or no.
-pub(super) fn argument_sets(scene: &Scene, balances: &Balances, caller: Address) -> [Filling; SETS] {
+pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
     let amount = scene.funding.amount;
     let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
         addresses: addresses.to_vec(),

@@ -9,8 +9,8 @@ use super::{
     effects::{After, Baseline, Caller},
     findings::Traded,
     powers::Tried,
+    signatures::SelectorNames,
     trial::{Leg, Opening},
-    world::HOLDER,
 };
 
 /// Calls shown of one check; how many more were tried is said.
@@ -46,10 +46,11 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax,
 /// Of every check that executing can show, the calls behind it.
 pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
+    let names = SelectorNames::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
     let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
         let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
-        (*code, calls(before, own, *watched))
+        (*code, calls(before, own, *watched, &names))
     });
     of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
 }
@@ -74,8 +75,8 @@ fn arrived(leg: &Leg) -> String {
 }
 
 /// Calls as evidence: those that changed something, then those that reverted.
-fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched) -> Vec<Evidence> {
-    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched)).collect();
+fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
+    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
     // Stable: among equals in the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
     let more = shown.len().saturating_sub(CALLS_MAX);
@@ -88,7 +89,7 @@ fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watc
 }
 
 /// One call; none where what the check looks at was not looked at after it.
-fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched) -> Option<(u8, Evidence)> {
+fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
     let was = before.unchanged();
     let decimals = before.scene.funding.decimals;
     let [then, now] = match (&tried.after, watched) {
@@ -104,9 +105,10 @@ fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched) -> Option<(u8, E
         // What only reads tells least.
         Some(_) => 3,
     };
+    let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);
     let evidence = Evidence {
-        what: abi::named(tried.selector, &tried.arguments),
-        selector: Some(abi::hex(tried.selector)),
+        what: format!("{}({arguments})", names.of(tried.selector).unwrap_or(&hex)),
+        selector: Some(hex),
         caller: Some(tried.caller.word().into()),
         before: Some(then),
         after: Some(now),

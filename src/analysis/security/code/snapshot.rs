@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_of_nobody_says_so() {
+    fn a_power_without_a_holder_says_that_nobody_can_use_it() {
         let report = simulate("owner_mint", Some(OWNER), &[]);
         assert!(report.anomalies[0].sentence.ends_with("(nobody can: its owner is the zero address)"), "{:?}", report.anomalies);
         let report = simulate("launch_switch", Some(OWNER), &[]);

@@ -1,4 +1,5 @@
-//! A code in the form that is compared: metadata cut off, read from front to end, and what compilers vary made one.
+//! Bytecode normalised for comparison: metadata cut off, and what compilers vary (the data of PUSH, which DUP, which SWAP) made one
+//! symbol.
 
 use crate::analysis::security::opcodes::{PUSH0, PUSH1, PUSH32, instructions};
 
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_compilers_vary_is_one_symbol() {
+    fn pushes_dups_and_swaps_are_one_symbol_each() {
         // PUSH1 80, PUSH2 0040, PUSH0, DUP3, SWAP2, ADD
         assert_eq!(normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]), [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]);
         // A PUSH that the end cuts short.

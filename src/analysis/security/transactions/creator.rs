@@ -1,4 +1,4 @@
-//! Tests of what creators and early birds did: minted, sold, deployed, sniped.
+//! Tests of the creator and of early buyers: minted after launch, dumped, deployed in series, sniped.
 
 use super::{SNIPE_BLOCKS, Seen, percent};
 use crate::{

@@ -1,4 +1,4 @@
-//! Tests of how liquidity and trades flow: pulled, one way only, failing, for some only.
+//! Tests of liquidity and trades: liquidity pulled, trades one way only, sales that fail, sales by insiders only.
 
 use super::{Seen, ledger::Wallet, percent};
 use crate::{

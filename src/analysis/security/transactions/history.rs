@@ -1,4 +1,4 @@
-//! Tests of the transfers themselves: what goes round, what does not add up, what was strewn, how its digits look.
+//! Tests of the transfers themselves: wash trades, balances that do not add up, airdrops, first digits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const WASH_MIN: f64 = 0.05;
 const WASH_FULL: f64 = 0.5;
 /// Transfers that must go round: two friends who lend and give back are no market.
 const WASH_TRANSFERS_MIN: u64 = 6;
-const STREWN_MIN: f64 = 0.5;
+const AIRDROPPED_MIN: f64 = 0.5;
 const RECEIVERS_MIN: u64 = 20;
 
 /// The codes of these tests.
@@ -27,7 +27,7 @@ pub(super) const CODES: &[AnomalyCode] =
     &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
 
 pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
-    [mismatch(seen), wash(seen), strewn(seen), digits(seen)].into_iter().flatten().collect()
+    [mismatch(seen), wash(seen), airdropped(seen), digits(seen)].into_iter().flatten().collect()
 }
 
 /// The replayed balances against the holder table: over the addresses that the table names.
@@ -132,7 +132,7 @@ fn among(seen: &Seen<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
 }
 
 /// Receivers who got one equal amount from one sender and never acted.
-fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn airdropped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let mut receivers = 0;
     for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader && wallet.received > 0) {
@@ -152,7 +152,7 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let sender = seen.ledger.wallet(sender).address;
     let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
     let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
-    let strength = (receivers >= RECEIVERS_MIN && share >= STREWN_MIN).then_some(share);
+    let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
     let found = seen.lacking.measured(code, strength, sentence, "one amount to many", vec![row])?;
     Some(found.figure("share", share).figure("receivers", receivers as f64))
 }

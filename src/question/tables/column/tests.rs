@@ -57,7 +57,7 @@ fn a_column_is_described_by_what_it_holds() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn a_column_that_is_not_there_is_refused_with_its_name() {
     for (query, says) in [
         ("", "`column` is missing: name one of token_address, symbol"),
         ("column=symbl", "did you mean `symbol`?"),
