@@ -42,7 +42,7 @@ pub struct LoadState {
     /// The files as the last load found them, and what they began and ended with.
     stamps: Option<FileStamps>,
     ends: Ends,
-    /// How long the last load took, if it was of what was appended alone: the first one of all says nothing of that.
+    /// How long the last load took, if it only read what was appended: a first load takes far longer.
     took: Duration,
 }
 
@@ -51,9 +51,9 @@ pub struct LoadState {
 pub enum Watching {
     #[default]
     Off,
-    /// The system tells of changes.
-    Told,
-    /// One looks now and then.
+    /// The system reports changes.
+    Notified,
+    /// The files are looked at at intervals.
     Polling,
 }
 
@@ -212,9 +212,9 @@ impl Deck {
         }
     }
 
-    /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
+    /// Why the current generation is older than its files; `None` while it is not, or there is none.
     pub fn stale(&self) -> Option<LoadFailure> {
-        // What fails of another folder says nothing of the one that stands.
+        // A failed load of another folder leaves the current generation as new as it was.
         let snapshot = self.snapshot().ok()?;
         self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
     }

@@ -74,7 +74,7 @@ struct Watch {
     deck: Weak<Deck>,
     watcher: FileWatcher,
     nudged: Receiver<()>,
-    /// The person was told that one has to look now and then.
+    /// The person was told that the files are looked at at intervals.
     warned: bool,
 }
 
@@ -83,7 +83,7 @@ impl Watch {
         if let Some(deck) = self.deck.upgrade() {
             // From this look on the system tells, where it can.
             self.watcher.look(&deck.folder());
-            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Told });
+            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
         }
         while let Some(deck) = self.deck.upgrade() {
             self.warn(&deck);
@@ -111,7 +111,7 @@ impl Watch {
         }
     }
 
-    /// Loads if the files are not as they were at the last load; true if one has to look again at once.
+    /// Loads if the files are not as they were at the last load; true if they must be looked at again at once.
     fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
         let folder = deck.folder();
         let stamps = self.watcher.look(&folder);

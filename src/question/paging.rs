@@ -6,6 +6,9 @@ use std::ops::Range;
 use super::parameter::encode;
 use crate::dataset::time::{SECOND_MS, Time};
 
+/// The first rows of an order are found without sorting all rows; more than these come from the sorted whole.
+pub(super) const FIRST_MAX: usize = 50_000;
+
 /// How an answer stands among those beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {

@@ -11,7 +11,7 @@ use super::{
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
     order::Order,
-    paging::{Paging, page_range},
+    paging::{FIRST_MAX, Paging, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -263,9 +263,6 @@ impl PostsQuestion {
 
 /// The order of posts that all others fall back on.
 const NEWEST: (&str, bool) = ("published_at", true);
-
-/// More of the first posts of an order than these come from the order of all.
-const FIRST_MAX: usize = 50_000;
 
 /// Posts that are looked among, and the places among all posts of those that match, newest first.
 struct Matches<'a> {

@@ -11,12 +11,10 @@ use crate::{
         shelf::Want,
     },
     error::{Code, Problem, Result},
-    question::{memory::OrderedRows, parameter, progress::Progress, request::Request, snapshot::Snapshot},
+    question::{memory::OrderedRows, paging::FIRST_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
-/// More of the first rows of an order than these come from the order of all.
-const FIRST_MAX: usize = 50_000;
-/// Fewer are not made.
+/// The fewest first rows of an order that are found at a time.
 const FIRST_MIN: usize = 1_000;
 
 /// A request, read beside the data it asks.
