@@ -151,8 +151,10 @@ fn airdropped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let amount = seen.facts.unit().map(|unit| f64::from_bits(value) / unit);
     let sender = seen.ledger.wallet(sender).address;
     let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
-    let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
     let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
+    // A sender is named where it is a finding: below that it is one of many.
+    let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
+    let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
     let found = seen.lacking.measured(code, strength, sentence, "one amount to many", vec![row])?;
     Some(found.figure("share", share).figure("receivers", receivers as f64))
 }
