@@ -73,7 +73,7 @@ impl Default for DeckOptions {
 /// Something that listeners hear of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeckEvent {
-    /// A new generation stands; with its number.
+    /// A new generation is current; with its number.
     Reloaded(u64),
     /// A load failed and the generation before it, if any, stays; with the reason for the person.
     LoadFailed(String),

@@ -16,7 +16,7 @@ pub enum NumberKind {
     Floats,
 }
 
-/// A key that stands in the order of whole numbers.
+/// A key that sorts as the whole number does.
 pub fn key_of_integer(value: i64) -> u64 {
     value.cast_unsigned() ^ SIGN
 }

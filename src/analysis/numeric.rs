@@ -133,7 +133,7 @@ pub fn mann_kendall(values: &[f64]) -> MannKendall {
 /// The sign bit of a 64-bit number.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// An integer that stands in the order of finite floats and compares without branches; the two zeros share one.
+/// An integer that sorts as the finite float does, and compares without branches; the two zeros share one.
 pub fn key_of_float(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }

@@ -22,7 +22,7 @@ use crate::{
     wire::Traffic,
 };
 
-/// Where a load stands, for the faces.
+/// The state of a load, for the API and the terminal.
 #[derive(Debug, Clone, Default)]
 pub struct LoadState {
     pub running: bool,
@@ -85,8 +85,8 @@ impl Deck {
         self.load_if(false, false, |_, _, _| Ok(())).map_err(|error| error.to_string())
     }
 
-    /// As `load`, of files that changed: what stands stays if they still change, or if a table of it could no longer be read. With
-    /// `growing`, files that are appended to are taken as far as they came.
+    /// As `load`, of files that changed: the current generation stays if they still change, or if a table of it could no longer be read.
+    /// With `growing`, files that are appended to are taken as far as they came.
     pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
         let outcome = self.load_if(true, growing, |dataset, before, ends| {
             let standing = self.snapshot().ok();
@@ -172,7 +172,7 @@ impl Deck {
 
     /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
     fn whole(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
-        // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
+        // What is there already is shown while large tables are brought in, unless there is an earlier generation, which is whole.
         let early = |dataset: Dataset| drop(self.stand_on(dataset));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
@@ -239,7 +239,7 @@ impl Deck {
         Ok(())
     }
 
-    /// Ends the load that runs, if one does; what stands stays.
+    /// Ends the load that runs, if one does; the current generation stays.
     pub fn cancel_load(&self) {
         self.load_lock().cancelled = true;
     }

@@ -134,7 +134,7 @@ impl Watch {
         }
     }
 
-    /// Waits until the files have not changed for a while, or have been appended to for long: then true stands beside them. `None` when
+    /// Waits until the files have not changed for a while, or have been appended to for long, of which the flag is true. `None` when
     /// another folder was opened meanwhile.
     fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();

@@ -136,7 +136,7 @@ fn bar(candle: &Candle) -> Option<Bar> {
     sound.then_some(bar)
 }
 
-/// Where the candle of that time stands.
+/// The position of the candle of that time.
 fn place(bars: &[Bar], time: Time) -> Option<usize> {
     bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
 }

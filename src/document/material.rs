@@ -156,7 +156,7 @@ fn drawn_from(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progr
     of("1d").or_else(|| of("1w"))
 }
 
-/// Whether all of `plain` stands in `fuller`: the same answer, told in more words.
+/// Whether `fuller` has every member of `plain` with the same value: the same answer, with more members.
 fn tells_more(fuller: &Value, plain: &Value) -> bool {
     match (fuller, plain) {
         (Value::Object(fuller), Value::Object(plain)) => {

@@ -9,7 +9,7 @@ use crate::dataset::time::{SECOND_MS, Time};
 /// The first rows of an order are found without sorting all rows; more than these come from the sorted whole.
 pub(super) const FIRST_MAX: usize = 50_000;
 
-/// How an answer stands among those beside it.
+/// Which part of a longer list an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// One page of `total` rows.

@@ -91,7 +91,7 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 /// What an address looks like, for documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
-/// A token that stands in examples.
+/// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token, as it stands in the documented paths: in snake case, and in camel case.
@@ -317,7 +317,7 @@ fn invalid(detail: String) -> Problem {
     Problem::new(Code::InvalidParameter, detail)
 }
 
-/// What stands between the commas.
+/// The parts between commas, trimmed; empty ones left out.
 pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }

@@ -31,7 +31,7 @@ use self::{
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
 use crate::{dataset::address::Address, untrusted::caught};
 
-/// A place of the storage and what stands there.
+/// A storage slot and its value.
 pub type Slot = ([u8; 32], [u8; 32]);
 
 /// A contract that another one runs or asks.

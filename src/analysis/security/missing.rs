@@ -10,7 +10,7 @@ macro_rules! needs {
         pub enum NeededInput { $(#[doc = $what] $need),* }
 
         impl NeededInput {
-            /// The table and column that it stands in: `contracts.bytecode`.
+            /// The table and column that hold it: `contracts.bytecode`.
             pub fn place(self) -> &'static str {
                 match self { $(Self::$need => $place),* }
             }

@@ -1,5 +1,5 @@
-//! What stands after the sign of a condition, read as what the column holds. A value that could never match is refused here, with what
-//! the column wants in its place: the one such check of every view.
+//! The value of a condition, read as its column's kind. A value that could never match is refused here, with what the column expects:
+//! the one such check of every view.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 

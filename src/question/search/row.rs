@@ -71,7 +71,7 @@ pub fn is_worked_out(column: &str) -> bool {
     WORKED_OUT.contains(&column)
 }
 
-/// What stands before the name of a column that is not ours where one of ours, or one of its short names, is called the same.
+/// The prefix of a column of the person's own whose name is also that of one of ours, or of one of its short names.
 pub const OWN: &str = "own_";
 
 /// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where

@@ -1,5 +1,5 @@
 //! Which rows of a table are wanted and in what order: filtered in stretches; sorted by polars, those of a large table by an order that
-//! stands in a file. It can be cancelled between stretches.
+//! is kept in a file. It can be cancelled between stretches.
 
 use std::{
     ops::Range,

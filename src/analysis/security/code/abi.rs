@@ -63,7 +63,7 @@ pub(super) struct Filling {
     pub(super) yes: bool,
     /// The token's decimals, for how amounts are written.
     pub(super) decimals: Option<u8>,
-    /// Where the token stands, for how it is called; zero for nowhere.
+    /// The token's address, which texts call `token`; zero for none.
     pub(super) token: Address,
 }
 
@@ -171,7 +171,7 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// An address by its part in the trial of the token that stands at the other.
+/// An address by its role in the trial, or in full; `token` is the address of the token.
 pub(super) fn name(address: Address, token: Address) -> String {
     let known = [
         (PAIR, "pair"),

@@ -98,7 +98,7 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
         claim(machine, &mut deployment, functions, Claims::None);
         return deployment;
     }
-    // A proxy's constructor would be told another implementation than the one that stands behind it.
+    // A proxy's constructor would be passed another implementation than the one behind the proxy.
     let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut deployment = if let Some(Some(token)) = deployed {

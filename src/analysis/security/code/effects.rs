@@ -52,7 +52,7 @@ impl Power {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Caller {
     Owner,
-    /// An address that stands in the code, or in the storage of the dataset.
+    /// An address found in the code, or in the storage of the dataset.
     Privileged,
     Stranger,
 }
@@ -174,7 +174,7 @@ pub(super) struct Baseline<'a> {
 }
 
 impl Baseline<'_> {
-    /// What stands after a call that changed nothing.
+    /// What a call leaves that changed nothing.
     pub(super) fn unchanged(&self) -> After {
         let trades = Some([self.trial.buy, self.trial.sell]);
         After { moved: false, holder: self.balances.get(HOLDER), supply: self.balances.supply, trades }

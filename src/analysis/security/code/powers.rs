@@ -127,7 +127,7 @@ struct Exploration {
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
     settings: Vec<FunctionCall>,
     tried: Vec<Tried>,
-    /// Slots were written that no call wrote: what is called now shows no function as it stands.
+    /// The search itself has written slots: calls now show nothing of the contract's present state.
     flipped: bool,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &
     (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have nothing in it"))
 }
 
-/// What is to be said beside the powers that work as the contract stands.
+/// The anomalies beside those of the powers that work in the contract's present state.
 pub(super) fn beside(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
