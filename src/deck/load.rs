@@ -73,7 +73,7 @@ pub struct LoadFailure {
 /// How a reload of changed files ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reload {
-    /// Swapped in, or told to listeners why not.
+    /// It was swapped in, or listeners were told why not.
     Done,
     /// The files changed meanwhile: it was nothing, and has to be done again.
     Moved,

@@ -81,7 +81,7 @@ struct Watch {
 impl Watch {
     fn run(mut self) {
         if let Some(deck) = self.deck.upgrade() {
-            // From this look on the system tells, where it can.
+            // From this look on the system reports changes, where it can.
             self.watcher.look(&deck.folder());
             deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
         }

@@ -19,9 +19,9 @@ use crate::{
     dataset::chain::Chain,
 };
 
-/// Rows told of a list; the JSON has the rest of what the report keeps.
+/// Rows shown of a list; the JSON has the rest of what the report keeps.
 const ROWS: usize = 10;
-/// Posts told.
+/// Posts shown.
 const POSTS: usize = 5;
 
 /// What a report says of a token beyond its answers.

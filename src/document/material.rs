@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// Tokens whose levels are told with their prices and drawn; of more the plain answers stand.
-const TOLD_MAX: usize = 20;
+/// Tokens whose levels are shown with prices and a chart; of a report with more, only what the report has.
+const EXPLAINED_MAX: usize = 20;
 
 /// A job's report as a document.
 pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
@@ -68,7 +68,7 @@ fn of_tokens(
     for (place, report) in tokens.iter().enumerate() {
         progress.step(place as u64, tokens.len() as u64)?;
         let mut value = serde_json::to_value(report).unwrap_or_default();
-        let beside = if place < TOLD_MAX {
+        let beside = if place < EXPLAINED_MAX {
             tell_more(deck, snapshot, report.token_address, &mut value, progress)?
         } else {
             Beside { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Beside::default() }

@@ -159,7 +159,7 @@ impl Question for CandleBatchQuestion {
         let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
-            // One candle more than fits tells that they do not fit.
+            // One candle more than fits shows that they do not fit.
             let limit = (CANDLES_MAX + 1 - count) as u64;
             let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());

@@ -20,7 +20,7 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Tokens compared at once: more lines than these nobody tells apart.
+/// Tokens compared at once: more lines cannot be told apart.
 pub const TOKENS_MAX: usize = 12;
 /// Times of one answer.
 const ROWS_MAX: usize = 10_000;

@@ -117,7 +117,7 @@ impl Filter {
         })
     }
 
-    /// The conditions on columns that `first` tells, and all others.
+    /// The conditions on columns that `first` accepts, and all others.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
         let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);

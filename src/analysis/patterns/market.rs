@@ -199,14 +199,14 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     100.0 * (turns + share) / (turns + 1.0)
 }
 
-/// So many parts of a confidence are told one by one.
+/// Parts of a confidence that are listed one by one.
 const MOST: usize = 12;
 
 /// The parts of a confidence, the largest first, and what they lack of its log odds.
 fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
     let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
     let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
-    // Its own measures are told one by one; what they are worth together would count them twice.
+    // Its own measures are listed one by one: their sum beside them would count them twice.
     let others = company.parts(&one.company).filter(|(measure, ..)| *measure != company::OWN_LOGIT);
     let second = others.map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
     let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });

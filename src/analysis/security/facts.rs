@@ -236,7 +236,7 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// The input that tests of its liquidity lack where no pool tells of it.
+    /// The input that tests of its liquidity lack where it has no pool of its own.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
@@ -265,7 +265,7 @@ impl<'a> Facts<'a> {
         self.token.row.listed == Some(true)
     }
 
-    /// The latest moment that the dataset tells of the token: what a term of a lock is counted from. `transfer` is its last transfer.
+    /// The latest time that the dataset has of the token, from which a lock's term is counted. `transfer` is its last transfer.
     pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {
         let counts = self.dataset.holder_counts_of(&self.address).last().map(|row| row.date.start());
         let close = self.dataset.candles().latest_close(&self.address).map(|(time, _)| time);

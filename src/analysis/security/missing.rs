@@ -118,7 +118,7 @@ impl Lacking {
         self.proofs.iter().filter(|(of, _)| *of == code).map(|(_, proof)| proof.clone()).collect()
     }
 
-    /// Why the test told nothing, and what would allow it; none where it ran.
+    /// Why the test could not run or decide, and what would allow it; none where it did.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
         let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
         let missing = need.map(|(need, _)| format!("{}: {}; add {}", need.place(), need.what(), need.supply()));

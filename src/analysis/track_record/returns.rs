@@ -106,7 +106,7 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
     let mut said = Vec::new();
-    // The days are told from a fixed one, so that what is counted later moves none of them.
+    // Days are counted from a fixed one, so that later data moves none of them.
     let last = last - last.rem_euclid(step);
     for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
         let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();

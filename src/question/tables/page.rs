@@ -72,7 +72,7 @@ impl<'a> PageRequest<'a> {
 
     /// What a page needs of rows that stay elsewhere.
     pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        // What is wrong with the request is told with its answer.
+        // A wrong request is refused when it is answered.
         let asked = PageRequest::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
         asked.and_then(|asked| asked.want).into_iter().collect()
     }

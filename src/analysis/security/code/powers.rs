@@ -132,7 +132,7 @@ struct Exploration {
 }
 
 impl Exploration {
-    /// Notes how far a call came: one that did something tells more than one that was let through, and that more than a refusal.
+    /// Keeps the call that came furthest: one that did something, else one that went through, else a refused one.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;

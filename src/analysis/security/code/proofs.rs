@@ -102,7 +102,7 @@ fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &Selector
         Some(after) if after.moved => 0,
         Some(after) if after.trades.is_some() => 1,
         None => 2,
-        // What only reads tells least.
+        // A call that only reads comes last.
         Some(_) => 3,
     };
     let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);

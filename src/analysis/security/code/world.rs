@@ -17,7 +17,7 @@ use revm::{
 pub(super) const PAIR: Address = small(0x00FA_1700);
 pub(super) const OWNER: Address = person(0x11);
 pub(super) const STRANGER: Address = person(0x22);
-/// Two holders, so that a power over one can be told from a power over all.
+/// Two holders, so that a power over one differs from a power over all.
 pub(super) const HOLDER: Address = person(0x33);
 pub(super) const OTHER: Address = person(0x44);
 /// Somebody who holds nothing yet.

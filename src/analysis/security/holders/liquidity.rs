@@ -130,7 +130,7 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             held.rows.push(EvidenceRow { amount: Some(balance - kept), ..EvidenceRow::of("holders", *address) });
         }
     }
-    // None of the rest is locked: who may be is told one by one.
+    // Holders that may be lockers are in the rows; none of the rest is locked.
     held.total += holding.rest().sum;
     held.free += holding.rest().sum;
     held.creator += holding.behind().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();

@@ -52,7 +52,7 @@ impl Era {
     }
 }
 
-/// What tells one function from another in the code of every token: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
+/// Selectors that the code of every token compares with: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
 /// each after its PUSH4.
 const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
 /// `Panic(uint256)`.
@@ -74,7 +74,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// `None` for a code that is no token's: it tells nothing about tokens.
+    /// `None` for a code that is no token's.
     pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
         let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);

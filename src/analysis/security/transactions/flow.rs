@@ -84,7 +84,7 @@ fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
     EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
 }
 
-/// From the pools' reserves where they are told, by count and by money; else from the transfers, by count.
+/// From the pools' reserves where events name them, by count and by money; else from the transfers, by count.
 fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
     let told = seen
