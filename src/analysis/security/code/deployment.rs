@@ -160,7 +160,7 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
             Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
             // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
             None if without_supply.is_some() || addresses.len() > 1 => {
-                code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS))
+                code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS));
             }
             None => {}
         }
