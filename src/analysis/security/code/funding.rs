@@ -106,88 +106,114 @@ pub(super) fn balance(machine: &mut Machine<'_>, token: Address, who: Address) -
 
 /// Writes slots until the question is answered with the wanted word. Returns whether it is; if not, nothing was changed.
 fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256) -> bool {
-    let mut left = SEARCH_MAX;
-    deeper(machine, token, question, want, 0, &mut left)
+    SlotSearch { token, question, want, left: SEARCH_MAX }.run(machine, 0)
 }
 
-/// Writes a slot, unless that makes the question endless: then it is the length of a list, which stays empty.
-fn fill(machine: &mut Machine<'_>, token: Address, question: &[u8], (at, slot): (Address, U256), value: U256) {
-    let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
-    machine.world().set_slot(at, slot, value);
-    machine.simulate(OWNER, token, question.to_vec());
-    if machine.work - work > ENDLESS {
-        machine.cut = cut;
-        machine.rollback(mark);
+struct SlotSearch<'a> {
+    token: Address,
+    question: &'a [u8],
+    want: U256,
+    /// How often the question may still be put.
+    left: u32,
+}
+
+impl SlotSearch<'_> {
+    fn run(&mut self, machine: &mut Machine<'_>, depth: usize) -> bool {
+        let base = self.ask(machine);
+        let mut slots: Vec<(Address, U256)> = base.reads.clone();
+        slots.dedup();
+        slots.truncate(16);
+        if slots.iter().rev().any(|slot| self.write(machine, *slot, base.word())) {
+            return true;
+        }
+        if depth >= DEPTH_MAX {
+            return false;
+        }
+        depth == 0 && !base.ok && self.write_totals(machine, &slots) || self.follow(machine, &slots, base.ok, depth)
     }
-}
 
-fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256, depth: usize, left: &mut u32) -> bool {
-    let base = machine.simulate(OWNER, token, question.to_vec());
-    let answer = base.word();
-    let mut slots: Vec<(Address, U256)> = base.reads.clone();
-    slots.dedup();
-    slots.truncate(16);
-    for (at, slot) in slots.iter().rev() {
+    fn ask(&self, machine: &mut Machine<'_>) -> EvmOutcome {
+        machine.simulate(OWNER, self.token, self.question.to_vec())
+    }
+
+    fn put(&mut self, machine: &mut Machine<'_>, (at, slot): (Address, U256), value: U256) -> Option<U256> {
+        self.left = self.left.checked_sub(1)?;
+        machine.world().set_slot(at, slot, value);
+        self.ask(machine).word()
+    }
+
+    /// Writes the word into the slot, as it is or scaled. `answer` is what the question has been answered with.
+    fn write(&mut self, machine: &mut Machine<'_>, slot: (Address, U256), answer: Option<U256>) -> bool {
         let mark = machine.mark();
-        let mut put = |machine: &mut Machine<'_>, value: U256| {
-            *left = left.checked_sub(1)?;
-            machine.world().set_slot(*at, *slot, value);
-            machine.simulate(OWNER, token, question.to_vec()).word()
-        };
-        if put(machine, want) == Some(want) {
+        if self.put(machine, slot, self.want) == Some(self.want) {
             return true;
         }
         // Scaled or packed: a large word shows the scale.
         let large = U256::ONE << 230;
-        if let Some(read) = put(machine, large)
+        if let Some(read) = self.put(machine, slot, large)
             && !read.is_zero()
             && Some(read) != answer
             && read < large
-            && let Some(fit) = (large / read).checked_mul(want)
-            && put(machine, fit).is_some_and(|now| now <= want && want - now <= want / U256::from(100))
+            && let Some(fit) = (large / read).checked_mul(self.want)
+            && self.put(machine, slot, fit).is_some_and(|now| now <= self.want && self.want - now <= self.want / U256::from(100))
         {
             return true;
         }
         machine.rollback(mark);
+        false
     }
-    if depth >= DEPTH_MAX {
-        return false;
-    }
-    // A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: let both be one supply.
-    let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
-    // Where one of them stands in the code, the other has to be the larger by far.
-    if depth == 0 && !base.ok && plain.len() > 1 {
-        for total in [want * U256::from(10), REFLECTIONS] {
-            let mark = machine.mark();
-            for (at, slot) in plain.iter().copied() {
-                if machine.world().slot(at, slot).is_zero() {
-                    fill(machine, token, question, (at, slot), total);
+
+    /// A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: lets both be one supply. Where
+    /// the code holds one of them, the other has to be the larger by far.
+    fn write_totals(&mut self, machine: &mut Machine<'_>, slots: &[(Address, U256)]) -> bool {
+        let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
+        plain.len() > 1
+            && [self.want * U256::from(10), REFLECTIONS].into_iter().any(|total| {
+                let mark = machine.mark();
+                for (at, slot) in plain.iter().copied() {
+                    if machine.world().slot(at, slot).is_zero() {
+                        self.fill(machine, (at, slot), total);
+                    }
                 }
-            }
-            if deeper(machine, token, question, want, depth + 1, left) {
-                return true;
-            }
+                let found = self.run(machine, 1);
+                if !found {
+                    machine.rollback(mark);
+                }
+                found
+            })
+    }
+
+    /// Writes a slot, unless that makes the question endless: then it is the length of a list, which stays empty.
+    fn fill(&self, machine: &mut Machine<'_>, (at, slot): (Address, U256), value: U256) {
+        let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
+        machine.world().set_slot(at, slot, value);
+        self.ask(machine);
+        if machine.work - work > ENDLESS {
+            machine.cut = cut;
             machine.rollback(mark);
         }
     }
-    // A flag or a pointer may stand before the word: whatever makes other slots be read is followed.
-    for (at, slot) in &slots {
-        for value in [U256::ONE, U256::ONE << 200] {
-            if *left == 0 {
-                return false;
+
+    /// A flag or a pointer may come before the word: searches on behind each slot that makes other slots be read.
+    fn follow(&mut self, machine: &mut Machine<'_>, slots: &[(Address, U256)], answered: bool, depth: usize) -> bool {
+        for (at, slot) in slots {
+            for value in [U256::ONE, U256::ONE << 200] {
+                if self.left == 0 {
+                    return false;
+                }
+                self.left -= 1;
+                let mark = machine.mark();
+                let work = machine.work;
+                machine.world().set_slot(*at, *slot, value);
+                let after = self.ask(machine);
+                let endless = machine.work - work > ENDLESS;
+                let opens = !endless && (after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !answered));
+                if opens && self.run(machine, depth + 1) {
+                    return true;
+                }
+                machine.rollback(mark);
             }
-            *left -= 1;
-            let mark = machine.mark();
-            let work = machine.work;
-            machine.world().set_slot(*at, *slot, value);
-            let after = machine.simulate(OWNER, token, question.to_vec());
-            let endless = machine.work - work > ENDLESS;
-            let opens = !endless && (after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok));
-            if opens && deeper(machine, token, question, want, depth + 1, left) {
-                return true;
-            }
-            machine.rollback(mark);
         }
+        false
     }
-    false
 }

@@ -156,42 +156,14 @@ const LOCKS_MAX: usize = 10;
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
-/// slots it reads. Slots that balances are read from are left alone.
+/// slots it reads.
 fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
     if !before.code_only {
         return;
     }
     let token = before.scene.token;
-    machine.pay = call.pay;
-    let (_, trace) = machine.trace(call.from, token, call.data.clone());
-    let mut slots: Vec<U256> = Vec::new();
-    for (slot, key) in trace.read {
-        if key.is_none()
-            && slots.len() < LOCKS_MAX
-            && !slots.contains(&slot)
-            && !before.ledger.contains(&(token, slot))
-            && machine.world().slot(token, slot).is_zero()
-        {
-            slots.push(slot);
-        }
-    }
-    if slots.is_empty() {
-        return;
-    }
-    let large = U256::MAX >> 16;
-    // A price at which what is paid buys no more than there is.
-    let price = COIN / before.scene.funding.amount.min(COIN);
-    let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
-    let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
-    let mut tries: Vec<Vec<(U256, U256)>> =
-        slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
-    if slots.len() > 1 {
-        tries.push(all.clone());
-        if slots.len() > 2 {
-            tries.extend(slots.iter().map(but));
-        }
-    }
-    for values in tries {
+    let slots = settings_read(machine, before, call);
+    for values in settings_to_try(&slots, before.scene.funding.amount) {
         let mark = machine.mark();
         let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
         for (slot, value) in values {
@@ -210,6 +182,41 @@ fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Fu
             break;
         }
     }
+}
+
+/// The plain slots that the call reads as zero, but for those that balances are read from.
+fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> Vec<U256> {
+    let token = before.scene.token;
+    machine.pay = call.pay;
+    let (_, trace) = machine.trace(call.from, token, call.data.clone());
+    let mut slots: Vec<U256> = Vec::new();
+    for (slot, key) in trace.read {
+        if key.is_none()
+            && slots.len() < LOCKS_MAX
+            && !slots.contains(&slot)
+            && !before.ledger.contains(&(token, slot))
+            && machine.world().slot(token, slot).is_zero()
+        {
+            slots.push(slot);
+        }
+    }
+    slots
+}
+
+/// Values for the slots: three for each of them alone, then ones in all of them, and in all but one.
+fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
+    let large = U256::MAX >> 16;
+    // A price at which what is paid buys no more than there is.
+    let price = COIN / amount.min(COIN);
+    let ones = |left: Option<&U256>| slots.iter().filter(|slot| Some(*slot) != left).map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
+    let mut tries: Vec<Vec<_>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
+    if slots.len() > 1 {
+        tries.push(ones(None));
+    }
+    if slots.len() > 2 {
+        tries.extend(slots.iter().map(|slot| ones(Some(slot))));
+    }
+    tries
 }
 
 /// Tries settings two by two: one may name the pair and the other close it.
