@@ -5,6 +5,8 @@
 mod charts;
 #[path = "accuracy/patterns.rs"]
 mod patterns;
+#[path = "../tests/generator/random.rs"]
+mod random;
 #[path = "accuracy/record.rs"]
 mod record;
 #[path = "accuracy/security.rs"]

@@ -47,6 +47,13 @@ use tokendeck::{
     },
 };
 
+#[path = "../tests/generator/yields.rs"]
+mod generator;
+#[path = "../tests/generator/random.rs"]
+mod random;
+
+use random::Random;
+
 const SEED: u64 = 20_261_121;
 const LENGTHS: [usize; 4] = [200, 1_000, 10_000, 1_000_000];
 const SIZES: [(u16, u16); 2] = [(140, 42), (220, 60)];
@@ -132,14 +139,8 @@ fn asked<Q: Question>(deck: &Deck, question: &Q) {
 
 /// Hourly candles of a seeded random walk.
 fn walk(length: usize) -> CandleVec {
-    let mut state = SEED;
-    // The generator of Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators".
-    let mut step = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-    };
+    let mut random = Random(SEED);
+    let mut step = || random.unit() - 0.5;
     let mut walk = CandleVec::default();
     let mut price = 100.0;
     for i in 0..length {
@@ -180,9 +181,6 @@ fn candles(c: &mut Criterion) {
     }
     group.finish();
 }
-
-#[path = "../tests/generator/yields.rs"]
-mod generator;
 
 /// Yield plans from the prepared pools to whole units, and a whole request among 20,000 pools.
 fn yields(c: &mut Criterion) {

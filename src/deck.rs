@@ -1,5 +1,5 @@
 //! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
-//! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows no face.
+//! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows neither the API nor the terminal.
 
 mod fetch;
 mod flight;
@@ -73,7 +73,7 @@ impl Default for DeckOptions {
 /// Something that listeners hear of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeckEvent {
-    /// A new generation stands; with its number.
+    /// A new generation is current; with its number.
     Reloaded(u64),
     /// A load failed and the generation before it, if any, stays; with the reason for the person.
     LoadFailed(String),
@@ -81,17 +81,17 @@ pub enum DeckEvent {
     Said(String),
     /// A job changed; with its id.
     JobUpdated(String),
-    /// Alerts fired, or what was told was missed: which ones `Jobs::news` knows.
+    /// Alerts fired, or events were missed; `Jobs::news` knows which.
     AlertsFired,
 }
 
 /// Answers, each remembered under its canonical request.
 type Memo = Cache<MemoKey, Arc<dyn Remembered>, BodyBytes>;
 
-/// (generation, canonical request)
+/// A generation and a canonical request.
 type MemoKey = (u64, Box<str>);
 
-/// A key that is looked for: it hashes and compares as a `MemoKey`, and nothing is copied for it.
+/// A key that is looked for: it hashes and compares as a `MemoKey`, and borrows its request.
 #[derive(Hash)]
 struct Sought<'a>(u64, &'a str);
 
@@ -121,17 +121,19 @@ pub struct Deck {
     folder: RwLock<PathBuf>,
     /// What the next generation is answered by.
     settings: RwLock<AnswerSettings>,
-    /// When memory that is free again was given back last.
+    /// When free memory was given back to the system last.
     tidied: Mutex<Instant>,
 }
 
-/// Answers leave free memory scattered over the heaps of many threads; it is given back no more often than this.
+/// Answers leave free memory scattered over the heaps of many threads; it is given back to the system no more often than this.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
-/// Threads for questions of one kind, and how many of these wait or run.
+/// Threads for questions of one kind.
 struct Lane {
     pool: rayon::ThreadPool,
+    /// Questions that wait or run.
     waiting: AtomicUsize,
+    /// How many of them there may be.
     places: usize,
 }
 
@@ -208,18 +210,13 @@ impl Deck {
 
     /// The remembered answer, if this very question was answered from the current generation.
     pub fn known<Q: Question>(&self, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
-        let snapshot = self.snapshot().ok()?;
-        self.known_in(&snapshot, question)
+        self.known_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
     }
 
-    /// As `known`, from a generation the caller holds.
-    pub fn known_in<Q: Question>(&self, snapshot: &Snapshot, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
-        self.known_by_target::<Q>(snapshot, &question.key())
-    }
-
-    /// As `known_in`, of the question whose key this is; the key of one without a body is its canonical request.
-    pub fn known_by_target<Q: Question>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<Known<Q::Answer>>> {
-        self.remembered::<Q>(snapshot.generation, key)
+    /// As `known`, from the generation of this number, of the question whose key this is; the key of one without a body is its canonical
+    /// request.
+    pub fn known_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
+        self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
     }
 
     /// Answers here and now, on the caller's thread, from memory where it can.
@@ -231,12 +228,12 @@ impl Deck {
     /// As `answer`, from a generation the caller holds, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
         let key = (snapshot.generation, question.key().into_boxed_str());
-        if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
+        if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
         }
         // What takes long is not done twice at once.
         let _flight = if question.heavy() { Some(self.flights.take(&key, progress)?) } else { None };
-        if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
+        if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
         }
         let _here = fetch(snapshot, &question.wants(snapshot), progress)?;
@@ -252,60 +249,45 @@ impl Deck {
         Ok(known)
     }
 
-    /// A large table turned out damaged: nothing is answered from it, and a load brings it in anew.
-    fn mend(&self) -> Problem {
-        if let Some(deck) = self.this.upgrade()
-            && !self.load_state().running
-        {
-            deck.load_in_background();
-        }
-        Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment.")
-    }
-
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
-        let (sender, progress, pending) = Coming::new();
         // What has to be fetched first is waited for beside the quick ones.
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.waits(&snapshot));
-        if !self.lane(heavy).enter() {
-            sender.send(Err(self.busy())).ok();
-            wake();
-            return pending;
-        }
-        let deck = Arc::clone(self);
-        self.lane(heavy).pool.spawn(move || {
-            let work = || progress.step(0, 0).and_then(|()| deck.answer(&question, &progress));
-            let answer = if heavy { off_the_pool(work) } else { work() };
-            deck.lane(heavy).leave();
-            sender.send(answer).ok();
-            wake();
-            deck.tidy();
-        });
-        pending
-    }
-
-    fn busy(&self) -> Problem {
-        Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue))
+        self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
     }
 
     /// Does what takes long and is more than one question, in the lane of those that do. Drop the result to cancel.
     pub fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static) -> Coming<T> {
+        self.spawn(true, work, || ())
+    }
+
+    /// Does the work on a thread of its lane, or refuses it where the lane is full.
+    fn spawn<T: Send + 'static>(
+        self: &Arc<Self>,
+        heavy: bool,
+        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> Coming<T> {
         let (sender, progress, coming) = Coming::new();
-        if !self.heavy.enter() {
-            sender.send(Err(self.busy())).ok();
+        if !self.lane(heavy).enter() {
+            let detail = format!("{} questions are waiting already: ask again in a moment.", self.options.queue);
+            sender.send(Err(Problem::new(Code::Busy, detail))).ok();
+            wake();
             return coming;
         }
         let deck = Arc::clone(self);
-        self.heavy.pool.spawn(move || {
-            let done = off_the_pool(|| progress.step(0, 0).and_then(|()| work(&deck, &progress)));
-            deck.heavy.leave();
+        self.lane(heavy).pool.spawn(move || {
+            let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
+            let done = if heavy { off_the_pool(work) } else { work() };
+            deck.lane(heavy).leave();
             sender.send(done).ok();
+            wake();
             deck.tidy();
         });
         coming
     }
 
-    /// Gives memory back that work before now has left free, unless that was done a moment ago.
+    /// Gives free memory back to the system, unless that was done a moment ago.
     fn tidy(&self) {
         let mut tidied = self.tidied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if tidied.elapsed() >= TIDY_EVERY {
@@ -322,9 +304,17 @@ impl Deck {
         self.check(snapshot).and(found)
     }
 
-    /// The problem that a large table of the generation turned out damaged, which a load is mending.
+    /// The problem that a large table of the generation turned out damaged: nothing is answered from it, and a load reads it anew.
     pub fn check(&self, snapshot: &Snapshot) -> Result<()> {
-        if snapshot.dataset.is_damaged() { Err(self.mend()) } else { Ok(()) }
+        if !snapshot.dataset.is_damaged() {
+            return Ok(());
+        }
+        if let Some(deck) = self.this.upgrade()
+            && !self.is_loading()
+        {
+            deck.load_in_background();
+        }
+        Err(Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment."))
     }
 
     /// As `find_in`, on a thread of its own that all processors may help. Drop the result to cancel; `wake` is called once when they
@@ -340,11 +330,6 @@ impl Deck {
         // Where no thread can be had the sender goes, and the outcome says so.
         std::thread::Builder::new().name("find".into()).spawn(run).ok();
         coming
-    }
-
-    /// Nothing asked with `ask` is waiting or being worked out.
-    pub fn idle(&self) -> bool {
-        [&self.quick, &self.heavy].iter().all(|lane| lane.waiting.load(Ordering::Acquire) == 0)
     }
 
     fn lane(&self, heavy: bool) -> &Lane {
@@ -379,10 +364,6 @@ impl Deck {
     pub fn options(&self) -> &DeckOptions {
         &self.options
     }
-
-    fn remembered<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
-        self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
-    }
 }
 
 /// Works on a thread of its own. A thread of the pool that waits for its share of a sort would begin another question meanwhile; were
@@ -396,80 +377,4 @@ fn off_the_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
             Err(_) => Err(Problem::new(Code::Busy, "No thread can be had to answer: ask again in a moment.")),
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-    use crate::question::{
-        parameter::{Arguments, Parameter},
-        request::Request,
-    };
-
-    /// A question that takes as long as the test wants.
-    #[derive(Clone)]
-    struct Held {
-        heavy: bool,
-        name: usize,
-        go: Arc<Mutex<mpsc::Receiver<()>>>,
-    }
-
-    impl Request for Held {
-        const PATH: &'static str = "/held";
-        const PARAMETERS: &'static [Parameter] = &[];
-
-        fn parse(_: &Arguments<'_>) -> Result<Self> {
-            Err(Problem::new(Code::Defect, "is not asked by request"))
-        }
-
-        fn target(&self) -> String {
-            format!("/held?heavy={}&name={}", self.heavy, self.name)
-        }
-    }
-
-    impl Question for Held {
-        type Answer = bool;
-        const NAME: &'static str = "held";
-        const SUMMARY: &'static str = "Waits.";
-
-        fn heavy(&self) -> bool {
-            self.heavy
-        }
-
-        fn answer(&self, _: &Snapshot, _: &Progress) -> Result<bool> {
-            if self.heavy {
-                self.go.lock().expect("the test stands").recv().expect("the test lets it go");
-            }
-            Ok(self.heavy)
-        }
-    }
-
-    #[test]
-    fn a_quick_question_is_answered_while_heavy_ones_wait() {
-        let deck = Deck::new(Path::new("nowhere"), DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() }).expect("a deck");
-        deck.stand_on(crate::dataset::Dataset::new(Vec::new()));
-        let (let_go, go) = mpsc::channel();
-        let go = Arc::new(Mutex::new(go));
-        let ask = |heavy, name| {
-            let (wake, woken) = mpsc::channel();
-            (deck.ask(Held { heavy, name, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
-        };
-        let mut heavy: Vec<_> = (0..4).map(|name| ask(true, name)).collect();
-        let (mut refused, told) = ask(true, 4);
-        told.recv().expect("it is told at once");
-        assert_eq!(refused.poll_now().expect("an outcome").map(|known| known.answer).map_err(|problem| problem.code), Err(Code::Busy));
-        let (mut quick, woken) = ask(false, 0);
-        woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
-        assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
-        assert_eq!(deck.waiting(), 4);
-        for _ in &heavy {
-            let_go.send(()).expect("they wait");
-        }
-        for (pending, woken) in &mut heavy {
-            woken.recv_timeout(std::time::Duration::from_secs(20)).expect("they end");
-            assert_eq!(pending.poll_now().expect("an outcome").map(|known| known.answer), Ok(true));
-        }
-    }
 }

@@ -108,3 +108,36 @@ pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a 
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    //! What tests of questions begin with.
+
+    use super::{
+        Question,
+        parameter::Arguments,
+        progress::Progress,
+        request::Request,
+        snapshot::{AnswerSettings, Snapshot},
+    };
+    use crate::{dataset::sample, error::Result};
+
+    /// A generation of these tables, as `sample` reads them.
+    pub(super) fn snapshot(tables: &[(&str, &str)]) -> Snapshot {
+        Snapshot::new(1, sample::dataset(tables), AnswerSettings::default())
+    }
+
+    pub(super) fn parsed<Q: Request>(path: &[(&str, &str)], query: &str) -> Result<Q> {
+        Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)
+    }
+
+    /// What the request is answered from these data.
+    pub(super) fn answered<Q: Question>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
+        parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
+    }
+
+    /// Addresses of one digit each, separated by commas.
+    pub(super) fn addresses(digits: &str) -> String {
+        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
+    }
+}

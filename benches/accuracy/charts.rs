@@ -6,14 +6,14 @@ mod data;
 #[path = "charts/fit.rs"]
 mod fit;
 #[path = "charts/score.rs"]
-mod score;
+pub(crate) mod score;
 #[path = "charts/train.rs"]
 mod train;
 #[path = "charts/write.rs"]
 mod write;
 
 use data::Window;
-use score::{Said, score};
+use score::{Said, said, score};
 use tokendeck::analysis::patterns::{market::Model, patterns_by};
 
 /// Parts into which the tokens are dealt.
@@ -24,12 +24,12 @@ pub(super) fn report() {
     let Some(windows) = data::read() else { return };
     let folds = data::folds(&windows, FOLDS);
     let models = train::per_fold(&windows, &folds, FOLDS);
-    let said: Vec<Vec<Said>> = windows.iter().zip(&folds).map(|(window, fold)| answers(window, &models[*fold])).collect();
+    let out_of_fold: Vec<Vec<Said>> = windows.iter().zip(&folds).map(|(window, fold)| answers(window, &models[*fold])).collect();
     println!("Chart patterns on real candles, each token answered by a model that has not seen it.\n");
-    println!("{}", score(&windows, &said));
+    println!("{}", score(&windows, &out_of_fold));
     let built_in = Model::built_in();
-    let said: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, &built_in)).collect();
-    println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &said).figures());
+    let seen: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, &built_in)).collect();
+    println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &seen).figures());
 }
 
 /// Fits to all marks and writes the coefficients into the source.
@@ -40,12 +40,5 @@ pub(super) fn fit() {
 }
 
 fn answers(window: &Window, model: &Model) -> Vec<Said> {
-    let answer = patterns_by(&window.candles.as_candles(), model, false);
-    let said = answer.patterns.iter().map(|pattern| Said {
-        name: pattern.name.word(),
-        start: pattern.start_index as u32,
-        end: pattern.end_index as u32,
-        confidence: pattern.confidence,
-    });
-    said.collect()
+    said(&patterns_by(&window.candles.as_candles(), model, false))
 }

@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 
 use fit::fit;
 use marks::{Span, level_candles, spans};
-use noise::{Random, SHAPES, closes};
+use noise::{SHAPES, closes};
 use tokendeck::analysis::trendlines::{
     Trend, measures,
     trend::{Chances, WEIGHTS, Weights},
 };
 
+use crate::{charts::score::calibration, random::Random};
+
 #[path = "trends/fit.rs"]
-mod fit;
+pub(crate) mod fit;
 #[path = "trends/marks.rs"]
 mod marks;
 #[path = "trends/noise.rs"]
@@ -66,12 +68,11 @@ struct Score {
 }
 
 fn score(said: &[(&Span, Chances)]) -> Score {
-    let (mut right, mut clear, mut opposite, mut bins) = ((0, 0), (0, 0), 0, [(0.0, 0.0); 10]);
+    let (mut right, mut clear, mut opposite, mut judged) = ((0, 0), (0, 0), 0, Vec::new());
     for (span, chances) in said {
         let (word, confidence) = chances.word();
         let same = span.both() == Some(word);
-        let bin = &mut bins[((confidence * 10.0) as usize).min(9)];
-        *bin = (bin.0 + confidence, bin.1 + f64::from(u8::from(same)));
+        judged.push((confidence, same));
         let Some(both) = span.both() else { continue };
         right = (right.0 + usize::from(same), right.1 + 1);
         if span.sure {
@@ -80,8 +81,7 @@ fn score(said: &[(&Span, Chances)]) -> Score {
         opposite += usize::from(!same && word != Trend::Sideways && both != Trend::Sideways);
     }
     let share = |(part, whole): (usize, usize)| part as f64 / whole.max(1) as f64;
-    let off: f64 = bins.iter().map(|(confidence, right)| (confidence - right).abs()).sum();
-    Score { right: share(right), clear: share(clear), opposite, calibration: off / said.len().max(1) as f64 }
+    Score { right: share(right), clear: share(clear), opposite, calibration: calibration(&judged) }
 }
 
 fn confusion(said: &[(&Span, Chances)]) {

@@ -1,6 +1,9 @@
 //! What the numbers of one column are like: their order statistics, how often each occurs, and how they are spread. Exact, over keys
 //! that stand in the order of the values. Pure functions.
 
+use super::numeric::SIGN;
+pub use super::numeric::key_of_float;
+
 /// Bins of a histogram.
 pub const BINS: usize = 20;
 
@@ -13,17 +16,9 @@ pub enum NumberKind {
     Floats,
 }
 
-const SIGN: u64 = 1 << 63;
-
-/// A key that stands in the order of whole numbers.
+/// A key that sorts as the whole number does.
 pub fn key_of_integer(value: i64) -> u64 {
     value.cast_unsigned() ^ SIGN
-}
-
-/// A key that stands in the order of finite floats; the two zeros are one.
-pub fn key_of_float(value: f64) -> u64 {
-    let bits = (value + 0.0).to_bits();
-    if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
 /// A number again.

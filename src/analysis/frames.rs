@@ -158,3 +158,15 @@ fn bucket(timestamp: i64, to: Interval) -> i64 {
     let origin = if to.0 % Interval::WEEK.0 == 0 { 4 * DAY_MS } else { 0 };
     timestamp.saturating_sub(origin).div_euclid(to.0).saturating_mul(to.0).saturating_add(origin)
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::CandleVec;
+
+    /// Candles that start at these times and do not leave their closes.
+    pub(in crate::analysis) fn level(closes: impl IntoIterator<Item = (i64, f64)>, volume: f64) -> CandleVec {
+        let (timestamp, prices): (Vec<i64>, Vec<f64>) = closes.into_iter().unzip();
+        let volume = vec![volume; prices.len()];
+        CandleVec { timestamp, open: prices.clone(), high: prices.clone(), low: prices.clone(), close: prices, volume }
+    }
+}

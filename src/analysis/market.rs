@@ -311,52 +311,8 @@ fn finite(number: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::frames, *};
-    use crate::dataset::{sample, time::HOUR_MS};
-
-    /// Candles that start at these hours and close at these prices.
-    fn candles(closes: &[(i64, f64)]) -> frames::CandleVec {
-        let prices: Vec<f64> = closes.iter().map(|(_, close)| *close).collect();
-        frames::CandleVec {
-            timestamp: closes.iter().map(|(hour, _)| hour * HOUR_MS).collect(),
-            open: prices.clone(),
-            high: prices.clone(),
-            low: prices.clone(),
-            close: prices,
-            volume: vec![f64::NAN; closes.len()],
-        }
-    }
-
-    #[test]
-    fn the_days_change_is_taken_against_the_close_nearest_to_24_hours_before() {
-        for (closes, expected) in [
-            (&[(0, 100.0), (24, 110.0)][..], Some(10.0)),
-            // Of two equally near, the earlier.
-            (&[(0, 50.0), (2, 200.0), (25, 100.0)], Some(100.0)),
-            (&[(0, 50.0), (22, 80.0), (25, 100.0)], Some(100.0)),
-            (&[(0, 50.0), (10, 80.0), (25, 100.0)], Some(100.0)),
-            (&[(0, 50.0), (40, 100.0)], Some(100.0)),
-            // A day or more off the mark, or nothing to compare with.
-            (&[(0, 50.0), (48, 100.0)], None),
-            (&[(0, 50.0), (168, 100.0)], None),
-            (&[(0, 100.0)], None),
-            (&[(0, 0.0), (24, 100.0)], None),
-            (&[], None),
-        ] {
-            let candles = candles(closes);
-            assert_eq!(moves::change(&[(Interval::HOUR, candles.as_candles())], DAY_MS), expected, "{closes:?}");
-        }
-        assert_eq!(moves::change(&[], DAY_MS), None);
-    }
-
-    #[test]
-    fn the_days_change_ends_at_the_close_that_is_the_price() {
-        let (hourly, daily) = (candles(&[(0, 10.0), (24, 20.0), (30, 40.0)]), candles(&[(0, 1.0), (24, 2.0)]));
-        let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
-        assert_eq!(moves::change(&both, DAY_MS), Some(300.0));
-        let hourly = candles(&[(0, 10.0), (12, 20.0)]);
-        assert_eq!(moves::change(&[(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())], DAY_MS), Some(100.0));
-    }
+    use super::{moves::tests::candles, *};
+    use crate::dataset::sample;
 
     #[test]
     fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {

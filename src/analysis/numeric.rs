@@ -44,6 +44,17 @@ impl Line {
         self.intercept + self.slope * x
     }
 
+    /// The same height everywhere.
+    pub fn level(height: f64) -> Self {
+        Self { slope: 0.0, intercept: height }
+    }
+
+    /// The same upside down.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        Self { slope: -self.slope, intercept: -self.intercept }
+    }
+
     /// Through two points of different x.
     pub fn through(a: (f64, f64), b: (f64, f64)) -> Self {
         let slope = (b.1 - a.1) / (b.0 - a.0);
@@ -119,10 +130,13 @@ pub fn mann_kendall(values: &[f64]) -> MannKendall {
     MannKendall { s: pairs - tied_pairs - 2.0 * inversions as f64, variance: ((term(n) - tied_terms) / 18.0).max(0.0) }
 }
 
-/// The number's place in the order of all numbers as an integer, which compares without branches; 0.0 and -0.0 share one.
-fn order_key(number: f64) -> u64 {
+/// The sign bit of a 64-bit number.
+pub(super) const SIGN: u64 = 1 << 63;
+
+/// An integer that sorts as the finite float does, and compares without branches; the two zeros share one.
+pub fn key_of_float(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
 /// Below this length insertion is faster than merging.
@@ -132,7 +146,7 @@ const RUN: usize = 8;
 /// then bottom-up merges.
 fn sort_counting_inversions(values: &[f64]) -> (Vec<u64>, u64) {
     let n = values.len();
-    let mut source: Vec<u64> = values.iter().map(|value| order_key(*value)).collect();
+    let mut source: Vec<u64> = values.iter().map(|value| key_of_float(*value)).collect();
     let mut target = vec![0; n];
     let mut inversions: u64 = source.chunks_mut(RUN).map(insert).sum();
     let mut width = RUN;
@@ -244,7 +258,7 @@ mod tests {
         let level = [(0.0, 0.3), (1.0, 0.3), (2.0, 0.3)];
         let line = Line::least_squares(level.into_iter());
         assert_eq!((line.slope, line.intercept, line.r2(level.into_iter())), (0.0, 0.3, 1.0));
-        assert_eq!(Line { slope: 0.0, intercept: 0.4 }.r2(level.into_iter()), 0.0);
+        assert_eq!(Line::level(0.4).r2(level.into_iter()), 0.0);
         let rising = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
         assert_eq!(Line { slope: -1.0, intercept: 3.0 }.r2(rising.into_iter()), 0.0, "never below zero");
     }

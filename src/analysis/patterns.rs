@@ -15,7 +15,10 @@ mod zigzag;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::name::{Family, PatternName};
+pub use self::{
+    advice::HORIZON,
+    name::{Family, PatternName},
+};
 use self::{
     find::{BoundaryLine, FoundPattern},
     market::Model,

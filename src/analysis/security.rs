@@ -10,6 +10,7 @@ pub mod facts;
 pub mod holders;
 pub mod infer;
 pub mod missing;
+pub mod opcodes;
 pub mod own_pools;
 pub mod pool_story;
 pub mod resemblance;
@@ -124,6 +125,12 @@ pub struct Evidence {
     pub rows: Vec<EvidenceRow>,
 }
 
+impl Evidence {
+    pub fn of_rows(what: impl Into<String>, rows: Vec<EvidenceRow>) -> Self {
+        Self { what: what.into(), rows, ..Self::default() }
+    }
+}
+
 pub const EVIDENCE_ROWS_MAX: usize = 10;
 
 /// A row of the dataset, or an address with what it holds.
@@ -153,6 +160,12 @@ pub struct EvidenceRow {
     /// What else the row says: the label, its name and source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl EvidenceRow {
+    pub fn of(table: &'static str, address: Address) -> Self {
+        Self { table, address: Some(address), ..Self::default() }
+    }
 }
 
 /// A known scam that resembles the token.
@@ -342,6 +355,11 @@ impl Anomaly {
     pub fn evidence(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);
         self
+    }
+
+    #[must_use]
+    pub fn rows(self, what: impl Into<String>, rows: Vec<EvidenceRow>) -> Self {
+        self.evidence(Evidence::of_rows(what, rows))
     }
 
     /// A power counts by who holds it; behaviour is never discounted.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     numeric::median,
-    patterns::{self, Direction, PatternName, market::Model},
+    patterns::{self, Direction, HORIZON, PatternName, market::Model},
 };
 use crate::dataset::{
     candles::Candles,
@@ -20,8 +20,6 @@ use crate::dataset::{
 pub const REPLAYED: usize = 2_000;
 /// Candles that are looked at to find the patterns of a day.
 pub const SEEN: usize = 500;
-/// Candles after a breakout in which its target and its stop count.
-pub const HORIZON: usize = 600;
 
 /// A pattern on the day of its breakout, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]

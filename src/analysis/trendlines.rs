@@ -232,13 +232,13 @@ impl Answer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::frames::CandleVec;
+    use crate::{analysis::frames::CandleVec, dataset::time::DAY_MS};
 
     /// Daily candles of (open, high, low, close).
     fn daily(prices: &[[f64; 4]]) -> CandleVec {
         let column = |k: usize| prices.iter().map(|price| price[k]).collect::<Vec<f64>>();
         CandleVec {
-            timestamp: (0..prices.len() as i64).map(|day| day * 86_400_000).collect(),
+            timestamp: (0..prices.len() as i64).map(|day| day * DAY_MS).collect(),
             open: column(0),
             high: column(1),
             low: column(2),
@@ -323,8 +323,8 @@ mod tests {
         assert!((support.slope - 0.1).abs() < 1e-9 && (support.intercept - 100.0).abs() < 1e-6, "{support:?}");
         let touches = support.touches.as_ref().expect("explained");
         assert_eq!(touches.iter().map(|touch| touch.index).collect::<Vec<_>>(), [10, 30, 50, 70]);
-        assert_eq!((touches[0].timestamp, touches[0].price), (Time(10 * 86_400_000), prices[10][2]));
-        assert_eq!((support.start_time, support.end_time), (Some(Time(0)), Some(Time(80 * 86_400_000))));
+        assert_eq!((touches[0].timestamp, touches[0].price), (Time(10 * DAY_MS), prices[10][2]));
+        assert_eq!((support.start_time, support.end_time), (Some(Time(0)), Some(Time(80 * DAY_MS))));
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
         let candles = daily(&[level(9.0), level(1.0), [f64::NAN; 4], level(2.0), level(3.0), [0.0; 4]]);
         let answer = trendlines(&candles.as_candles(), 3, true);
         let line = &answer.trendlines[0];
-        assert_eq!((line.start_time, line.end_time), (Some(Time(86_400_000)), Some(Time(5 * 86_400_000))));
+        assert_eq!((line.start_time, line.end_time), (Some(Time(DAY_MS)), Some(Time(5 * DAY_MS))));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
     // Written as we write it, a request that was answered before need not be read.
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
-        && let Some(known) = call.api.deck.known_by_target::<Q>(&snapshot, call.target)
+        && let Some(known) = call.api.deck.known_by_key::<Q>(snapshot.generation, call.target)
     {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
@@ -69,7 +69,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(known) = deck.known_in(&snapshot, &question) {
+    if let Some(known) = deck.known_by_key::<Q>(snapshot.generation, &question.key()) {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {

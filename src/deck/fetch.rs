@@ -1,4 +1,4 @@
-//! What a question reads and is not here: fetched before it is answered, so that the answer itself asks nobody.
+//! Rows of tables that stay in another database: fetched before a question is answered, so that answering waits for no network.
 
 use std::{ops::Range, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     question::{Find, progress::Progress, snapshot::Snapshot},
 };
 
-/// The asker, as a load is watched.
+/// Ends a fetch when nobody waits for the answer any more.
 struct Asker<'a>(&'a Progress);
 
 impl LoadProgress for Asker<'_> {
@@ -22,7 +22,7 @@ impl LoadProgress for Asker<'_> {
     }
 }
 
-/// Fetches what is wanted, where it stays elsewhere and is not here yet. It is here for as long as what is given back.
+/// Fetches what is wanted, as far as its table stays elsewhere and it is not cached. The cache keeps it for as long as the result lives.
 pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
     let mut here = Vec::new();
     for want in wants {
@@ -39,17 +39,17 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
     Ok(here)
 }
 
-/// Rows of a table that stay elsewhere, by their places among all of them: from `first` on as far as some queries go, and where these do,
-/// all of them. What comes is the place of the first one, and the rows.
+/// A run of rows of a table that stays elsewhere. Where that takes too many queries, as many rows as they reach, from `first` on. The
+/// answer is the place of the first row and the rows.
 #[derive(Debug, Clone)]
 pub struct TableSlice {
     pub table: &'static str,
     pub rows: Range<u64>,
-    /// Before it rows may be missing.
+    /// Where to begin when the answer may hold fewer rows than wanted.
     pub first: u64,
 }
 
-/// Queries for one chunk, one for each token that has rows in it.
+/// Queries for one slice, of which each token with rows in it takes one.
 const PAGES_MAX: usize = 60;
 
 impl Find for TableSlice {

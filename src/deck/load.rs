@@ -22,7 +22,7 @@ use crate::{
     wire::Traffic,
 };
 
-/// Where a load stands, for the faces.
+/// The state of a load, for the API and the terminal.
 #[derive(Debug, Clone, Default)]
 pub struct LoadState {
     pub running: bool,
@@ -42,7 +42,7 @@ pub struct LoadState {
     /// The files as the last load found them, and what they began and ended with.
     stamps: Option<FileStamps>,
     ends: Ends,
-    /// How long the last load took, if it was of what was appended alone: the first one of all says nothing of that.
+    /// How long the last load took, if it only read what was appended: a first load takes far longer.
     took: Duration,
 }
 
@@ -51,9 +51,9 @@ pub struct LoadState {
 pub enum Watching {
     #[default]
     Off,
-    /// The system tells of changes.
-    Told,
-    /// One looks now and then.
+    /// The system reports changes.
+    Notified,
+    /// The files are looked at at intervals.
     Polling,
 }
 
@@ -73,7 +73,7 @@ pub struct LoadFailure {
 /// How a reload of changed files ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reload {
-    /// Swapped in, or told to listeners why not.
+    /// It was swapped in, or listeners were told why not.
     Done,
     /// The files changed meanwhile: it was nothing, and has to be done again.
     Moved,
@@ -85,8 +85,8 @@ impl Deck {
         self.load_if(false, false, |_, _, _| Ok(())).map_err(|error| error.to_string())
     }
 
-    /// As `load`, of files that changed: what stands stays if they still change, or if a table of it could no longer be read. With
-    /// `growing`, files that are appended to are taken as far as they came.
+    /// As `load`, of files that changed: the current generation stays if they still change, or if a table of it could no longer be read.
+    /// With `growing`, files that are appended to are taken as far as they came.
     pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
         let outcome = self.load_if(true, growing, |dataset, before, ends| {
             let standing = self.snapshot().ok();
@@ -172,7 +172,7 @@ impl Deck {
 
     /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
     fn whole(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
-        // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
+        // What is there already is shown while large tables are brought in, unless there is an earlier generation, which is whole.
         let early = |dataset: Dataset| drop(self.stand_on(dataset));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
@@ -212,9 +212,9 @@ impl Deck {
         }
     }
 
-    /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
+    /// Why the current generation is older than its files; `None` while it is not, or there is none.
     pub fn stale(&self) -> Option<LoadFailure> {
-        // What fails of another folder says nothing of the one that stands.
+        // A failed load of another folder leaves the current generation as new as it was.
         let snapshot = self.snapshot().ok()?;
         self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
     }
@@ -239,7 +239,7 @@ impl Deck {
         Ok(())
     }
 
-    /// Ends the load that runs, if one does; what stands stays.
+    /// Ends the load that runs, if one does; the current generation stays.
     pub fn cancel_load(&self) {
         self.load_lock().cancelled = true;
     }

@@ -1,5 +1,5 @@
-//! Keeps the deck on what the files say: when they change and have come to rest, the next generation is loaded beside the one that
-//! stands. A generation that would take away what stands, because a file is half written or broken, is not taken.
+//! Reloads the dataset when its files change: once they have come to rest, the next generation is loaded beside the current one. A
+//! generation that would lack a table of the current one, because a file is half written or broken, is not taken.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,7 +24,7 @@ const QUIET: Duration = Duration::from_millis(150);
 const GRACE: Duration = Duration::from_millis(1_500);
 /// How long files that are appended to without a pause are waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often one looks where the system tells nothing.
+/// How often files are looked at where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
 impl Deck {
@@ -74,16 +74,16 @@ struct Watch {
     deck: Weak<Deck>,
     watcher: FileWatcher,
     nudged: Receiver<()>,
-    /// The person was told that one has to look now and then.
+    /// The person was told that the files are looked at at intervals.
     warned: bool,
 }
 
 impl Watch {
     fn run(mut self) {
         if let Some(deck) = self.deck.upgrade() {
-            // From this look on the system tells, where it can.
+            // From this look on the system reports changes, where it can.
             self.watcher.look(&deck.folder());
-            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Told });
+            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
         }
         while let Some(deck) = self.deck.upgrade() {
             self.warn(&deck);
@@ -111,7 +111,7 @@ impl Watch {
         }
     }
 
-    /// Loads if the files are not as they were at the last load; true if one has to look again at once.
+    /// Loads if the files are not as they were at the last load; true if they must be looked at again at once.
     fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
         let folder = deck.folder();
         let stamps = self.watcher.look(&folder);
@@ -134,7 +134,7 @@ impl Watch {
         }
     }
 
-    /// Waits until the files have not changed for a while, or have been appended to for long: then true stands beside them. `None` when
+    /// Waits until the files have not changed for a while, or have been appended to for long, of which the flag is true. `None` when
     /// another folder was opened meanwhile.
     fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();

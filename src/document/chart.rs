@@ -9,6 +9,7 @@ use crate::{
         trendlines::{LineType, TrendlineAnswer},
     },
     dataset::time::Time,
+    document::format::candle_time,
     question::candles::{Candle, TokenCandles},
 };
 
@@ -90,8 +91,7 @@ impl Chart {
         let first = all.len().saturating_sub(CANDLES).min(card_from.map_or(usize::MAX, |from| from.saturating_sub(BEFORE)));
         let bars = all[first..].to_vec();
         let (oldest, last) = (bars.first()?, bars.last()?);
-        let day = |time: Time| time.minute_text().trim_end_matches(" 00:00").to_owned();
-        let mut caption = format!("{} candles from {} to {}", candles.timeframe, day(oldest.time), day(last.time));
+        let mut caption = format!("{} candles from {} to {}", candles.timeframe, candle_time(oldest.time), candle_time(last.time));
         let mut strokes: Vec<Stroke> = trendline
             .trendlines
             .iter()
@@ -136,7 +136,7 @@ fn bar(candle: &Candle) -> Option<Bar> {
     sound.then_some(bar)
 }
 
-/// Where the candle of that time stands.
+/// The position of the candle of that time.
 fn place(bars: &[Bar], time: Time) -> Option<usize> {
     bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
 }

@@ -19,32 +19,37 @@ use crate::{
     dataset::chain::Chain,
 };
 
-/// Rows told of a list; the JSON has the rest of what the report keeps.
+/// Rows shown of a list; the JSON has the rest of what the report keeps.
 const ROWS: usize = 10;
-/// Posts told.
+/// Posts shown.
 const POSTS: usize = 5;
 
-/// What is told of a token beside its answers.
+/// What a report says of a token beyond its answers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beside {
     pub(super) chart: Option<Chart>,
-    /// Of the patterns: the open one to look at first.
+    /// The place among the patterns of the one that the trade card is about: the open one to look at first.
     pub(super) card: Option<usize>,
-    /// What became of earlier patterns of its name.
+    /// The track record of that pattern's name.
     pub(super) record: Option<PatternRecord>,
-    /// Why the levels stand without prices and without a chart.
+    /// Why there are no prices beside the levels and no chart.
     pub(super) why_plain: Option<&'static str>,
 }
 
 /// The sections of one token of a report.
 pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
-    let mut sections = vec![head(token), verdict(token), levels::trendlines(&token["trendline"], beside.chart, beside.why_plain)];
+    let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
+    let mut sections = vec![head(token), verdict(token)];
+    sections.push(either(levels::trendlines(&token["trendline"], beside.chart, beside.why_plain)));
     sections.extend(beside.card.map(|card| levels::trade_card(&token["patterns"], card, beside.record.as_ref())));
-    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)]);
+    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)].map(either));
     sections.extend(posts(&token["token"]));
-    sections.push(dexes(&token["dexes"]));
+    sections.push(either(dexes(&token["dexes"])));
     sections
 }
+
+/// The section of a part of the report, or the one that says why the part has no answer.
+type PartSection = Result<Section, Section>;
 
 impl Section {
     fn part(title: &str, note: impl Into<String>) -> Self {
@@ -69,7 +74,7 @@ impl Section {
     }
 }
 
-/// The part's answer; without one the section that says why.
+/// The part's answer, or the section that says why there is none.
 fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     let (why, tone) = match (part, part["error"]["detail"].as_str()) {
         (Value::Null, _) => ("not analysed yet", Tone::Quiet),
@@ -129,16 +134,16 @@ fn verdict(token: &Value) -> Section {
     }
     let trendline = &token["trendline"];
     if let Some(trend) = trendline["trend"].as_str() {
-        let says = format!("{}, confidence {}", words::told(trend).to_lowercase(), number(&trendline["confidence"], 2));
+        let says = format!("{}, confidence {}", words::shown(trend).to_lowercase(), number(&trendline["confidence"], 2));
         section.labelled("trend", says, Tone::Plain);
     }
     if let Some(action) = token["patterns"]["recommendedAction"].as_str() {
-        section.labelled("chart patterns", words::told(action), Tone::Plain);
+        section.labelled("chart patterns", words::shown(action), Tone::Plain);
     }
     section
 }
 
-/// The sign of a state; signs of the last pass for terminals without Unicode stand for them there.
+/// The sign of a state. Terminals without Unicode show it as their own table of signs has it.
 pub fn check_mark(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "✗",
@@ -158,11 +163,8 @@ fn said(state: CheckState) -> &'static str {
 }
 
 /// What was found, then what could not be checked, under the questions; what passed is counted.
-fn checklist(part: &Value) -> Section {
-    let security = match answered("checklist", part) {
-        Ok(security) => security,
-        Err(section) => return section,
-    };
+fn checklist(part: &Value) -> PartSection {
+    let security = answered("checklist", part)?;
     let checks = list(&security["checks"]);
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
     let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
@@ -180,7 +182,7 @@ fn checklist(part: &Value) -> Section {
     if section.blocks.is_empty() {
         section.say(if checks.is_empty() { "no check is told" } else { "every check passed" }, Tone::Quiet);
     }
-    section
+    Ok(section)
 }
 
 fn check(check: &Value) -> Vec<Piece> {
@@ -192,11 +194,8 @@ fn check(check: &Value) -> Vec<Piece> {
     vec![Piece::new(check_mark(state), mark), Piece::new(code, text), Piece::new(told, text)]
 }
 
-fn holders(token: &Value) -> Section {
-    let part = match answered("holders", &token["holders"]) {
-        Ok(part) => part,
-        Err(section) => return section,
-    };
+fn holders(token: &Value) -> PartSection {
+    let part = answered("holders", &token["holders"])?;
     let held = list(&part["holders"]);
     let total = part["total"].as_u64().unwrap_or(held.len() as u64);
     let shares = &token["token"]["holders_distribution"];
@@ -218,7 +217,7 @@ fn holders(token: &Value) -> Section {
     };
     let rows = held.iter().take(ROWS).map(row).collect();
     section.table(&["balance", "address", "labels"], rows, word_or(&part["missing"], "no holder is known"));
-    section
+    Ok(section)
 }
 
 fn posts(token: &Value) -> Option<Section> {
@@ -238,11 +237,8 @@ fn posts(token: &Value) -> Option<Section> {
     Some(section)
 }
 
-fn dexes(part: &Value) -> Section {
-    let part = match answered("DEXes", part) {
-        Ok(part) => part,
-        Err(section) => return section,
-    };
+fn dexes(part: &Value) -> PartSection {
+    let part = answered("DEXes", part)?;
     let dexes = list(&part["dexes"]);
     let mut section = Section::part("DEXes", shown_of(dexes.len(), ROWS, "DEX", "DEXes"));
     let row = |dex: &Value| {
@@ -259,7 +255,7 @@ fn dexes(part: &Value) -> Section {
     let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];
     let otherwise = word_or(&part["missing"], "it is traded nowhere that is known");
     section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
-    section
+    Ok(section)
 }
 
 /// `12 patterns`, or `10 of 12 patterns`.

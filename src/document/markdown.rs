@@ -1,4 +1,4 @@
-//! A document as Markdown with the tables of GitHub. What data say is told as text: no link, picture, tag or list comes of it. The
+//! A document as Markdown with the tables of GitHub. Texts of the dataset are escaped: no link, picture, tag or list comes of them. The
 //! chart is left out; the tables beside it tell its figures.
 
 use super::{Block, Document, DocumentTable, Level, Piece, Section, readable};

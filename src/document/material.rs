@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// Tokens whose levels are told with their prices and drawn; of more the plain answers stand.
-const TOLD_MAX: usize = 20;
+/// Tokens whose levels are shown with prices and a chart; of a report with more, only what the report has.
+const EXPLAINED_MAX: usize = 20;
 
 /// A job's report as a document.
 pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
@@ -68,7 +68,7 @@ fn of_tokens(
     for (place, report) in tokens.iter().enumerate() {
         progress.step(place as u64, tokens.len() as u64)?;
         let mut value = serde_json::to_value(report).unwrap_or_default();
-        let beside = if place < TOLD_MAX {
+        let beside = if place < EXPLAINED_MAX {
             tell_more(deck, snapshot, report.token_address, &mut value, progress)?
         } else {
             Beside { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Beside::default() }
@@ -156,7 +156,7 @@ fn drawn_from(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progr
     of("1d").or_else(|| of("1w"))
 }
 
-/// Whether all of `plain` stands in `fuller`: the same answer, told in more words.
+/// Whether `fuller` has every member of `plain` with the same value: the same answer, with more members.
 fn tells_more(fuller: &Value, plain: &Value) -> bool {
     match (fuller, plain) {
         (Value::Object(fuller), Value::Object(plain)) => {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fuller_answer_stands_for_the_same_one_alone() {
+    fn an_answer_that_only_adds_members_says_the_same() {
         let plain = json!({"trend": "uptrend", "trendlines": [{"slope": 1.0}]});
         assert!(tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}), &plain));
         assert!(!tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}), &plain));

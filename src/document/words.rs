@@ -1,4 +1,4 @@
-//! The words that people read for the API's. A wording is changed here and nowhere else.
+//! The words that people read in place of the API's identifiers. A wording is changed here and nowhere else.
 
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ const SHOWN: &[(&str, &str)] = &[
 ];
 
 /// The wording for people of a word of the API.
-pub fn shown(word: &'static str) -> &'static str {
+pub fn shown(word: &str) -> &str {
     SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown)
 }
 
@@ -61,13 +61,7 @@ pub fn versioned(name: &str, dex_id: &str) -> String {
 
 /// As `shown`, of a value that the API writes as a word.
 pub fn of(value: &impl Serialize) -> String {
-    let word = serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
-    told(&word)
-}
-
-/// As `shown`, of a word that was read from an answer.
-pub fn told(word: &str) -> String {
-    SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown).to_owned()
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(shown).map(str::to_owned)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -84,6 +78,6 @@ mod tests {
             assert_eq!(of(&action), shown(action.word()));
             assert!(of(&action).starts_with(|c: char| c.is_ascii_uppercase()));
         }
-        assert_eq!((shown("moderate"), told("inverse_cup_and_handle").as_str()), ("moderate", "Inverse cup and handle"));
+        assert_eq!((shown("moderate"), shown("inverse_cup_and_handle")), ("moderate", "Inverse cup and handle"));
     }
 }

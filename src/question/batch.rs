@@ -16,7 +16,7 @@ use super::{
     request::request,
     security::SecurityQuestion,
     snapshot::Snapshot,
-    timeframes::TIMEFRAMES,
+    timeframes::{FROM, TIMEFRAME, TO},
     token::TokenQuestion,
 };
 use crate::{
@@ -50,9 +50,9 @@ request! {
     /// The candles of many tokens.
     CandleBatchQuestion at "/candles" {
         addresses: Vec<Address> = ADDRESSES,
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
     }
 }
 
@@ -159,7 +159,7 @@ impl Question for CandleBatchQuestion {
         let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
-            // One candle more than fits tells that they do not fit.
+            // One candle more than fits shows that they do not fit.
             let limit = (CANDLES_MAX + 1 - count) as u64;
             let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());
@@ -201,18 +201,17 @@ impl Question for SecurityBatchQuestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::{fields::tests::snapshot, parameter::Arguments};
+    use crate::question::{
+        fields::tests::snapshot,
+        tests::{addresses, parsed},
+    };
 
     fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
-        let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[], query)?)?;
-        let (_, written) = question.target().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).expect("a query");
-        assert_eq!(Q::parse(&Arguments::new(Q::PARAMETERS, &[], &written)?)?.target(), question.target());
+        let question: Q = parsed(&[], query)?;
+        let target = question.target();
+        let (_, written) = target.split_once('?').expect("a query");
+        assert_eq!(parsed::<Q>(&[], written)?.target(), target);
         Ok(serde_json::to_value(question.answer(&snapshot(), &Progress::default())?).expect("JSON"))
-    }
-
-    /// The addresses of one digit each.
-    fn addresses(digits: &str) -> String {
-        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
     }
 
     #[test]
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_few_and_each_is_one() {
+    fn a_batch_takes_up_to_a_hundred_valid_addresses() {
         for (query, says) in [
             (String::new(), "`addresses` is missing"),
             ("addresses=".into(), "`addresses` is missing"),

@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
+    Question,
     paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{FROM, TIMEFRAME, TIMEFRAMES, TO, candles_of, interval},
 };
 use crate::{
     analysis::frames,
@@ -24,9 +24,9 @@ use crate::{
 request! {
     CandlesQuestion at "/tokens/{token_address}/candles" {
         token_address: Address = TOKEN,
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
     }
 }
@@ -81,9 +81,7 @@ impl Question for CandlesQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
-        known_token(snapshot, &self.token_address)?;
-        require_candles(snapshot, &self.token_address)?;
-        let candles = snapshot.dataset.candles().of(&self.token_address);
+        let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         let (mut candles, mut cut) = (Vec::new(), false);

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
+    Question,
     parameter::{ParameterKind, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use crate::{
     analysis::{
@@ -20,7 +20,7 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Tokens compared at once: more lines than these nobody tells apart.
+/// Tokens compared at once: more lines cannot be told apart.
 pub const TOKENS_MAX: usize = 12;
 /// Times of one answer.
 const ROWS_MAX: usize = 10_000;
@@ -33,9 +33,9 @@ request! {
             ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
             "2 to 12 token contracts, separated by commas.",
         ),
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
     }
 }
 
@@ -108,9 +108,7 @@ impl Question for CompareQuestion {
         let (mut series, mut daily): (Vec<Points>, Vec<Points>) = Default::default();
         for (i, address) in addresses.iter().enumerate() {
             progress.step(i as u64, addresses.len() as u64)?;
-            known_token(snapshot, address)?;
-            require_candles(snapshot, address)?;
-            let candles = snapshot.dataset.candles().of(address);
+            let candles = candles_of(snapshot, address)?;
             let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
                 let frame = frames::frame(&stored, to);
@@ -173,10 +171,7 @@ impl CompareQuestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
-    };
+    use crate::question::tests::{addresses, answered, snapshot};
 
     fn ask(query: &str) -> Result<Comparison> {
         let candles = |token: u8, days: std::ops::RangeInclusive<u8>, close: fn(u8) -> u32| -> String {
@@ -185,16 +180,11 @@ mod tests {
         };
         let rows =
             [candles(1, 1..=20, |day| u32::from(day) * 10), candles(2, 5..=25, |day| u32::from(day) + 95), candles(3, 26..=28, |_| 1)];
-        let dataset = sample::dataset(&[
+        let snapshot = snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth"),
             ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{}", rows.concat())),
         ]);
-        let question = CompareQuestion::parse(&Arguments::new(CompareQuestion::PARAMETERS, &[], query)?)?;
-        question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default())
-    }
-
-    fn addresses(digits: &str) -> String {
-        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
+        answered::<CompareQuestion>(&snapshot, &[], query)
     }
 
     #[test]

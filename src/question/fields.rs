@@ -136,30 +136,29 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::question::{parameter::Arguments, request::Request};
     use crate::{
         analysis::{
             patterns::{Pattern, PatternName, TradeAction},
             trendlines::Trend,
         },
-        dataset::sample,
-        question::{search::SearchQuestion, snapshot::AnswerSettings},
+        question::{search::SearchQuestion, tests},
     };
 
     /// A token that rises for twenty days, and one that nothing is known of.
     pub(in crate::question) fn snapshot() -> Snapshot {
         let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
-        let dataset = sample::dataset(&[
+        tests::snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
             ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
-        ]);
-        Snapshot::new(1, dataset, AnswerSettings::default())
+        ])
+    }
+
+    fn found(snapshot: &Snapshot, query: &str) -> Result<Value> {
+        Ok(serde_json::to_value(tests::answered::<SearchQuestion>(snapshot, &[], query)?.tokens).unwrap())
     }
 
     fn ask(query: &str) -> Result<Value> {
-        let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
-        let answer = question.answer(&snapshot(), &Progress::default())?;
-        Ok(serde_json::to_value(answer.tokens).unwrap())
+        found(&snapshot(), query)
     }
 
     #[test]
@@ -210,14 +209,11 @@ pub(super) mod tests {
         let rows: String =
             (0..400).map(|at| day(1, 20_000 + at, old(at))).chain((370..400).map(|at| day(2, 20_000 + at, at as f64))).collect();
         let gone: String = (0..400).map(|at| day(3, 19_000 + at, old(at))).collect();
-        let dataset = sample::dataset(&[
+        let snapshot = tests::snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth"),
             ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}{gone}")),
         ]);
-        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let question =
-            SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("arguments")).expect("a question");
-        serde_json::to_value(question.answer(&snapshot, &Progress::default()).expect("an answer").tokens).expect("JSON")
+        found(&snapshot, query).expect("an answer")
     }
 
     #[test]
@@ -240,13 +236,11 @@ pub(super) mod tests {
 
     /// A file with a rating of its own, and a column that has the name of one of ours.
     fn ask_own(query: &str) -> Result<Value> {
-        let dataset = sample::dataset(&[
+        let snapshot = tests::snapshot(&[
             ("tokens", "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,"),
             ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7\n0xb,x,eth,0x1,0x3,50,"),
         ]);
-        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
-        Ok(serde_json::to_value(question.answer(&snapshot, &Progress::default())?.tokens).unwrap())
+        found(&snapshot, query)
     }
 
     #[test]

@@ -10,7 +10,10 @@ pub mod words;
 
 use std::borrow::Cow;
 
-use crate::dataset::time::{Day, Time};
+use crate::dataset::{
+    cell::CellValue,
+    time::{Day, Time},
+};
 
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, names, of_kind, of_table},
@@ -36,6 +39,20 @@ pub enum FieldValue<'a> {
 impl<'a> FieldValue<'a> {
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// A cell of a table; nothing where it has no value.
+    pub fn of_cell(cell: &'a CellValue) -> Option<Self> {
+        Some(match cell {
+            CellValue::Missing => return None,
+            CellValue::Text(text) => Self::text(text),
+            CellValue::Integer(number) => Self::Number(*number as f64),
+            CellValue::Float(number) => Self::Number(*number),
+            CellValue::Flag(flag) => Self::Flag(*flag),
+            CellValue::Time(time) => Self::Time(*time),
+            CellValue::Day(day) => Self::Day(*day),
+            CellValue::List(members) => return Self::list(members),
+        })
     }
 
     /// Nothing, where there are none.
@@ -100,7 +117,7 @@ impl Filter {
         })
     }
 
-    /// The conditions on columns that `first` tells, and all others.
+    /// The conditions on columns that `first` accepts, and all others.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
         let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
@@ -289,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_hold_or_not() {
+    fn conditions_keep_the_rows_that_meet_them() {
         let cases = [
             ("", true),
             ("usd", true),

@@ -9,14 +9,13 @@ use serde::{Serialize, Serializer};
 use super::{
     Question,
     candles::latest,
-    known_token,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use crate::{
     analysis::{
@@ -35,9 +34,9 @@ request! {
             ParameterKind::Indicators { default: "sma_20,ema_50,rsi_14" },
             "Up to 16, each with its periods in candles: sma_20, ema_50, bollinger_20_2, vwap_20, rsi_14, macd_12_26_9, obv, atr_14.",
         ),
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Rows to return, the latest."),
     }
 }
@@ -88,9 +87,7 @@ impl Question for IndicatorsQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
-        known_token(snapshot, &self.contract_address)?;
-        require_candles(snapshot, &self.contract_address)?;
-        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         let sound = frame.as_ref().map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a generation of data keeps of what was worked out of it, so that it is worked out once. What it is, and when it is asked for, is
-//! its question's.
+//! A cache for one generation of data: what is worked out of it once and used by many questions. What that is, and when it is worked out,
+//! is its question's.
 
 mod records;
 pub mod security;

@@ -1,10 +1,15 @@
-//! Where the answers beside an answer are asked for: the pages of a list, the candles before these. Written as the `Link` header of
-//! RFC 8288 has it, with targets relative to the server.
+//! Pages of a list: which items are on one, and the `Link` header (RFC 8288) to the pages beside it, or to the candles before these. Its
+//! targets are relative to the server.
+
+use std::ops::Range;
 
 use super::parameter::encode;
 use crate::dataset::time::{SECOND_MS, Time};
 
-/// How an answer stands among those beside it.
+/// The first rows of an order are found without sorting all rows; more than these come from the sorted whole.
+pub(super) const FIRST_MAX: usize = 50_000;
+
+/// Which part of a longer list an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// One page of `total` rows.
@@ -36,6 +41,19 @@ impl Paging {
             Self::Before(time) => Some(link("next", &turned(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
         }
     }
+}
+
+/// The places of the items of page `page` (from 1) of `limit` each.
+pub(super) fn page_range(page: u64, limit: u64) -> Range<usize> {
+    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let skipped = page.saturating_sub(1).saturating_mul(limit);
+    place(skipped)..place(skipped.saturating_add(limit))
+}
+
+/// The items of that page; none past the end.
+pub(super) fn page_of<T>(items: impl Iterator<Item = T>, page: u64, limit: u64) -> impl Iterator<Item = T> {
+    let places = page_range(page, limit);
+    items.skip(places.start).take(places.len())
 }
 
 /// One link of a header.

@@ -1,5 +1,5 @@
-//! What a question may be told: the kinds of parameters with their ranges and defaults, and reading them from a request. The
-//! tables of parameters stand beside each question; nothing here knows a route.
+//! The parameters of requests: their kinds with ranges and defaults, and reading them. The tables of parameters stand beside each question;
+//! nothing here knows a route.
 
 use std::borrow::Cow;
 
@@ -91,7 +91,7 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 /// What an address looks like, for documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
-/// A token that stands in examples.
+/// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token, as it stands in the documented paths: in snake case, and in camel case.
@@ -146,7 +146,7 @@ impl<'a> Arguments<'a> {
         };
         let names: Vec<&str> = known().collect();
         let expected = if names.is_empty() { "there are none here".to_owned() } else { format!("expected some of {}", names.join(", ")) };
-        Err(Problem::new(Code::InvalidParameter, format!("`{}` is no parameter: {expected}.", clip(name))))
+        Err(invalid(format!("`{}` is no parameter: {expected}.", clip(name))))
     }
 
     pub fn address(&self, name: &str) -> Result<Address> {
@@ -163,18 +163,16 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Integer { min, max, default } = self.kind(name) else { return Ok(0) };
         let Some(text) = self.once(name)? else { return Ok(default) };
         let digits = !text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
-        text.parse().ok().filter(|n| digits && (min..=max).contains(n)).ok_or_else(|| {
-            Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text)))
-        })
+        let number = text.parse().ok().filter(|n| digits && (min..=max).contains(n));
+        number.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text))))
     }
 
     /// `None` when omitted and there is no default.
     pub fn word(&self, name: &str) -> Result<Option<&'static str>> {
         let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
         let Some(text) = self.once(name)? else { return Ok(default) };
-        words.iter().find(|word| **word == text).map(|word| Some(*word)).ok_or_else(|| {
-            Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", ")))
-        })
+        let word = words.iter().find(|word| **word == text).map(|word| Some(*word));
+        word.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", "))))
     }
 
     /// In the order of the table, each once, so that equal wishes are one question.
@@ -183,12 +181,8 @@ impl<'a> Arguments<'a> {
         let wanted = self.parts(name)?;
         if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
             let near = nearest(word, words.iter().copied()).unwrap_or_default();
-            let detail = format!(
-                "`{name}` names `{}`: did you mean `{near}`? Expected some of {}, separated by commas.",
-                clip(word),
-                words.join(", ")
-            );
-            return Err(Problem::new(Code::InvalidParameter, detail));
+            let (word, all) = (clip(word), words.join(", "));
+            return Err(invalid(format!("`{name}` names `{word}`: did you mean `{near}`? Expected some of {all}, separated by commas.")));
         }
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
@@ -198,12 +192,10 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
         if parts.is_empty() {
-            let detail = format!("`{name}` is missing: give up to {max} token addresses, separated by commas.");
-            return Err(Problem::new(Code::InvalidParameter, detail));
+            return Err(invalid(format!("`{name}` is missing: give up to {max} token addresses, separated by commas.")));
         }
         if parts.len() > max {
-            let detail = format!("`{name}` has {} addresses: expected at most {max}.", parts.len());
-            return Err(Problem::new(Code::InvalidParameter, detail));
+            return Err(invalid(format!("`{name}` has {} addresses: expected at most {max}.", parts.len())));
         }
         let read = |(i, part): (usize, &str)| {
             Address::asked(part).ok_or_else(|| {
@@ -228,7 +220,6 @@ impl<'a> Arguments<'a> {
         orders(name, if parts_of(text).next().is_none() { default.unwrap_or_default() } else { text }, columns)
     }
 
-    /// What stands between the commas.
     fn parts(&self, name: &str) -> Result<Vec<&str>> {
         let text = self.once(name)?.unwrap_or_default();
         Ok(parts_of(text).collect())
@@ -237,17 +228,16 @@ impl<'a> Arguments<'a> {
     /// The indicators named, each once.
     pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
-        let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
         let mut all: Vec<Indicator> = Vec::new();
         let text = self.once(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
         for word in parts_of(text) {
-            let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
+            let indicator = Indicator::parse(word).map_err(|expected| invalid(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
             if !all.contains(&indicator) {
                 all.push(indicator);
             }
         }
         if all.len() > INDICATORS_MAX {
-            return Err(wrong(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
+            return Err(invalid(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
         }
         Ok(all)
     }
@@ -256,7 +246,7 @@ impl<'a> Arguments<'a> {
         match self.once(name)? {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(text) => Err(Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected true or false.", clip(text)))),
+            Some(text) => Err(invalid(format!("`{name}` is `{}`: expected true or false.", clip(text)))),
         }
     }
 
@@ -265,8 +255,7 @@ impl<'a> Arguments<'a> {
         let Some(text) = self.once(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
         if chars > most {
-            let detail = format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text));
-            return Err(Problem::new(Code::InvalidParameter, detail));
+            return Err(invalid(format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text))));
         }
         Ok(Some(text.to_owned()))
     }
@@ -301,12 +290,8 @@ impl<'a> Arguments<'a> {
             .or_else(|| text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()))
             .or_else(|| text.parse::<i64>().ok())
             .filter(|seconds| SECONDS.contains(seconds));
-        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| {
-            Problem::new(
-                Code::InvalidParameter,
-                format!("`{name}` is `{}`: expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds.", clip(&text)),
-            )
-        })
+        let expected = "expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds";
+        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| invalid(format!("`{name}` is `{}`: {expected}.", clip(&text))))
     }
 
     fn kind(&self, name: &str) -> ParameterKind {
@@ -322,28 +307,32 @@ impl<'a> Arguments<'a> {
         let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
         let first = values.next();
         match values.next() {
-            Some(_) => Err(Problem::new(Code::InvalidParameter, format!("`{name}` is given more than once: give it once."))),
+            Some(_) => Err(invalid(format!("`{name}` is given more than once: give it once."))),
             None => Ok(first),
         }
     }
 }
 
-fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+fn invalid(detail: String) -> Problem {
+    Problem::new(Code::InvalidParameter, detail)
+}
+
+/// The parts between commas, trimmed; empty ones left out.
+pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// Reads the parameter `name` as conditions on these columns.
 pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
-    filter::conditions(text, columns).map_err(|error| Problem::new(Code::InvalidParameter, format!("`{name}`: {}.", error.message)))
+    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.message)))
 }
 
 /// Reads the parameter `name` as columns to order by.
 pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
     let refused = |why: String| {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-        let detail =
-            format!("`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.", names.join(", "));
-        Problem::new(Code::InvalidParameter, detail)
+        let names = names.join(", ");
+        invalid(format!("`{name}` {why}. Expected up to {SORTS_MAX} of {names}, separated by commas, `-` first for descending."))
     };
     let mut orders: Vec<Order> = Vec::new();
     for part in parts_of(text) {

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::{
-    Question, known_token,
+    Question,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
     request::{ParameterValue, request},
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{TIMEFRAME, candles_of, interval},
     track_record::TrackRecordQuestion,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {
         contract_address: Address = CONTRACT,
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        timeframe: &'static str = TIMEFRAME,
         explain: Explain = parameter(
             "explain",
             ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
@@ -72,9 +72,7 @@ impl Question for PatternsQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
-        known_token(snapshot, &self.contract_address)?;
-        require_candles(snapshot, &self.contract_address)?;
-        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         progress.step(1, 2)?;

@@ -11,7 +11,7 @@ use super::{
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
     order::Order,
-    paging::Paging,
+    paging::{FIRST_MAX, Paging, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -264,9 +264,6 @@ impl PostsQuestion {
 /// The order of posts that all others fall back on.
 const NEWEST: (&str, bool) = ("published_at", true);
 
-/// More of the first posts of an order than these come from the order of all.
-const FIRST_MAX: usize = 50_000;
-
 /// Posts that are looked among, and the places among all posts of those that match, newest first.
 struct Matches<'a> {
     posts: RowsOf<'a, Post>,
@@ -309,17 +306,4 @@ fn holding<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress,
         bits[i / 64] |= u64::from(holds(&item)) << (i % 64);
     }
     Ok(bits)
-}
-
-/// The places of the items of page `page` (from 1) of `limit` each.
-pub(super) fn page_range(page: u64, limit: u64) -> std::ops::Range<usize> {
-    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let skipped = page.saturating_sub(1).saturating_mul(limit);
-    place(skipped)..place(skipped.saturating_add(limit))
-}
-
-/// The items of page `page` (from 1) of `limit` each; none past the end.
-pub(super) fn page_of<T>(items: impl Iterator<Item = T>, page: u64, limit: u64) -> impl Iterator<Item = T> {
-    let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(limit)).unwrap_or(usize::MAX);
-    items.skip(skipped).take(usize::try_from(limit).unwrap_or(usize::MAX))
 }

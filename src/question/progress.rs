@@ -1,4 +1,4 @@
-//! How far a question has come, and whether its asker still wants it: the two meet in one call.
+//! Progress and cancellation of a question: one call says how far it has come, and hears whether its asker still waits.
 
 use std::sync::{
     Arc,

@@ -89,18 +89,18 @@ impl infer::ProgressSink for Watched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dataset::sample, question::snapshot::AnswerSettings};
+    use crate::{dataset::sample, question::tests};
 
     #[test]
     fn shares_of_a_list_are_not_called_shares_of_the_supply() {
         let said = |supply: &str| {
             let holders: Vec<String> = (1..=40).map(|holder| format!("0x1,0xa{holder},{}", 100 - holder)).collect();
-            let dataset = sample::dataset(&[
+            let snapshot = tests::snapshot(&[
                 ("tokens", &format!("token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,{supply}")),
                 ("holders", &format!("token_address,holder_address,balance\n{}", holders.join("\n"))),
             ]);
             let question = SecurityQuestion { contract_address: sample::address("0x1"), explain: true };
-            let answer = question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default()).expect("an answer");
+            let answer = question.answer(&snapshot, &Progress::default()).expect("an answer");
             serde_json::to_string(&answer).expect("JSON")
         };
         assert!(said("100000").contains("of the supply (holders)"));

@@ -1,4 +1,4 @@
-//! What every question is asked of: one generation of data with what is derived from it once, and the settings that shape answers.
+//! The snapshot that a question is asked of: one generation of data with what is derived from it once, and the settings that shape answers.
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

@@ -14,7 +14,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{TIMEFRAME, interval, require_candles},
 };
 use crate::{
     analysis::{
@@ -35,7 +35,7 @@ const REPLAYED_AT_ONCE: usize = 4_000;
 request! {
     TrackRecordQuestion at "/technical/{contractAddress}/track-record" {
         contract_address: Address = CONTRACT,
-        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        timeframe: &'static str = TIMEFRAME,
         scope: &'static str = parameter(
             "scope",
             ParameterKind::Word { words: &["token", "all"], default: Some("token") },
@@ -199,10 +199,7 @@ fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
-    };
+    use crate::question::tests::{self, addresses, parsed};
 
     /// Three tokens of 2,100 hours each, in which no price moves, so that nothing is found in them, and quickly.
     fn snapshot() -> Snapshot {
@@ -211,18 +208,14 @@ mod tests {
             format!("0x{token},2026-{month:02}-{day:02}T{:02}:00:00Z,5,5,5,5,1h\n", hour % 24)
         };
         let rows: String = (1..=3).flat_map(|token| (0..2_100).map(move |at| hour(token, at))).collect();
-        let dataset = sample::dataset(&[
+        tests::snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth"),
             ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
-        ]);
-        Snapshot::new(1, dataset, AnswerSettings::default())
+        ])
     }
 
     fn ask(snapshot: &Snapshot, query: &str, progress: &Progress) -> Result<TrackRecord> {
-        let token = format!("0x{:040x}", 1);
-        let path = [("contractAddress", token.as_str())];
-        let question = TrackRecordQuestion::parse(&Arguments::new(TrackRecordQuestion::PARAMETERS, &path, query)?)?;
-        question.answer(snapshot, progress)
+        parsed::<TrackRecordQuestion>(&[("contractAddress", &addresses("1"))], query)?.answer(snapshot, progress)
     }
 
     #[test]

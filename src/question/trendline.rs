@@ -1,12 +1,12 @@
 //! The question behind GET /technical/{contractAddress}/trendline.
 
 use super::{
-    Question, known_token,
+    Question,
     parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, interval, require_candles},
+    timeframes::{TIMEFRAMES, candles_of, interval},
 };
 use crate::{
     analysis::{
@@ -48,9 +48,7 @@ impl Question for TrendlineQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
-        known_token(snapshot, &self.contract_address)?;
-        require_candles(snapshot, &self.contract_address)?;
-        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
         let frame = match self.timeframe {
             Some(timeframe) => frames::frame(&series, interval(timeframe)),

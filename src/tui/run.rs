@@ -128,7 +128,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
         match events.receiver.recv_timeout(Duration::from_millis(150)) {
             Ok(_) => events.seen_wake(),
             // A slow machine may be quiet for long while an answer is worked out.
-            Err(_) if deck.idle() => break,
+            Err(_) if deck.waiting() == 0 => break,
             Err(_) => {}
         }
         if start.elapsed() > PICTURE_WAIT {

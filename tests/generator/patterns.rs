@@ -11,8 +11,6 @@ mod lines;
 mod path;
 #[path = "patterns/plan.rs"]
 mod plan;
-#[path = "patterns/random.rs"]
-mod random;
 #[path = "patterns/reversals.rs"]
 mod reversals;
 #[path = "patterns/score.rs"]
@@ -21,9 +19,10 @@ mod score;
 mod set;
 
 pub(crate) use bars::{Bars, walk};
-pub(crate) use random::Random;
 pub(crate) use score::{Found, score};
 pub(crate) use set::{DEVELOPMENT, REPORT, Set, Sizes, set};
+
+use crate::random::Random;
 
 /// The 24 names, each with the one whose mirror image it is where there is one.
 pub(crate) const NAMES: [&str; 24] = [

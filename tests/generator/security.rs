@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use crate::random::Random;
+
 pub(crate) const ZERO: &str = "0x0000000000000000000000000000000000000000";
 pub(crate) const SUPPLY: u128 = 1_000_000_000_000;
 const UNIT: f64 = 1e6;
@@ -24,37 +26,6 @@ const COLUMNS: &[(&str, &str)] = &[
     ("locks", "token_address,holder_address,amount,unlocks_at"),
     ("funding", "from_address,to_address,timestamp"),
 ];
-
-/// SplitMix64.
-#[derive(Debug, Clone)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    pub(crate) fn between(&mut self, from: f64, to: f64) -> f64 {
-        from + (to - from) * self.unit()
-    }
-
-    /// Spread over four powers of ten, as organic amounts are.
-    pub(crate) fn organic(&mut self, largest: f64) -> u128 {
-        (largest * 10_f64.powf(-4.0 * self.unit())) as u128 + 1
-    }
-}
 
 /// A token's rows while they are made up.
 #[derive(Debug)]
@@ -116,7 +87,12 @@ impl Case {
         self.people += 1;
         let mut random = Random(self.number << 24 | self.people);
         // High bits set: no address is small enough to be nobody's.
-        format!("0xa{:015x}{:016x}{:08x}", random.next() >> 4, self.number << 24 | self.people, 0x77)
+        format!("0xa{:015x}{:016x}{:08x}", random.word() >> 4, self.number << 24 | self.people, 0x77)
+    }
+
+    /// An amount; over four powers of ten, as organic ones are.
+    pub(crate) fn organic(&mut self, largest: f64) -> u128 {
+        (largest * 10_f64.powf(-4.0 * self.random.unit())) as u128 + 1
     }
 
     pub(crate) fn people(&mut self, n: usize) -> Vec<String> {
@@ -171,7 +147,7 @@ impl Case {
                 let part = self.random.between(0.05, 0.9);
                 self.send(time, &trader, &other, (held as f64 * part) as u128);
             } else {
-                let amount = self.random.organic(SUPPLY as f64 / 150.0);
+                let amount = self.organic(SUPPLY as f64 / 150.0);
                 self.send(time, &pool, &trader, amount);
             }
         }

@@ -12,6 +12,8 @@ use tokendeck::{
     },
 };
 
+use crate::random::Random;
+
 /// Pools, tokens and wallets of the benchmark.
 pub const POOLS: [usize; 4] = [20, 200, 2_000, 20_000];
 pub const TOKENS: [usize; 3] = [1, 5, 50];
@@ -22,36 +24,6 @@ pub const SEEDS: [u64; 4] = [11, 23, 37, 59];
 const CHAINS: [(&str, f64); 6] = [("eth", 0.63), ("base", 0.004), ("arb1", 0.008), ("oeth", 0.002), ("bnb", 0.011), ("pol", 0.001)];
 const CATEGORIES: [&str; 8] = ["Lending", "Lending", "Lending", "Yield", "Dexs", "Liquid Staking", "RWA", "Vault"];
 const DECIMALS: [u32; 4] = [18, 6, 8, 18];
-
-/// The generator of Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators".
-#[derive(Debug, Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    pub fn unit(&mut self) -> f64 {
-        (self.word() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub fn below(&mut self, count: usize) -> usize {
-        (self.word() % count as u64) as usize
-    }
-
-    pub fn chance(&mut self, part: f64) -> bool {
-        self.unit() < part
-    }
-
-    /// Spread evenly over the orders of magnitude.
-    pub fn spread(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.unit())
-    }
-}
 
 /// One problem.
 #[derive(Debug, Clone)]
@@ -66,9 +38,7 @@ impl Instance {
     pub fn pools(&self) -> Pools {
         Pools::from_rows(&self.rows, |chain| self.gas.iter().find(|row| row.chain == *chain).and_then(GasRow::usd))
     }
-}
 
-impl Instance {
     /// The problem as a dataset: tokens, yields and gas.
     pub fn write(&self, folder: &std::path::Path) {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
@@ -131,7 +101,7 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
         .collect();
     let protocols = 4 + random.below(36);
     let rows = (0..pools).map(|i| row(i, &held, protocols, &mut random)).collect();
-    let mut weights: Vec<f64> = (0..tokens).map(|_| random.spread(0.02, 1.0)).collect();
+    let mut weights: Vec<f64> = (0..tokens).map(|_| random.scale(0.02, 1.0)).collect();
     let sum: f64 = weights.iter().sum();
     for weight in &mut weights {
         *weight *= wallet / sum;
@@ -153,7 +123,7 @@ fn chain(at: usize) -> Chain {
 }
 
 fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut Random) -> WalletToken {
-    let price = if stable { 1.0 } else { random.spread(0.5, 60_000.0) };
+    let price = if stable { 1.0 } else { random.scale(0.5, 60_000.0) };
     let decimals = DECIMALS[random.below(DECIMALS.len())];
     let tokens = usd / price;
     // Written as text, so that no float touches the last digits of the amount.
@@ -173,14 +143,14 @@ fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut
 fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mut Random) -> YieldRow {
     let (token, chain, stable) = &held[random.below(held.len())];
     let category = CATEGORIES[random.below(CATEGORIES.len())];
-    let tvl = random.spread(3e4, 3e9);
+    let tvl = random.scale(3e4, 3e9);
     let base = match category {
         "Liquid Staking" => 1.5 + 2.0 * random.unit(),
         "RWA" => 2.5 + 2.5 * random.unit(),
-        _ if *stable => random.spread(1.0, 14.0),
-        _ => random.spread(0.05, 8.0),
+        _ if *stable => random.scale(1.0, 14.0),
+        _ => random.scale(0.05, 8.0),
     };
-    let reward = random.chance(0.35).then(|| random.spread(0.1, 9.0));
+    let reward = random.chance(0.35).then(|| random.scale(0.1, 9.0));
     let lending = category == "Lending";
     let utilisation = 0.2 + 0.7 * random.unit();
     let count = random.below(1_000) as i64;
@@ -196,7 +166,7 @@ fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mu
         apy: Some(base + reward.unwrap_or(0.0)),
         category: Some(category.to_owned()),
         total_supply_usd: lending.then(|| tvl / (1.0 - utilisation)),
-        sigma: (!random.chance(0.1)).then(|| random.spread(0.005, 1.5)),
+        sigma: (!random.chance(0.1)).then(|| random.scale(0.005, 1.5)),
         count: (!random.chance(0.02)).then_some(count),
         outlier: Some(random.chance(0.03)),
         pool_meta: None,
@@ -211,7 +181,7 @@ fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mu
 fn soil(row: &mut YieldRow, held: &[(Address, Chain, bool)], random: &mut Random) {
     match random.below(9) {
         0 => row.tvl = None,
-        1 => row.tvl = Some(random.spread(1.0, 9_000.0)),
+        1 => row.tvl = Some(random.scale(1.0, 9_000.0)),
         2 => (row.apy_base, row.apy_reward, row.apy) = (None, None, None),
         3 => row.apy_base = Some(-1.0),
         4 => row.apy_base = Some(3e6),

@@ -1,7 +1,7 @@
 //! One request asked by many at once is answered once, and whoever answers it may go away, fail or break without harm to the others.
+//! Quick questions do not wait behind heavy ones.
 
 use std::{
-    path::Path,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -55,11 +55,16 @@ impl Stage {
     }
 }
 
+/// A question that waits on the stage if it is heavy.
 #[derive(Clone)]
-struct Shared(Arc<Stage>);
+struct Staged {
+    stage: Arc<Stage>,
+    heavy: bool,
+    name: usize,
+}
 
-impl Request for Shared {
-    const PATH: &'static str = "/shared";
+impl Request for Staged {
+    const PATH: &'static str = "/staged";
     const PARAMETERS: &'static [Parameter] = &[];
 
     fn parse(_: &Arguments<'_>) -> Result<Self> {
@@ -67,27 +72,30 @@ impl Request for Shared {
     }
 
     fn target(&self) -> String {
-        "/shared".to_owned()
+        format!("/staged?heavy={}&name={}", self.heavy, self.name)
     }
 }
 
-impl Question for Shared {
+impl Question for Staged {
     type Answer = usize;
-    const NAME: &'static str = "shared";
-    const SUMMARY: &'static str = "Answers with the number of its run.";
+    const NAME: &'static str = "staged";
+    const SUMMARY: &'static str = "Answers with the number of its run; a quick one with 0.";
 
     fn heavy(&self) -> bool {
-        true
+        self.heavy
     }
 
     fn answer(&self, _: &Snapshot, progress: &Progress) -> Result<usize> {
-        let run = self.0.runs.fetch_add(1, Ordering::SeqCst) + 1;
-        let mut fates = self.0.fates.lock().unwrap();
+        if !self.heavy {
+            return Ok(0);
+        }
+        let run = self.stage.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut fates = self.stage.fates.lock().unwrap();
         let begun = Instant::now();
         while fates.len() < run {
             progress.step(0, 1)?;
             assert!(begun.elapsed() < PATIENCE, "nobody lets it go");
-            fates = self.0.changed.wait_timeout(fates, Duration::from_millis(5)).unwrap().0;
+            fates = self.stage.changed.wait_timeout(fates, Duration::from_millis(5)).unwrap().0;
         }
         let fate = fates[run - 1];
         drop(fates);
@@ -103,20 +111,24 @@ struct House {
 }
 
 fn house() -> House {
+    house_of(DeckOptions { workers: 9, ..DeckOptions::default() })
+}
+
+fn house_of(options: DeckOptions) -> House {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path());
-    let deck = Deck::new(folder.path(), DeckOptions { workers: 9, ..DeckOptions::default() }).unwrap();
+    std::fs::write(folder.path().join("tokens.csv"), "token_address,symbol,name,chain,decimals\n").unwrap();
+    let deck = Deck::new(folder.path(), options).unwrap();
     deck.load().unwrap();
     House { deck, stage: Arc::default(), _folder: folder }
 }
 
-fn write(folder: &Path) {
-    std::fs::write(folder.join("tokens.csv"), "token_address,symbol,name,chain,decimals\n").unwrap();
-}
-
 impl House {
     fn ask(&self) -> Pending<usize> {
-        self.deck.ask(Shared(Arc::clone(&self.stage)), || ())
+        self.ask_one(true, 0)
+    }
+
+    fn ask_one(&self, heavy: bool, name: usize) -> Pending<usize> {
+        self.deck.ask(Staged { stage: Arc::clone(&self.stage), heavy, name }, || ())
     }
 }
 
@@ -166,7 +178,7 @@ fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
 }
 
 #[test]
-fn one_who_waits_may_leave() {
+fn a_question_that_is_dropped_gives_its_place_back() {
     let house = house();
     let mut first = house.ask();
     house.stage.wait_for_run(1);
@@ -176,4 +188,21 @@ fn one_who_waits_may_leave() {
     wait_until("the place is given back", || house.deck.waiting() == 1);
     house.stage.let_go(Fate::Answers);
     assert_eq!((outcome(&mut first), house.stage.runs()), (Ok(1), 1));
+}
+
+#[test]
+fn a_quick_question_is_answered_while_as_many_heavy_ones_wait_as_may() {
+    let house = house_of(DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() });
+    let mut heavy: Vec<_> = (0..4).map(|name| house.ask_one(true, name)).collect();
+    let (told, woken) = std::sync::mpsc::channel();
+    let one_more = Staged { stage: Arc::clone(&house.stage), heavy: true, name: 4 };
+    let mut refused = house.deck.ask(one_more, move || told.send(()).unwrap());
+    woken.recv_timeout(PATIENCE).expect("its asker is woken at once");
+    assert_eq!(outcome(&mut refused), Err(Code::Busy));
+    assert_eq!(outcome(&mut house.ask_one(false, 0)), Ok(0));
+    assert_eq!(house.deck.waiting(), 4);
+    for _ in &heavy {
+        house.stage.let_go(Fate::Answers);
+    }
+    assert!(heavy.iter_mut().all(|pending| outcome(pending).is_ok()));
 }

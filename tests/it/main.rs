@@ -25,11 +25,14 @@ mod pattern_properties;
 mod patterns;
 mod patterns_accuracy;
 mod pty;
+#[path = "../generator/random.rs"]
+mod random;
 mod remote;
 mod screens;
 mod security;
 mod security_artifacts;
 mod security_checklist;
+mod security_contracts;
 mod security_mutants;
 mod security_planted;
 mod security_snapshots;

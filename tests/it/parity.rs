@@ -420,7 +420,7 @@ fn the_api_the_command_line_and_the_views_say_the_same() {
 }
 
 #[test]
-fn of_files_elsewhere_too_they_say_the_same() {
+fn files_in_object_storage_are_answered_the_same_everywhere() {
     let (_market, data) = market();
     let bench = Bench::of(&data);
     let faces = Faces::over(bench.folder.path(), &bench.config());

@@ -140,7 +140,7 @@ proptest! {
     fn upside_down_the_proposals_are_the_mirrors(candles in turns()) {
         let names = |candles: &CandleVec, mirror: bool| {
             let side = |name: PatternName| if mirror { name.mirrored() } else { name };
-            let mut names: Vec<_> = proposals(&candles.as_candles()).iter().map(|p| (side(p.name), p.start, p.end)).collect();
+            let mut names: Vec<_> = proposals(&candles.as_candles()).iter().map(|p| (side(p.name), p.claim.start, p.claim.end)).collect();
             names.sort_unstable();
             names.dedup();
             names

@@ -13,7 +13,10 @@ use tokendeck::{
     state::keys::Keys,
 };
 
-use crate::pattern_generator::{DEVELOPMENT, Kind, Random, case};
+use crate::{
+    pattern_generator::{DEVELOPMENT, Kind, case},
+    random::Random,
+};
 
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const OTHER: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
@@ -53,7 +56,7 @@ fn patterns(api: &Arc<Api>, query: &str) -> Value {
 
 /// Candles with one easy instance of each of these, one after another.
 fn shapes(names: &[&'static str]) -> Vec<[f64; 5]> {
-    let mut random = Random::new(DEVELOPMENT ^ 0x51ab);
+    let mut random = Random(DEVELOPMENT ^ 0x51ab);
     let mut rows: Vec<[f64; 5]> = Vec::new();
     for name in names {
         let bars = case(&mut random, name, Kind::Easy).bars;

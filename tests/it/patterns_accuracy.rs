@@ -11,7 +11,6 @@ mod data;
 mod judge;
 
 use detector::detect;
-use judge::Said;
 use tokendeck::analysis::patterns::patterns;
 
 use crate::{
@@ -56,19 +55,7 @@ fn real_charts_are_read_as_chartists_read_them() {
         return;
     }
     let windows = data::read().expect("the charts");
-    let said: Vec<Vec<Said>> = windows
-        .iter()
-        .map(|window| {
-            let answer = patterns(&window.candles.as_candles(), false);
-            let said = answer.patterns.iter().map(|pattern| Said {
-                name: pattern.name.word(),
-                start: pattern.start_index as u32,
-                end: pattern.end_index as u32,
-                confidence: pattern.confidence,
-            });
-            said.collect()
-        })
-        .collect();
+    let said: Vec<_> = windows.iter().map(|window| judge::said(&patterns(&window.candles.as_candles(), false))).collect();
     let score = judge::score(&windows, &said);
     println!("{score}");
     for (what, value, least) in [
@@ -86,7 +73,7 @@ fn real_charts_are_read_as_chartists_read_them() {
 }
 
 #[test]
-fn one_who_knows_the_labels_scores_all() {
+fn a_detector_that_copies_the_labels_has_a_perfect_score() {
     let made = set(DEVELOPMENT, Sizes { instances: 4, misses: 1, walks: 1, walk_length: 50 });
     let labels: Vec<_> = made.cases.iter().map(|case| (case.bars.close.clone(), case.label.clone())).collect();
     let score = score(&made, |bars| {

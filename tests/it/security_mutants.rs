@@ -4,16 +4,16 @@
 #[path = "../generator/security/mutants.rs"]
 pub(crate) mod mutants;
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::fmt::Write as _;
 
 use mutants::{CHANGES, Change, IMPLEMENTATION_SLOT, beacon, beacon_proxy, bytes, clone_of, diamond, mutant, proxy_1967};
 use tokendeck::{
     analysis::security::code::{Behind, Budget, CodeInput, Opening, inspect},
     dataset::address::Address,
-    deck::{Deck, DeckOptions},
-    demo::contracts::{Contract, ContractCode, Identity, contract, contracts},
-    question::{progress::Progress, security::SecurityQuestion},
+    demo::contracts::{Contract, Identity, contract, contracts},
 };
+
+use crate::security_contracts::{Codes, ask, codes, deck_of, executed, wrong};
 
 /// Changes that are made one after the other.
 const TOGETHER: [&[Change]; 4] = [
@@ -28,30 +28,13 @@ const FACET: [u8; 20] = [0xC5; 20];
 /// What the twins and the faults behind proxies are besides.
 const PROXY: &str = "PROXY";
 
-type Codes = BTreeSet<&'static str>;
-
-fn codes(input: &CodeInput<'_>) -> Codes {
-    let report = inspect(&CodeInput { has_source: true, ..*input }, &Budget::default(), &|| false);
-    report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
-}
-
-fn deployed(code: &ContractCode) -> Codes {
-    let types: [String; 0] = [];
-    codes(&CodeInput { runtime: &code.runtime, creation: Some(&code.creation), constructor_types: Some(&types), ..CodeInput::default() })
+fn found(input: &CodeInput<'_>) -> Codes {
+    codes(&inspect(&CodeInput { has_source: true, ..*input }, &Budget::default(), &|| false))
 }
 
 /// Every fault with its twin.
 fn pairs() -> Vec<(&'static Contract, &'static Contract)> {
     contracts().filter_map(|fault| Some((fault, contract(fault.twin?)?))).collect()
-}
-
-/// What is wrong with what was found: faults missed, and codes that nothing bears out.
-fn wrong(what: &str, contract: &Contract, found: &Codes, also: &[&str]) -> Option<String> {
-    let missed: Vec<_> = contract.fires.iter().filter(|code| !found.contains(*code)).collect();
-    let borne_out = |code: &&&'static str| contract.fires.contains(*code) || contract.also.contains(*code) || also.contains(*code);
-    let false_alarms: Vec<_> = found.iter().filter(|code| !borne_out(code)).collect();
-    let right = missed.is_empty() && false_alarms.is_empty();
-    (!right).then(|| format!("{what}: {} missed {missed:?}, accused falsely {false_alarms:?}", contract.name))
 }
 
 #[test]
@@ -69,8 +52,8 @@ fn whatever_compiler_wrote_it_a_fault_is_found_and_its_twin_is_not_accused() {
             let (Some(bad), Some(good)) = (made(fault), made(twin)) else { continue };
             count += 1;
             let what = format!("{change:?} {seed}");
-            problems.extend(wrong(&what, fault, &deployed(&bad), &[]));
-            problems.extend(wrong(&what, twin, &deployed(&good), &[]));
+            problems.extend(wrong(&what, fault, &codes(&executed(&bad))));
+            problems.extend(wrong(&what, twin, &codes(&executed(&good))));
         }
     }
     assert!(problems.is_empty(), "{} of {count} pairs:\n{}", problems.len(), problems.join("\n"));
@@ -83,11 +66,8 @@ fn a_mutant_behaves_as_what_it_was_made_of() {
     let honest = contract("owner_mint").unwrap().code(&Identity::default());
     for change in CHANGES.iter().filter(|change| **change != Change::Pack) {
         let made = mutant(&honest, &[*change], 1).unwrap_or_else(|| panic!("{change:?} changes nothing"));
-        let types: [String; 0] = [];
-        let input =
-            CodeInput { runtime: &made.runtime, creation: Some(&made.creation), constructor_types: Some(&types), ..CodeInput::default() };
-        let report = inspect(&input, &Budget::default(), &|| false);
-        assert!(report.told && report.deploys == Some(true), "{change:?}");
+        let report = executed(&made);
+        assert!(report.conclusive && report.deploys == Some(true), "{change:?}");
         assert_eq!(report.opening.map(Opening::word), Some("open"), "{change:?}");
     }
 }
@@ -114,8 +94,8 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
     for contract in pairs().into_iter().flat_map(|(fault, twin)| [fault, twin]) {
         let code = contract.runtime();
         let behind = [IMPLEMENTATION, FACET].map(|address| Behind { address: Address(address), code: code.clone(), storage: Vec::new() });
-        let plain = codes(&CodeInput { runtime: &code, ..CodeInput::default() });
-        let stored = codes(&CodeInput { runtime: &code, storage: Some(&storage), ..CodeInput::default() });
+        let plain = found(&CodeInput { runtime: &code, ..CodeInput::default() });
+        let stored = found(&CodeInput { runtime: &code, storage: Some(&storage), ..CodeInput::default() });
         storage.push((slot, word(IMPLEMENTATION)));
         let proxies = [
             ("EIP-1167", clone_of(IMPLEMENTATION), None, &plain),
@@ -128,7 +108,7 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
                 continue;
             }
             count += 1;
-            let found = codes(&CodeInput { runtime: &runtime, storage, behind: &behind, ..CodeInput::default() });
+            let found = found(&CodeInput { runtime: &runtime, storage, behind: &behind, ..CodeInput::default() });
             let mut expected = expected.clone();
             expected.insert(PROXY);
             if found != expected {
@@ -142,7 +122,6 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
 
 #[test]
 fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
-    let hex = |code: &[u8]| code.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let (named, beacon_at) = (Address([0xC6; 20]), Address([0xC7; 20]));
     let slot = |slot: &str, address: Address| format!("\"{{\"\"{slot}\"\": \"\"{address}\"\"}}\"");
     let faulty = contract("owner_drain").unwrap().runtime();
@@ -157,25 +136,22 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         (Address([0x15; 20]), clone_of([0x13; 20]), String::new()),
         (Address([0x14; 20]), clone_of([0xC9; 20]), String::new()),
     ];
-    let folder = tempfile::tempdir().unwrap();
-    let (mut tokens, mut codes) = ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode,storage\n".to_owned());
+    let (mut tokens, mut contracts) =
+        ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode,storage\n".to_owned());
     for (i, (address, code, storage)) in rows.iter().enumerate() {
         if i > 1 {
             writeln!(tokens, "{address},P{i},Proxy {i},eth,18").unwrap();
         }
-        writeln!(codes, "{address},0x{},{storage}", hex(code)).unwrap();
+        writeln!(contracts, "{address},{},{storage}", const_hex::encode_prefixed(code)).unwrap();
     }
-    std::fs::write(folder.path().join("tokens.csv"), tokens).unwrap();
-    std::fs::write(folder.path().join("contracts.csv"), codes).unwrap();
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
+    let deck = deck_of(&[("tokens", tokens), ("contracts", contracts)]);
     for (i, (address, ..)) in rows.iter().enumerate().skip(2) {
-        let answer = deck.answer(&SecurityQuestion { contract_address: *address, explain: true }, &Progress::default()).unwrap();
-        let found = &answer.answer.anomaly_detection.code_patterns.anomalies;
+        let answer = ask(&deck, *address).unwrap();
+        let found = &answer.anomaly_detection.code_patterns.anomalies;
         let has = |code: &str| found.iter().any(|text| text.starts_with(code));
         // The last one's implementation is not there, which is said.
         let known = i + 1 < rows.len();
         assert!(has("PROXY") && has("OWNER_DRAIN") == known, "{i}: {found:?}");
-        assert_eq!(answer.answer.recommendation.contains("is not in `contracts`"), !known, "{i}: {}", answer.answer.recommendation);
+        assert_eq!(answer.recommendation.contains("is not in `contracts`"), !known, "{i}: {}", answer.recommendation);
     }
 }

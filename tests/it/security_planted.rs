@@ -4,42 +4,19 @@
 use std::{fmt::Write as _, time::Instant};
 
 use tokendeck::{
-    analysis::security::{
-        AnomalyCode, Part,
-        code::{Budget, CodeInput, inspect},
-    },
+    analysis::security::{AnomalyCode, Part},
     dataset::address::Address,
-    deck::{Deck, DeckOptions},
-    demo::contracts::{Contract, contract, contracts},
-    question::{progress::Progress, security::SecurityQuestion},
+    demo::contracts::{Contract, Identity, contract, contracts},
+    error::Code,
 };
 
-/// The codes that executing the contract raises.
-fn codes(contract: &Contract) -> Vec<&'static str> {
-    let code = contract.code(&tokendeck::demo::contracts::Identity::default());
-    let types: [String; 0] = [];
-    let input = CodeInput {
-        runtime: &code.runtime,
-        creation: Some(&code.creation),
-        constructor_types: Some(&types),
-        has_source: true,
-        ..CodeInput::default()
-    };
-    let report = inspect(&input, &Budget::default(), &|| false);
-    report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
-}
+use crate::security_contracts::{ask, codes, deck_of, executed, wrong};
 
 #[test]
 fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
-    let (mut missed, mut wrong) = (Vec::new(), Vec::new());
-    for contract in contracts() {
-        let found = codes(contract);
-        missed.extend(contract.fires.iter().filter(|code| !found.contains(code)).map(|code| (contract.name, *code)));
-        let borne_out = |code: &&str| contract.fires.contains(code) || contract.also.contains(code);
-        wrong.extend(found.into_iter().filter(|code| !borne_out(code)).map(|code| (contract.name, code)));
-    }
-    assert!(missed.is_empty(), "missed: {missed:?}");
-    assert!(wrong.is_empty(), "accused falsely: {wrong:?}");
+    let found = |contract: &Contract| codes(&executed(&contract.code(&Identity::default())));
+    let problems: Vec<String> = contracts().filter_map(|contract| wrong("as written", contract, &found(contract))).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
@@ -57,11 +34,7 @@ fn every_code_that_executing_can_raise_is_planted() {
 fn a_renamed_fault_is_still_found() {
     // Other names, other metadata: the selectors stay, but nothing may hang on the words.
     let planted = contract("sell_block_pair").unwrap();
-    let identity = tokendeck::demo::contracts::Identity { name: "Calm Lake", symbol: "LAKE", decimals: 6, supply: 1 << 60 };
-    let (code, types): (_, [String; 0]) = (planted.code(&identity), []);
-    let input =
-        CodeInput { runtime: &code.runtime, creation: Some(&code.creation), constructor_types: Some(&types), ..CodeInput::default() };
-    let report = inspect(&input, &Budget::default(), &|| false);
+    let report = executed(&planted.code(&Identity { name: "Calm Lake", symbol: "LAKE", decimals: 6, supply: 1 << 60 }));
     assert!(report.anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::SellBlocked && anomaly.fatal));
 }
 
@@ -80,9 +53,8 @@ fn made_by(maker: &str, seed: u64) -> String {
 }
 
 #[test]
-fn what_is_made_like_the_scams_of_the_dataset_is_told_apart() {
+fn code_like_that_of_the_datasets_scams_is_told_apart() {
     let (scammer, honest) = ("335414", "421015");
-    let folder = tempfile::tempdir().unwrap();
     let mut tokens = "token_address,symbol,name,chain,decimals,listed\n".to_owned();
     let (mut contracts, mut scams) = ("token_address,bytecode\n".to_owned(), "address,name,scam_type,bytecode\n".to_owned());
     for i in 0..30_u8 {
@@ -96,15 +68,10 @@ fn what_is_made_like_the_scams_of_the_dataset_is_told_apart() {
         writeln!(tokens, "{address},A{},Asked {address},eth,18,", address.0[0]).unwrap();
         writeln!(contracts, "{address},0x{code}").unwrap();
     }
-    for (name, text) in [("tokens.csv", tokens), ("contracts.csv", contracts), ("scams.csv", scams)] {
-        std::fs::write(folder.path().join(name), text).unwrap();
-    }
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
+    let deck = deck_of(&[("tokens", tokens), ("contracts", contracts), ("scams", scams)]);
     let found = |i: usize| {
-        let question = SecurityQuestion { contract_address: asked[i].0, explain: true };
-        let answer = deck.answer(&question, &Progress::default()).unwrap();
-        answer.answer.anomaly_detection.code_patterns.anomalies.iter().find(|text| text.starts_with("SIMILAR_TO_SCAM")).cloned()
+        let answer = ask(&deck, asked[i].0).unwrap();
+        answer.anomaly_detection.code_patterns.anomalies.iter().find(|text| text.starts_with("SIMILAR_TO_SCAM")).cloned()
     };
     let said = "SIMILAR_TO_SCAM: its instructions are mixed as in the 30 known scams: none of the 30 listed tokens come as near to them \
                 (scams, contracts)";
@@ -147,33 +114,29 @@ fn hostile() -> Vec<(&'static str, String)> {
 
 #[test]
 fn hostile_bytecode_is_answered_within_the_budget() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut tokens, mut rows) = ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode\n".to_owned());
+    let (mut tokens, mut contracts) = ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode\n".to_owned());
     let cases = hostile();
     let address = |i: usize| Address([0x11 + i as u8; 20]);
     for (i, (_, code)) in cases.iter().enumerate() {
         writeln!(tokens, "{},H{i},Hostile {i},eth,18", address(i)).unwrap();
-        writeln!(rows, "{},0x{code}", address(i)).unwrap();
+        writeln!(contracts, "{},0x{code}", address(i)).unwrap();
     }
-    std::fs::write(folder.path().join("tokens.csv"), tokens).unwrap();
-    std::fs::write(folder.path().join("contracts.csv"), rows).unwrap();
-    std::fs::write(folder.path().join("holders.csv"), "token_address,holder_address,balance\n").unwrap();
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
+    let holders = "token_address,holder_address,balance\n".to_owned();
+    let deck = deck_of(&[("tokens", tokens), ("contracts", contracts), ("holders", holders)]);
     for (i, (what, _)) in cases.iter().enumerate() {
         let begun = Instant::now();
-        let answer = deck.answer(&SecurityQuestion { contract_address: address(i), explain: true }, &Progress::default());
+        let answer = ask(&deck, address(i));
         assert!(begun.elapsed().as_secs() < 30, "{what}: {:?}", begun.elapsed());
         match answer {
-            Ok(known) => {
-                let execution = known.answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
+            Ok(answer) => {
+                let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
                 // Unknown is never safe: whatever could not be executed is no better than code that is not there.
-                assert!(known.answer.security_score <= 60, "{what}: {}", known.answer.security_score);
+                assert!(answer.security_score <= 60, "{what}: {}", answer.security_score);
                 let named = execution.is_some_and(|execution| !execution.unfinished.is_empty());
-                let accused = !known.answer.anomaly_detection.code_patterns.anomalies.is_empty();
+                let accused = !answer.anomaly_detection.code_patterns.anomalies.is_empty();
                 assert!(execution.is_none() || named || accused, "{what}: nothing is said");
             }
-            Err(problem) => assert_eq!(problem.code, tokendeck::error::Code::NoSecurityData, "{what}: {}", problem.detail),
+            Err(problem) => assert_eq!(problem.code, Code::NoSecurityData, "{what}: {}", problem.detail),
         }
     }
 }

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use tokendeck::{
     analysis::security::SecurityInference,
     dataset::address::Address,
-    deck::{Deck, DeckOptions},
     demo::contracts::{Identity, contract},
-    question::{progress::Progress, security::SecurityQuestion},
 };
+
+use crate::security_contracts::{ask, deck_of};
 
 const OWNER: Address = Address([0xA1; 20]);
 const NOBODY: Address = Address([0; 20]);
@@ -17,22 +17,16 @@ const SUPPLY: &str = "\"\"0x2\"\": \"\"0x033b2e3c9fd0803ce8000000\"\"";
 
 /// The answers for contracts by name, each with who the dataset says owns it and what it has for its storage.
 fn answers(cases: &[(&str, Address, String)]) -> Vec<SecurityInference> {
-    let folder = tempfile::tempdir().unwrap();
     let mut tokens = "token_address,symbol,name,chain,decimals\n".to_owned();
     let mut rows = "token_address,bytecode,creator,owner,storage\n".to_owned();
     let address = |i: usize| Address([0x11 + i as u8; 20]);
     for (i, (name, owner, storage)) in cases.iter().enumerate() {
         let code = contract(name).unwrap().code(&Identity::default()).runtime;
-        let hex = code.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         writeln!(tokens, "{},S{i},Stored {i},eth,18", address(i)).unwrap();
-        writeln!(rows, "{},0x{hex},{OWNER},{owner},\"{storage}\"", address(i)).unwrap();
+        writeln!(rows, "{},{},{OWNER},{owner},\"{storage}\"", address(i), const_hex::encode_prefixed(code)).unwrap();
     }
-    std::fs::write(folder.path().join("tokens.csv"), tokens).unwrap();
-    std::fs::write(folder.path().join("contracts.csv"), rows).unwrap();
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
-    let ask = |i: usize| deck.answer(&SecurityQuestion { contract_address: address(i), explain: true }, &Progress::default());
-    (0..cases.len()).map(|i| ask(i).unwrap().answer.clone()).collect()
+    let deck = deck_of(&[("tokens", tokens), ("contracts", rows)]);
+    (0..cases.len()).map(|i| ask(&deck, address(i)).unwrap()).collect()
 }
 
 fn codes(answer: &SecurityInference) -> Vec<(&'static str, bool)> {

@@ -9,37 +9,11 @@ use tokendeck::{
     dataset::time::DAY_MS,
 };
 
-use crate::shared::shared;
+use crate::{random::Random, shared::shared};
 
 #[allow(dead_code, reason = "the bench folds by token and span, which no test here does")]
 #[path = "../../benches/accuracy/trends/marks.rs"]
 mod marks;
-
-/// `SplitMix64` (Steele, Lea & Flood 2014): the same figures from the same seed on every machine.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
-    }
-
-    /// Box & Muller (1958).
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.between(f64::MIN_POSITIVE, 1.0).ln()).sqrt() * self.between(0.0, std::f64::consts::TAU).cos()
-    }
-}
 
 /// Candles that wander between two parallel lines, and those lines in units of the channel: floor(x) = base + slope·x, height 1.
 struct Channel {
@@ -246,35 +220,4 @@ fn real_spans_are_called_what_two_chartists_call_them() {
         (right, whole) = (right + usize::from(word == both), whole + 1);
     }
     assert!(whole > 100 && right as f64 >= 0.94 * f64::from(whole), "{right} of {whole}");
-}
-
-/// Not a bound: clocks differ. Run with `--ignored --nocapture`.
-#[test]
-#[ignore = "prints times, holds nothing"]
-fn times() {
-    for n in [200, 1_000, 10_000, 1_000_000] {
-        let mut random = Random(11);
-        let channel = channel(&mut random, recipe("", (n, n), n / 100, 0.25, 0.0, 0.0));
-        let mut walk = noisy(&mut random, n, 0.0);
-        let mut level = 0.0;
-        for i in 0..n {
-            let open = f64::exp(level);
-            level += 0.02 * random.normal();
-            let close = level.exp();
-            let wick = 0.01 * random.normal().abs();
-            (walk.open[i], walk.close[i]) = (open, close);
-            (walk.high[i], walk.low[i]) = (open.max(close) * (1.0 + wick), open.min(close) * (1.0 - wick));
-        }
-        for (name, candles) in [("channel", &channel.candles), ("walk", &walk)] {
-            let mut times: Vec<_> = (0..11)
-                .map(|_| {
-                    let start = std::time::Instant::now();
-                    std::hint::black_box(trendlines(&candles.as_candles(), n, false));
-                    start.elapsed()
-                })
-                .collect();
-            times.sort();
-            println!("{n} {name}: median {:?}, most {:?}", times[5], times[10]);
-        }
-    }
 }

@@ -105,7 +105,7 @@ fn a_changed_file_is_the_next_generation() {
     assert_eq!(after.generation, before.generation + 1);
     assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
     assert_eq!(wait_for("it is told", || desk.told()), DeckEvent::Reloaded(after.generation));
-    assert_eq!(desk.deck.load_state().watching, Watching::Told);
+    assert_eq!(desk.deck.load_state().watching, Watching::Notified);
     // At rest nothing is loaded, though the files were just read.
     stays("nothing is loaded", UNDISTURBED, || desk.deck.snapshot().unwrap().generation == after.generation);
 }

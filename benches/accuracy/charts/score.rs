@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::data::{Mark, Window};
-use tokendeck::analysis::patterns::market;
+use tokendeck::analysis::patterns::{PatternsAnswer, market::overlap};
 
 /// An answer.
 #[derive(Debug, Clone)]
@@ -13,6 +13,17 @@ pub(crate) struct Said {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) confidence: f64,
+}
+
+/// What the answer says, for the judge.
+pub(crate) fn said(answer: &PatternsAnswer) -> Vec<Said> {
+    let said = answer.patterns.iter().map(|pattern| Said {
+        name: pattern.name.word(),
+        start: pattern.start_index as u32,
+        end: pattern.end_index as u32,
+        confidence: pattern.confidence,
+    });
+    said.collect()
 }
 
 /// Names that one chartist gives to what the other calls otherwise.
@@ -45,11 +56,6 @@ pub(crate) fn likeness(name: &str, mark: &Mark) -> Likeness {
     } else {
         Likeness::Other
     }
-}
-
-/// Intersection over union of two spans.
-pub(crate) fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
-    market::overlap(a, b)
 }
 
 /// For each answer the mark it claims.
@@ -172,8 +178,8 @@ pub(crate) fn score(windows: &[Window], said: &[Vec<Said>]) -> Score {
     score
 }
 
-/// Mean |confidence − share accepted| over ten bins.
-fn calibration(judged: &[(f64, bool)]) -> f64 {
+/// Mean |confidence − share right| over ten bins.
+pub(crate) fn calibration(judged: &[(f64, bool)]) -> f64 {
     let mut bins = [(0.0, 0.0); 10];
     for (confidence, right) in judged {
         let bin = &mut bins[((confidence * 10.0) as usize).min(9)];
@@ -183,16 +189,18 @@ fn calibration(judged: &[(f64, bool)]) -> f64 {
     bins.iter().map(|(confident, right)| f64::abs(confident - right)).sum::<f64>() / judged.len().max(1) as f64
 }
 
-/// The chance that an accepted answer is more confident than another.
-fn auc(judged: &[(f64, bool)]) -> f64 {
-    let (mut above, mut pairs) = (0.0, 0.0);
-    for (good, _) in judged.iter().filter(|one| one.1) {
-        for (bad, _) in judged.iter().filter(|one| !one.1) {
-            pairs += 1.0;
-            above += if good > bad { 1.0 } else { 0.5 * f64::from(u8::from(good == bad)) };
-        }
+/// The chance that one that is right has the larger figure than one that is wrong; ties count half.
+pub(crate) fn auc(judged: &[(f64, bool)]) -> f64 {
+    let mut ordered = judged.to_vec();
+    ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut above, mut wrong) = (0.0, 0.0);
+    for tied in ordered.chunk_by(|a, b| a.0 == b.0) {
+        let right = tied.iter().filter(|one| one.1).count() as f64;
+        let others = tied.len() as f64 - right;
+        above += right * (wrong + others / 2.0);
+        wrong += others;
     }
-    above / f64::max(pairs, 1.0)
+    above / f64::max((judged.len() as f64 - wrong) * wrong, 1.0)
 }
 
 impl Score {

@@ -3,13 +3,13 @@
 
 use rayon::prelude::*;
 use tokendeck::analysis::patterns::market::{
-    COMPANY, Judge, Model, OverlapRule, PatternFamily, Proposal, is_quick, likely, proposals, sieve,
+    COMPANY, CandidateKind, Judge, Model, OverlapRule, Proposal, is_quick, likely, overlap, proposals, sieve,
 };
 
 use super::{
     data::Window,
     fit::{Examples, Stiffness, judge},
-    score::{Likeness, likeness, overlap},
+    score::{Likeness, likeness},
 };
 
 const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
@@ -44,7 +44,7 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
                 Likeness::Kin => KIN_WORTH,
                 Likeness::Other => return 0.0,
             };
-            worth * ((overlap((proposal.start, proposal.end), (mark.start, mark.end)) - 0.35) / 0.3).clamp(0.0, 1.0)
+            worth * ((overlap((proposal.claim.start, proposal.claim.end), (mark.start, mark.end)) - 0.35) / 0.3).clamp(0.0, 1.0)
         });
         worth.fold(0.0, f64::max)
     };
@@ -73,23 +73,11 @@ pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model 
 
 /// Models without company, of the windows outside folds a and b; by a, then by b ≥ a.
 fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
-    let outside = |a: usize, b: usize| first_judges(sheets, |w| folds[w] != a && folds[w] != b);
-    (0..count)
-        .into_par_iter()
-        .map(|a| {
-            (0..count)
-                .map(|b| {
-                    if b < a {
-                        Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
-                    } else {
-                        outside(a, b)
-                    }
-                })
-                .collect()
-        })
-        .collect()
+    let outside = |a: usize, b: usize| if b < a { none() } else { first_judges(sheets, |w| folds[w] != a && folds[w] != b) };
+    (0..count).into_par_iter().map(|a| (0..count).map(|b| outside(a, b)).collect()).collect()
 }
 
+/// A model that judges nothing.
 fn none() -> Model {
     Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
 }
@@ -99,23 +87,20 @@ fn first_judges(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
     let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
     let mut model = Model { sieve: judges(sheets, &every, true), ..none() };
-    let left: Vec<(usize, usize)> = windows.iter().flat_map(|w| sieved(&sheets[*w], &model).into_iter().map(|k| (*w, k))).collect();
+    let left: Vec<(usize, usize)> =
+        windows.iter().flat_map(|w| sieve(&model, &sheets[*w].proposals).into_iter().map(|k| (*w, k))).collect();
     model.own = judges(sheets, &left, false);
     model
 }
 
-fn sieved(sheet: &Sheet, model: &Model) -> Vec<usize> {
-    sieve(model, &sheet.proposals)
-}
-
 fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge> {
     let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
-    let of = |kind: PatternFamily| {
+    let of = |kind: CandidateKind| {
         let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
         let mut seen = 0_u64;
         for (w, k) in places {
             let (proposal, target) = (&sheets[*w].proposals[*k], sheets[*w].targets[*k]);
-            if proposal.kind != kind {
+            if proposal.claim.kind != kind {
                 continue;
             }
             seen += 1;
@@ -129,7 +114,7 @@ fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge
         }
         fitted(&examples, stiffness, |measure| !quick || is_quick(measure))
     };
-    PatternFamily::ALL.par_iter().map(|kind| of(*kind)).collect()
+    CandidateKind::ALL.par_iter().map(|kind| of(*kind)).collect()
 }
 
 fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> Judge {
@@ -142,21 +127,21 @@ fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) 
 }
 
 /// A likely one's kind, its company and its target.
-type Company = (PatternFamily, [f64; COMPANY], f64);
+type Company = (CandidateKind, [f64; COMPANY], f64);
 
 /// What company the likely ones of a fold keep, by a model that has not seen the fold.
 fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Company> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
         let sheet = &sheets[*w];
-        let told = likely(model, &sheet.proposals, &sieved(sheet, model));
+        let told = likely(model, &sheet.proposals, &sieve(model, &sheet.proposals));
         told.into_iter().map(|one| (one.claim.kind, one.company, sheet.targets[one.place])).collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()
 }
 
 fn company_judges(all: &[Company]) -> Vec<Judge> {
-    let of = |kind: &PatternFamily| {
+    let of = |kind: &CandidateKind| {
         let mine: Vec<_> = all.iter().filter(|one| one.0 == *kind).collect();
         let examples = Examples {
             measures: mine.iter().map(|one| &one.1[..]).collect(),
@@ -165,5 +150,5 @@ fn company_judges(all: &[Company]) -> Vec<Judge> {
         };
         fitted(&examples, BESIDE, |_| true)
     };
-    PatternFamily::ALL.par_iter().map(of).collect()
+    CandidateKind::ALL.par_iter().map(of).collect()
 }

@@ -2,26 +2,26 @@
 
 use std::{fs, path::PathBuf};
 
-use tokendeck::analysis::patterns::market::{Judge, KNOTS, Model, PatternFamily};
+use tokendeck::analysis::patterns::market::{CandidateKind, Judge, KNOTS, Model};
 
 /// The kinds by the file that holds them.
-const FILES: [(&str, &[PatternFamily]); 3] = [
+const FILES: [(&str, &[CandidateKind]); 3] = [
     (
         "reversals",
-        &[PatternFamily::Double, PatternFamily::HeadAndShoulders, PatternFamily::Triple, PatternFamily::Rounding, PatternFamily::Cup],
+        &[CandidateKind::Double, CandidateKind::HeadAndShoulders, CandidateKind::Triple, CandidateKind::Rounding, CandidateKind::Cup],
     ),
     (
         "lines",
         &[
-            PatternFamily::Rectangle,
-            PatternFamily::Channel,
-            PatternFamily::Wedge,
-            PatternFamily::LevelTriangle,
-            PatternFamily::SymmetricalTriangle,
-            PatternFamily::Broadening,
+            CandidateKind::Rectangle,
+            CandidateKind::Channel,
+            CandidateKind::Wedge,
+            CandidateKind::LevelTriangle,
+            CandidateKind::SymmetricalTriangle,
+            CandidateKind::Broadening,
         ],
     ),
-    ("flags", &[PatternFamily::Flag, PatternFamily::Pennant]),
+    ("flags", &[CandidateKind::Flag, CandidateKind::Pennant]),
 ];
 
 pub(super) fn model(model: &Model) {
@@ -44,7 +44,7 @@ pub(super) fn model(model: &Model) {
     }
 }
 
-fn constant(kind: PatternFamily, judge: &Judge) -> String {
+fn constant(kind: CandidateKind, judge: &Judge) -> String {
     let name = format!("{kind:?}").chars().fold(String::new(), |name, letter| {
         let gap = if letter.is_uppercase() && !name.is_empty() { "_" } else { "" };
         format!("{name}{gap}{}", letter.to_ascii_uppercase())

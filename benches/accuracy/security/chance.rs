@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::random::Random;
+
 const DRAWS: usize = 1_000;
 
 /// The middle 95 % of the figure over the draws; none where it cannot be told.
@@ -28,17 +30,4 @@ pub(crate) fn interval<T: Copy>(items: &[T], cluster: impl Fn(T) -> String, figu
 /// ` [0.85, 0.97]`, or nothing.
 pub(crate) fn text(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(String::new, |[low, high]| format!(" [{low:.3}, {high:.3}]"))
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % n.max(1) as u64) as usize
-    }
 }

@@ -31,6 +31,8 @@ use tokendeck::{
     },
 };
 
+use crate::{charts::score::auc, trends::fit::solve};
+
 const LABELLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security");
 const BLOCK_MS: i64 = 12_000;
 const FOLDS: usize = 5;
@@ -162,7 +164,7 @@ fn liquidity() {
         })
         .collect();
     let rows: Vec<[f64; 6]> = features.iter().map(LpFeatures::terms).collect();
-    let mut random = security::Random(1);
+    let mut random = crate::random::Random(1);
     let folds: Vec<usize> = rows.iter().map(|_| random.below(FOLDS)).collect();
     let mut scores = vec![0.0; rows.len()];
     for fold in 0..FOLDS {
@@ -175,11 +177,12 @@ fn liquidity() {
     }
     let all: Vec<(&[f64; 6], bool)> = rows.iter().zip(pulled.iter().copied()).collect();
     let built_in: Vec<f64> = features.iter().map(lp_risk).collect();
+    let ranked = |scores: &[f64]| auc(&scores.iter().copied().zip(pulled.iter().copied()).collect::<Vec<_>>());
     println!(
         "liquidity pulled, {} tokens        AUC {:.3} cross-validated, {:.3} as built in   goal 0.95",
         rows.len(),
-        auc(&scores, &pulled),
-        auc(&built_in, &pulled)
+        ranked(&scores),
+        ranked(&built_in)
     );
     println!("  weights fitted on all: {:.3?}", logistic(&all));
 }
@@ -211,41 +214,6 @@ fn logistic(rows: &[(&[f64; 6], bool)]) -> [f64; 6] {
         weights.iter_mut().zip(step).for_each(|(weight, step)| *weight += step);
     }
     weights
-}
-
-/// Gauss's elimination; the ridge keeps it regular.
-fn solve(mut a: [[f64; 6]; 6], mut b: [f64; 6]) -> [f64; 6] {
-    for i in 0..6 {
-        for j in i + 1..6 {
-            let factor = a[j][i] / a[i][i];
-            let above = a[i];
-            for (under, above) in a[j].iter_mut().zip(above).skip(i) {
-                *under -= factor * above;
-            }
-            b[j] -= factor * b[i];
-        }
-    }
-    let mut x = [0.0; 6];
-    for i in (0..6).rev() {
-        let known: f64 = (i + 1..6).map(|j| a[i][j] * x[j]).sum();
-        x[i] = (b[i] - known) / a[i][i];
-    }
-    x
-}
-
-/// The share of pairs that stand in the right order; ties count half.
-fn auc(scores: &[f64], labels: &[bool]) -> f64 {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-    let (mut ranks, mut start) = (0.0, 0);
-    while start < order.len() {
-        let tied = order[start..].iter().take_while(|i| scores[**i] == scores[order[start]]).count();
-        let rank = start as f64 + (tied + 1) as f64 / 2.0;
-        ranks += rank * order[start..start + tied].iter().filter(|i| labels[**i]).count() as f64;
-        start += tied;
-    }
-    let positive = labels.iter().filter(|label| **label).count() as f64;
-    (ranks - positive * (positive + 1.0) / 2.0) / (positive * (labels.len() as f64 - positive))
 }
 
 /// MinHash against the exact measure, and whether the nearest code is of the same cluster.

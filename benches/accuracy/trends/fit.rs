@@ -60,21 +60,21 @@ fn moved(mut at: Vector, k: usize, by: f64) -> Vector {
     at
 }
 
-/// Gaussian elimination; the matrix is positive definite, so no pivot is 0.
-fn solve(mut a: [Vector; 4], mut b: Vector) -> Vector {
-    for k in 0..4 {
-        for row in k + 1..4 {
-            let factor = a[row][k] / a[k][k];
-            #[allow(clippy::needless_range_loop, reason = "two rows of the matrix are used at once")]
-            for column in k..4 {
-                a[row][column] -= factor * a[k][column];
+/// Gaussian elimination of a positive definite matrix, in which no pivot is 0.
+pub(crate) fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
+    for i in 0..N {
+        for j in i + 1..N {
+            let factor = a[j][i] / a[i][i];
+            let above = a[i];
+            for (under, above) in a[j].iter_mut().zip(above).skip(i) {
+                *under -= factor * above;
             }
-            b[row] -= factor * b[k];
+            b[j] -= factor * b[i];
         }
     }
-    for k in (0..4).rev() {
-        let known: f64 = (k + 1..4).map(|j| a[k][j] * b[j]).sum();
-        b[k] = (b[k] - known) / a[k][k];
+    for i in (0..N).rev() {
+        let known: f64 = (i + 1..N).map(|j| a[i][j] * b[j]).sum();
+        b[i] = (b[i] - known) / a[i][i];
     }
     b
 }

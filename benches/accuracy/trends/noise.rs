@@ -1,27 +1,6 @@
 //! Closes without a trend: noise of several shapes about a level, and walks for comparison.
 
-/// `SplitMix64` (Steele, Lea & Flood 2014): the same figures from the same seed on every machine.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Above 0 and below 1.
-    fn unit(&mut self) -> f64 {
-        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    /// Box & Muller (1958).
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
-    }
-}
+use crate::random::Random;
 
 #[derive(Clone, Copy)]
 pub(super) enum Shape {

@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn figures_worked_out_by_hand() {
+fn indicators_are_those_worked_out_by_hand() {
     let candles = walk(&[(0.0, 0.0, 1.0), (0.1, 0.0, 2.0), (-0.1, 0.0, 4.0), (0.0, 0.0, 8.0)]);
     // Closes 100, 110, 99, 99; opens 100, 100, 110, 99.
     let near = |name: &str, column: usize, expected: &[Option<f64>]| {
@@ -139,7 +139,7 @@ fn a_wild_price_is_forgotten_once_it_has_left_the_window() {
 }
 
 #[test]
-fn what_is_not_known_has_no_value() {
+fn an_indicator_that_cannot_be_worked_out_has_no_value() {
     let mut candles = walk(&[(0.0, 0.0, 1.0); 40]);
     assert!(of(&candles, "rsi_14")[0].iter().all(Option::is_none), "nothing moved");
     candles.volume[20] = f64::NAN;
@@ -154,7 +154,7 @@ fn what_is_not_known_has_no_value() {
 }
 
 #[test]
-fn names_say_what_is_wrong_with_them() {
+fn a_wrong_indicator_name_is_refused_with_the_reason() {
     for kind in KINDS {
         let indicator = Indicator::parse(kind.usual).expect(kind.usual);
         assert_eq!((indicator.to_string().as_str(), indicator.kind().word), (kind.usual, kind.word));

@@ -63,39 +63,56 @@ pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::{analysis::frames::CandleVec, dataset::time::HOUR_MS};
+    use crate::{
+        analysis::frames::{CandleVec, tests::level},
+        dataset::time::HOUR_MS,
+    };
 
     /// Candles that start at these hours, close at these prices and have a volume of ten.
-    fn candles(closes: &[(i64, f64)]) -> CandleVec {
-        let prices: Vec<f64> = closes.iter().map(|(_, close)| *close).collect();
-        CandleVec {
-            timestamp: closes.iter().map(|(hour, _)| hour * HOUR_MS).collect(),
-            open: prices.clone(),
-            high: prices.clone(),
-            low: prices.clone(),
-            close: prices,
-            volume: vec![10.0; closes.len()],
-        }
+    pub(in super::super) fn candles(closes: &[(i64, f64)]) -> CandleVec {
+        level(closes.iter().map(|(hour, close)| (hour * HOUR_MS, *close)), 10.0)
     }
 
     #[test]
     fn a_change_is_taken_against_the_close_nearest_to_so_long_before() {
         let hour = |closes: &[(i64, f64)], span| change(&[(Interval::HOUR, candles(closes).as_candles())], span);
         let day = |closes: &[(i64, f64)], span| change(&[(Interval::DAY, candles(closes).as_candles())], span);
+        for (closes, expected) in [
+            (&[(0, 100.0), (24, 110.0)][..], Some(10.0)),
+            // Of two equally near, the earlier.
+            (&[(0, 50.0), (2, 200.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (22, 80.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (10, 80.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (40, 100.0)], Some(100.0)),
+            // A day or more off the mark, or nothing to compare with.
+            (&[(0, 50.0), (48, 100.0)], None),
+            (&[(0, 50.0), (168, 100.0)], None),
+            (&[(0, 100.0)], None),
+            (&[(0, 0.0), (24, 100.0)], None),
+            (&[], None),
+        ] {
+            assert_eq!(hour(closes, DAY_MS), expected, "{closes:?}");
+        }
         assert_eq!(hour(&[(0, 50.0), (23, 80.0), (24, 100.0)], HOUR_MS), Some(25.0));
         assert_eq!(hour(&[(0, 50.0), (22, 80.0), (24, 100.0)], HOUR_MS), None, "two hours before is not one");
-        assert_eq!(hour(&[(0, 50.0), (24, 100.0)], DAY_MS), Some(100.0));
         assert_eq!(day(&[(0, 50.0), (24, 100.0)], HOUR_MS), None, "a day says nothing of its last hour");
         let month: Vec<(i64, f64)> = (0..=30).map(|n| (24 * n, 100.0 + n as f64)).collect();
         assert_eq!((day(&month, 7 * DAY_MS), day(&month, 30 * DAY_MS)), (Some(7.0 / 123.0 * 100.0), Some(30.0)));
         assert_eq!(day(&month[1..], 30 * DAY_MS), None, "a day off is too far");
-        assert_eq!((day(&[(0, 1.0)], DAY_MS), day(&[], DAY_MS), change(&[], DAY_MS)), (None, None, None));
+        assert_eq!(change(&[], DAY_MS), None);
     }
 
     #[test]
-    fn what_the_finer_candles_do_not_reach_the_coarser_ones_tell() {
+    fn a_change_ends_at_the_close_that_is_the_price() {
+        let (hourly, daily) = (candles(&[(0, 10.0), (24, 20.0), (30, 40.0)]), candles(&[(0, 1.0), (24, 2.0)]));
+        let both = |hourly: &CandleVec| change(&[(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())], DAY_MS);
+        assert_eq!((both(&hourly), both(&candles(&[(0, 10.0), (12, 20.0)]))), (Some(300.0), Some(100.0)));
+    }
+
+    #[test]
+    fn coarser_candles_are_used_where_finer_ones_do_not_reach() {
         // The hourly candles of one day end where the daily ones do, and their last close is the price.
         let daily = candles(&(0..8).map(|n| (24 * n, 100.0 + n as f64)).collect::<Vec<_>>());
         let hourly = candles(&(7 * 24..8 * 24).map(|n| (n, 200.0)).collect::<Vec<_>>());
@@ -106,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn candles_that_cannot_be_believed_say_nothing() {
+    fn invalid_candles_are_left_out_of_changes_and_volume() {
         let hourly = |broken: &[usize]| {
             let mut candles = candles(&[(0, 50.0), (1, 60.0), (23, 80.0), (24, 100.0), (25, 120.0)]);
             for &i in broken {

@@ -2,8 +2,8 @@
 
 use super::{Pattern, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
-/// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
-const WATCHED: usize = 600;
+/// Candles after a breakout in which its target and its stop count. Patterns are looked for over this range too on TradingView.
+pub const HORIZON: usize = 600;
 /// Candles in which a pattern's say falls to 1/e.
 const FADES: f64 = 20.0;
 
@@ -26,7 +26,7 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     let (target, back) = (find.target(), stop(series, find));
     let reach = if find.up { &series.way.high } else { &series.way.low };
     let from = breakout as usize;
-    for (reached, close) in reach.iter().zip(&series.way.close).skip(from).take(WATCHED) {
+    for (reached, close) in reach.iter().zip(&series.way.close).skip(from).take(HORIZON) {
         if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }
@@ -100,7 +100,6 @@ mod tests {
     /// Between 1 and e^-0.2 or e^0.2. Upwards its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards they are
     /// 1 − (e^0.2 − 1) = 0.779 and e^0.1 = 1.105.
     fn find(up: bool, breakout: Option<u32>) -> FoundPattern {
-        let level = |intercept| Line { slope: 0.0, intercept };
         FoundPattern {
             name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
             turns: PatternTurns::of(&[Pivot::default()]),
@@ -111,8 +110,8 @@ mod tests {
             height: 0.2,
             completion: if breakout.is_some() { 100.0 } else { 60.0 },
             confidence: 0.7,
-            upper: if up { BoundaryLine::Breaks(level(0.0)) } else { BoundaryLine::Voids(level(0.2)) },
-            lower: if up { BoundaryLine::Voids(level(-0.2)) } else { BoundaryLine::Breaks(level(0.0)) },
+            upper: if up { BoundaryLine::Breaks(Line::level(0.0)) } else { BoundaryLine::Voids(Line::level(0.2)) },
+            lower: if up { BoundaryLine::Voids(Line::level(-0.2)) } else { BoundaryLine::Breaks(Line::level(0.0)) },
             why: Vec::new(),
         }
     }
@@ -136,7 +135,7 @@ mod tests {
             assert_eq!(status(&series(closes), &find(up, None)), Status::Forming, "{up} {closes:?}");
         }
         // What comes after the candles in which the target counts changes nothing.
-        let mut late = vec![1.0; WATCHED + 1];
+        let mut late = vec![1.0; HORIZON + 1];
         late[0] = 1.01;
         late.push(1.3);
         assert_eq!(status(&series(&late), &find(true, Some(1))), Status::Confirmed);

@@ -1,18 +1,26 @@
 //! Each of the 24 patterns drawn by hand, and next to it a drawing that breaks one rule of its definition.
 
 use super::{PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook};
-use crate::analysis::frames::CandleVec;
+use crate::analysis::frames::{CandleVec, tests::level};
 
 /// Turns as (candle, level in 0.03 of a logarithm).
 type Path = &'static [(usize, f64)];
 
-/// The name, the drawing, the drawing that misses, the rule that it breaks, and the leg from which two legs are a bowl.
+/// The name, the drawing, the drawing that misses, and the rule that it breaks.
 struct Example {
     name: P,
     path: Path,
     miss: Path,
     rule: &'static str,
-    bowl: Option<usize>,
+}
+
+/// The leg of a drawing from which two legs are a bowl.
+fn bowl(name: P) -> Option<usize> {
+    match name {
+        P::CupAndHandle => Some(1),
+        P::RoundingBottom => Some(2),
+        _ => None,
+    }
 }
 
 const EXAMPLES: [Example; 13] = [
@@ -21,91 +29,78 @@ const EXAMPLES: [Example; 13] = [
         path: &[(0, -4.0), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 5.0), (64, -6.0)],
         miss: &[(0, -4.0), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 8.0), (64, -6.0)],
         rule: "shoulders within 0.22 heights",
-        bowl: None,
     },
     Example {
         name: P::DoubleTop,
         path: &[(0, -5.0), (15, 10.0), (25, 0.0), (35, 10.0), (50, -5.0)],
         miss: &[(0, -5.0), (15, 10.0), (25, 0.0), (35, 7.5), (50, -5.0)],
         rule: "tops within 0.15 heights",
-        bowl: None,
     },
     Example {
         name: P::TripleTop,
         path: &[(0, -6.0), (16, 10.0), (26, 0.0), (36, 9.7), (46, 0.5), (56, 10.0), (72, -6.0)],
         miss: &[(0, -6.0), (16, 10.0), (26, 0.0), (36, 7.0), (46, 0.5), (56, 10.0), (72, -6.0)],
         rule: "tops within 0.20 heights",
-        bowl: None,
     },
     Example {
         name: P::AscendingTriangle,
         path: &[(0, -6.0), (16, 10.0), (26, 0.0), (36, 10.0), (44, 4.0), (52, 10.0), (58, 7.0), (70, 17.0)],
         miss: &[(0, -6.0), (16, 10.0), (26, 0.0), (36, 10.0), (44, 0.5), (52, 10.0), (60, 1.0), (75, 17.0)],
         rule: "the lower line rises by 0.25 widths",
-        bowl: None,
     },
     Example {
         name: P::SymmetricalTriangle,
         path: &[(0, -5.0), (12, 10.0), (22, 0.0), (31, 8.0), (39, 2.0), (46, 6.0), (52, 3.6), (62, 14.0)],
         miss: &[(0, -5.0), (12, 10.0), (22, 0.0), (31, 9.5), (39, 0.5), (46, 9.0), (54, 1.0), (66, 16.0)],
         rule: "narrows to 0.68",
-        bowl: None,
     },
     Example {
         name: P::RisingWedge,
         path: &[(0, -6.0), (12, 10.0), (22, 2.0), (32, 13.0), (41, 8.0), (50, 16.0), (58, 13.4), (74, 0.0)],
         miss: &[(0, -6.0), (12, 10.0), (22, 2.0), (32, 13.0), (41, 5.0), (50, 16.0), (58, 7.7), (78, -6.0)],
         rule: "narrows to 0.68",
-        bowl: None,
     },
     Example {
         name: P::BroadeningTop,
         path: &[(0, -5.0), (12, 5.0), (20, 0.0), (29, 7.0), (39, -2.5), (50, 9.5), (62, -5.0), (84, 19.0)],
         miss: &[(0, -5.0), (12, 7.0), (22, 0.0), (32, 7.3), (42, -0.3), (52, 7.6), (62, -0.6), (78, 14.0)],
         rule: "widens to 1.5",
-        bowl: None,
     },
     Example {
         name: P::Rectangle,
         path: &[(0, -8.0), (16, 10.0), (26, 0.0), (36, 10.0), (46, 0.0), (56, 10.0), (66, 0.0), (82, 16.0)],
         miss: &[(0, -8.0), (16, 10.0), (26, 0.8), (36, 11.6), (46, 2.4), (56, 13.2), (66, 4.0), (82, 20.0)],
         rule: "climbs at most 0.20 widths",
-        bowl: None,
     },
     Example {
         name: P::AscendingChannel,
         path: &[(0, -10.0), (16, 10.0), (26, 2.4), (36, 14.8), (46, 7.2), (56, 19.6), (66, 12.0), (86, 34.0)],
         miss: &[(0, -8.0), (16, 10.0), (26, 0.8), (36, 11.6), (46, 2.4), (56, 13.2), (66, 4.0), (82, 20.0)],
         rule: "climbs 0.6 widths",
-        bowl: None,
     },
     Example {
         name: P::BullFlag,
         path: &[(0, 8.0), (20, 0.0), (26, 24.0), (30, 20.3), (34, 23.6), (38, 20.0), (48, 34.0)],
         miss: &[(0, 22.0), (20, 16.5), (26, 24.0), (30, 20.3), (34, 23.6), (38, 20.0), (48, 34.0)],
         rule: "the pole is 2.2 depths",
-        bowl: None,
     },
     Example {
         name: P::BullPennant,
         path: &[(0, 8.0), (20, 0.0), (26, 24.0), (30, 18.0), (34, 23.0), (37, 20.0), (40, 22.2), (42, 20.9), (52, 34.0)],
         miss: &[(0, 17.0), (20, 12.0), (26, 24.0), (30, 18.0), (34, 23.0), (37, 20.0), (40, 22.2), (42, 20.9), (52, 34.0)],
         rule: "the pole is 2.2 depths",
-        bowl: None,
     },
     Example {
         name: P::CupAndHandle,
         path: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (80, 7.0), (92, 15.0)],
         miss: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (84, 3.0), (96, 15.0)],
         rule: "the handle retraces at most 0.55",
-        bowl: Some(1),
     },
     Example {
         name: P::RoundingBottom,
         path: &[(0, 20.0), (10, 6.0), (15, 10.0), (45, 0.0), (75, 10.0), (80, 14.0)],
         miss: &[(0, 20.0), (10, 6.0), (15, 10.0), (27, 0.0), (75, 10.0), (80, 14.0)],
         rule: "the low lies in the middle",
-        bowl: Some(2),
     },
 ];
 
@@ -154,9 +149,9 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
     for example in &EXAMPLES {
         for upside_down in [false, true] {
             let name = if upside_down { example.name.mirrored() } else { example.name };
-            let found = names(&patterns(&drawn(example.path, example.bowl, upside_down).as_candles(), false));
+            let found = names(&patterns(&drawn(example.path, bowl(example.name), upside_down).as_candles(), false));
             assert!(found.contains(&name), "{name:?} is drawn, found {found:?}");
-            let found = textbook_names(&drawn(example.miss, example.bowl, upside_down));
+            let found = textbook_names(&drawn(example.miss, bowl(example.name), upside_down));
             assert!(!found.contains(&name), "{name:?} must have: {}; found {found:?}", example.rule);
             seen.push(name);
         }
@@ -170,7 +165,6 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
 struct Rejected {
     name: P,
     path: Path,
-    bowl: Option<usize>,
     wick: Option<(usize, f64)>,
     rule: &'static str,
 }
@@ -179,40 +173,31 @@ const REJECTED: [Rejected; 5] = [
     Rejected {
         name: P::HeadAndShoulders,
         path: &[(0, 24.0), (8, 1.5), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 5.0), (64, -6.0)],
-        bowl: None,
         wick: Some((7, -6.0)),
         rule: "no rise but from a wick",
     },
-    Rejected {
-        name: P::SymmetricalTriangle,
-        path: EXAMPLES[4].path,
-        bowl: None,
-        wick: Some((30, -12.0)),
-        rule: "a wick right through the lower line",
-    },
+    Rejected { name: P::SymmetricalTriangle, path: EXAMPLES[4].path, wick: Some((30, -12.0)), rule: "a wick right through the lower line" },
     Rejected {
         name: P::BroadeningTop,
         path: &[(0, -5.0), (12, 5.0), (20, 0.0), (29, 7.0), (39, -2.5), (50, 9.5), (62, 1.0), (84, 23.0)],
-        bowl: None,
         wick: None,
         rule: "the turn after falls short of the line",
     },
-    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, bowl: None, wick: Some((20, 4.0)), rule: "no pole but a wick" },
+    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, wick: Some((20, 4.0)), rule: "no pole but a wick" },
     Rejected {
         name: P::CupAndHandle,
         path: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (74, 7.5), (80, 16.0)],
-        bowl: Some(1),
         wick: None,
         rule: "a handle of two candles",
     },
 ];
 
 #[test]
-fn what_no_textbook_allows_is_not_found_by_it() {
-    for Rejected { name, path, bowl, wick, rule } in &REJECTED {
+fn shapes_that_break_a_textbook_rule_are_not_found() {
+    for Rejected { name, path, wick, rule } in &REJECTED {
         for upside_down in [false, true] {
+            let mut candles = drawn(path, bowl(*name), upside_down);
             let name = if upside_down { name.mirrored() } else { *name };
-            let mut candles = drawn(path, *bowl, upside_down);
             match wick {
                 Some((at, level)) if upside_down => candles.high[*at] = (-0.03 * level).exp(),
                 Some((at, level)) => candles.low[*at] = (0.03 * level).exp(),
@@ -237,7 +222,7 @@ fn the_target_of_a_fall_by_more_than_the_price_is_laid_off_on_the_logarithmic_sc
 }
 
 #[test]
-fn a_v_is_no_bowl() {
+fn a_sharp_v_is_no_rounding_bottom() {
     for k in [11, 12] {
         for upside_down in [false, true] {
             let example = &EXAMPLES[k];
@@ -280,13 +265,6 @@ fn fewer_than_twenty_candles_and_flat_prices_show_nothing() {
     let drawn = drawn(&[(0, 0.0), (5, 3.0), (10, 0.0), (15, 3.0), (20, -1.0)], None, false);
     assert_eq!(drawn.close.len(), 19);
     assert_eq!(patterns(&drawn.as_candles(), false), PatternsAnswer::empty());
-    let flat = CandleVec {
-        timestamp: (0..100).collect(),
-        open: vec![2.0; 100],
-        high: vec![2.0; 100],
-        low: vec![2.0; 100],
-        close: vec![2.0; 100],
-        volume: vec![0.0; 100],
-    };
+    let flat = level((0..100).map(|at| (at, 2.0)), 0.0);
     assert_eq!(patterns(&flat.as_candles(), true), PatternsAnswer::empty());
 }

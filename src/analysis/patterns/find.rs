@@ -107,8 +107,8 @@ impl FoundPattern {
 
     pub(super) fn mirrored(self) -> Self {
         let negated = |edge: BoundaryLine| match edge {
-            BoundaryLine::Breaks(line) => BoundaryLine::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
-            BoundaryLine::Voids(line) => BoundaryLine::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
+            BoundaryLine::Breaks(line) => BoundaryLine::Breaks(line.mirrored()),
+            BoundaryLine::Voids(line) => BoundaryLine::Voids(line.mirrored()),
         };
         Self {
             name: self.name.mirrored(),

@@ -18,7 +18,7 @@ mod side;
 
 use self::candidate::PatternCandidate;
 pub use self::{
-    candidate::PatternFamily,
+    candidate::CandidateKind,
     company::{COMPANY, overlap},
     measures::{ALL as MEASURES, is_quick},
     model::{Curve, Judge, KNOTS, Model, OWN_LEAST, SIEVE_LEAST, place},
@@ -42,11 +42,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub name: PatternName,
-    pub kind: PatternFamily,
-    pub flipped: bool,
-    /// Among the valid candles.
-    pub start: u32,
-    pub end: u32,
+    pub claim: Claim,
     pub measures: [f64; MEASURES],
 }
 
@@ -55,10 +51,10 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
     let Some(series) = CandleSeries::of(candles, super::CANDLES_LEAST) else {
         return Vec::new();
     };
-    let proposal = |candidate: &PatternCandidate| {
-        let measures = measures::all(series.tape(candidate.flipped), candidate);
-        let PatternCandidate { kind, flipped, start, end, .. } = *candidate;
-        Proposal { name: candidate.name(), kind, flipped, start, end, measures }
+    let proposal = |candidate: &PatternCandidate| Proposal {
+        name: candidate.name(),
+        claim: candidate.claim(),
+        measures: measures::all(series.tape(candidate.flipped), candidate),
     };
     search::all(&series, None).kept.iter().map(proposal).collect()
 }
@@ -66,23 +62,18 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
 /// What is said of which stretch. In order of their starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {
+    /// Among the valid candles.
     pub start: u32,
     pub end: u32,
-    pub kind: PatternFamily,
+    pub kind: CandidateKind,
+    /// Whether it is the falling form, which is the rising one upside down.
     pub flipped: bool,
-}
-
-impl Proposal {
-    pub fn claim(&self) -> Claim {
-        let Self { start, end, kind, flipped, .. } = *self;
-        Claim { start, end, kind, flipped }
-    }
 }
 
 /// Of those that say the same of the same stretch the likeliest by its quick measures; what is far off is left out.
 pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
-    let logit = |proposal: &Proposal| model.sieve[proposal.kind as usize].at_least(&proposal.measures, model::SIEVE_LEAST);
-    let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim(), logit(proposal)?, place)));
+    let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_LEAST);
+    let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
     likeliest(kept.collect())
 }
 
@@ -104,8 +95,8 @@ pub struct Likely {
 
 /// Those that all their measures leave likely, with their company. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
-    let logit = |place: usize| model.own[proposals[place].kind as usize].at_least(&proposals[place].measures, model::OWN_LEAST);
-    accompanied(places.iter().filter_map(|&place| Some((place, proposals[place].claim(), logit(place)?))))
+    let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_LEAST);
+    accompanied(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
 }
 
 fn accompanied(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
@@ -208,14 +199,14 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     100.0 * (turns + share) / (turns + 1.0)
 }
 
-/// So many parts of a confidence are told one by one.
+/// Parts of a confidence that are listed one by one.
 const MOST: usize = 12;
 
 /// The parts of a confidence, the largest first, and what they lack of its log odds.
 fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
     let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
     let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
-    // Its own measures are told one by one; what they are worth together would count them twice.
+    // Its own measures are listed one by one: their sum beside them would count them twice.
     let others = company.parts(&one.company).filter(|(measure, ..)| *measure != company::OWN_LOGIT);
     let second = others.map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
     let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });

@@ -90,7 +90,7 @@ impl PatternName {
     }
 }
 
-/// Patterns that are looked for in one way.
+/// Patterns of one make, which a chart shows or hides together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// Heads and shoulders, double and triple tops and bottoms.

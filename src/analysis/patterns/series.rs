@@ -222,7 +222,8 @@ impl Extremes {
     }
 }
 
-fn larger(a: f64, b: f64) -> f64 {
+/// As `f64::max` of numbers, without its look at what is none.
+pub(super) fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{
     code::{Behind, Slot, delegates},
     corpus::contract_code,
+    opcodes::instructions,
 };
 use crate::dataset::{Dataset, address::Address};
 
@@ -15,9 +16,10 @@ const BEHIND_MAX: usize = 32;
 const SLOTS_MAX: usize = 4_096;
 /// How far is gone: a clone of a beacon's proxy has its implementation three steps away.
 const STEPS: usize = 4;
-const PUSH1: u8 = 0x60;
+/// The PUSHes that an address may stand behind: clones of one that begins with zeros push fewer bytes than its twenty, and the shortest
+/// that are believed have two zeros.
+const PUSH18: u8 = 0x71;
 const PUSH20: u8 = 0x73;
-const PUSH32: u8 = 0x7F;
 
 /// In the order of addresses. Empty for a contract that runs nobody else's code, or whose others are not in the dataset.
 pub fn behind(
@@ -52,29 +54,12 @@ pub fn behind(
 
 /// Addresses that stand in the code after a PUSH, and in the storage, as a word's low or high end.
 fn named(code: &[u8], storage: &[Slot]) -> Vec<Address> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < code.len() {
-        let length = match code[at] {
-            push @ PUSH1..=PUSH32 => usize::from(push - PUSH1) + 1,
-            _ => 0,
-        };
-        // Clones of an address that begins with zeros push fewer bytes; the shortest that are believed have two of them.
-        if code[at] <= PUSH20 && length >= 18 {
-            let bytes = &code[(at + 1).min(code.len())..(at + 1 + length).min(code.len())];
-            let mut address = [0; 20];
-            address[20 - bytes.len()..].copy_from_slice(bytes);
-            found.push(Address(address));
-        }
-        at += 1 + length;
-    }
-    for (_, word) in storage.iter().take(SLOTS_MAX) {
-        let [low, high] = [&word[12..], &word[..20]].map(|bytes| {
-            let mut address = [0; 20];
-            address.copy_from_slice(bytes);
-            Address(address)
-        });
-        found.extend([low, high].into_iter().filter(|address| address.0 != [0; 20]));
-    }
-    found
+    let address = |bytes: &[u8]| {
+        let mut address = [0; 20];
+        address[20 - bytes.len()..].copy_from_slice(bytes);
+        Address(address)
+    };
+    let in_code = instructions(code).filter(|(opcode, _)| (PUSH18..=PUSH20).contains(opcode)).map(|(_, data)| address(data));
+    let words = storage.iter().take(SLOTS_MAX).flat_map(|(_, word)| [address(&word[12..]), address(&word[..20])]);
+    in_code.chain(words.filter(|address| address.0 != [0; 20])).collect()
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
-    code::{CodeReport, Opening, Standing},
+    code::{CodeReport, DeployedBy, Opening},
     codes::Group,
     missing::Lacking,
     transactions::percent,
@@ -87,12 +87,12 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Che
         let proof = if state == CheckState::Passed { lacking.proof(code) } else { Vec::new() };
         Check { code, group, state, weight, evidence, missing, proof }
     };
-    let told = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
+    let sentence = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
     match anomaly {
-        Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, told(anomaly), None),
-        Some(anomaly) if code.is_power() => line(CheckState::Unheld, told(anomaly), None),
+        Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, sentence(anomaly), None),
+        Some(anomaly) if code.is_power() => line(CheckState::Unheld, sentence(anomaly), None),
         // What weighs nothing by its own measure says why.
-        Some(anomaly) => line(CheckState::Passed, told(anomaly), None),
+        Some(anomaly) => line(CheckState::Passed, sentence(anomaly), None),
         None => match lacking.gap(code) {
             Some(gap) => line(CheckState::NotChecked, None, Some(gap)),
             None => line(CheckState::Passed, Some(lacking.seen(code).unwrap_or_else(|| code.passed().to_owned())), None),
@@ -123,7 +123,7 @@ pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     }
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
-        let ran = if TRADED.contains(&code) { report.traded } else { report.told };
+        let ran = if TRADED.contains(&code) { report.traded } else { report.conclusive };
         if !ran {
             lacking.unsure(code, &undone);
         } else if !TRADED.contains(&code) {
@@ -132,7 +132,7 @@ pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
         }
     }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
-    if report.standing == Some(Standing::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
+    if report.deployed_by == Some(DeployedBy::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
         let why = "contracts: with its storage at zero no tax is set yet; add `creation_bytecode` or `storage` of the token";
         lacking.unsure(AnomalyCode::SellTax, why);
     }

@@ -1,18 +1,18 @@
-//! Inference from a contract's code: it is executed, in memory and within a budget, by people of our own making, and what they could do
-//! and suffer is read off. No function name is used, so renaming hides nothing. No clock and no randomness: the same code gives the same
-//! findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not found here.
+//! Dynamic analysis of a contract's code: an EVM in memory executes it within a budget, for an owner, holders and a stranger of our own
+//! making, and what each could do to the others is read off. No function name is used, so renaming hides nothing. No clock and no
+//! randomness: the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not found here.
 
 mod abi;
-mod deal;
+mod deployment;
 mod effects;
 mod findings;
 mod functions;
+mod funding;
 mod machine;
 mod powers;
 mod proofs;
 mod signatures;
 mod snapshot;
-mod stage;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -20,17 +20,18 @@ mod world;
 
 use std::collections::HashSet;
 
+pub use self::{deployment::DeployedBy, trial::Opening};
 use self::{
-    effects::{Before, Books},
-    functions::CodeShape,
+    deployment::Deployment,
+    effects::{BalanceSheet, Baseline},
+    functions::{CodeShape, Function},
     machine::Machine,
     trial::Scene,
 };
-pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
 use crate::{dataset::address::Address, untrusted::caught};
 
-/// A place of the storage and what stands there.
+/// A storage slot and its value.
 pub type Slot = ([u8; 32], [u8; 32]);
 
 /// A contract that another one runs or asks.
@@ -70,7 +71,7 @@ pub struct CodeInput<'a> {
 
 /// Whether the code can run another contract's in its own place.
 pub fn delegates(code: &[u8]) -> bool {
-    functions::sweep(code).0
+    functions::delegates(code)
 }
 
 /// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
@@ -99,14 +100,14 @@ pub struct CodeReport {
     pub gas: u64,
     pub work: u64,
     pub selectors: Vec<[u8; 4]>,
-    pub standing: Option<Standing>,
+    pub deployed_by: Option<DeployedBy>,
     pub opening: Option<Opening>,
     /// Whether the constructor ran to its end; `None` without one.
     pub deploys: Option<bool>,
     /// A trade or a transfer went through.
     pub traded: bool,
     /// Trading was seen and every function was tried, so that finding nothing means something.
-    pub told: bool,
+    pub conclusive: bool,
     pub taxes: Option<Taxes>,
     /// The calls that show for a check what it found nothing in.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
@@ -118,7 +119,7 @@ impl CodeReport {
             calls: self.calls,
             gas: self.gas,
             selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
-            deployed_by: self.standing.map(|standing| standing.word().into()),
+            deployed_by: self.deployed_by.map(|deployed_by| deployed_by.word().into()),
             trading: self.opening.map(|opening| opening.word().into()),
             taxes: self.taxes,
             unfinished: self.unfinished.clone(),
@@ -137,37 +138,33 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
         return report;
     }
     let mut shape = functions::shape(input.runtime);
-    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     if shape.failed {
         report.unfinished.push("the functions could not be told apart".into());
     }
     if shape.too_many {
         report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
     }
-    if proxy(&mut shape, input, &mut report) {
+    let unknown = proxy(&mut shape, input, &mut report);
+    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+    if unknown {
         return report;
     }
-    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
     // program. The machine is dropped with everything it held, so nothing half done survives.
-    let done = caught(|| {
-        let mut part = CodeReport::default();
-        execute(input, &shape, budget, cancelled, &mut part);
-        part
-    });
-    match done {
-        Some(part) => {
-            report.anomalies.extend(part.anomalies);
-            report.unfinished.extend(part.unfinished);
-            report = CodeReport { anomalies: report.anomalies, unfinished: report.unfinished, selectors: report.selectors, ..part };
-        }
-        None => report.unfinished.push("executing it broke off".into()),
+    let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
+        report.unfinished.push("executing it broke off".into());
+        return report;
+    };
+    CodeReport {
+        anomalies: [report.anomalies, part.anomalies].concat(),
+        unfinished: [report.unfinished, part.unfinished].concat(),
+        selectors: report.selectors,
+        ..part
     }
-    report
 }
 
 /// A proxy is executed through the contracts behind it. Where they are not known it shows nothing of what it does: that it is one is the
-/// finding, and the end.
+/// finding, and the end. Returns whether it is so.
 fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
     let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
@@ -189,11 +186,11 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     for behind in behind {
         shape.join(behind);
     }
-    if !shape.token() {
+    let unknown = !shape.token();
+    if unknown {
         report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
-        return true;
     }
-    false
+    unknown
 }
 
 fn holder(input: &CodeInput<'_>) -> PowerHolder {
@@ -206,96 +203,109 @@ fn holder(input: &CodeInput<'_>) -> PowerHolder {
     }
 }
 
-fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool, report: &mut CodeReport) {
+fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let mut machine = Machine::new(budget, cancelled);
-    rehearse(&mut machine, input, shape, report);
+    let mut report = CodeReport::default();
+    trade(&mut machine, input, shape, &mut report);
     report.calls = machine.calls;
     report.gas = machine.gas;
     report.work = machine.work;
-    report.told &= machine.stopped.is_none();
+    report.conclusive &= machine.stopped.is_none();
     if let Some(why) = machine.stopped {
         report.unfinished.push(format!("not every function was tried: {why}"));
     }
     if machine.cut > 0 {
         report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
     }
+    report
 }
 
-fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
-    let stage = stage::set(machine, input, &shape.functions);
-    report.standing = Some(stage.standing);
-    report.deploys = stage.deploys;
+/// Deploys the token, gives everybody a balance, and buys and sells; then tries its powers.
+fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
+    let deployment = deployment::set_up(machine, input, &shape.functions);
+    report.deployed_by = Some(deployment.deployed_by);
+    report.deploys = deployment.deploys;
     if !shape.token() {
         report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
         return;
     }
-    let lacks = snapshot::lacks(machine, &stage, input);
+    let lacks = snapshot::lacks(machine, &deployment, input);
     if let Some(what) = &lacks {
         report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
     }
-    let Some(mut hand) = deal::deal(machine, &stage) else {
+    let Some(mut funding) = funding::fund(machine, &deployment) else {
         report.unfinished.push("no balance could be dealt, so nothing was traded".into());
         return;
     };
-    hand.places = hand.places.or(input.decimals);
-    let scene = Scene::new(&stage, hand);
-    let mut calls = Vec::new();
-    let books = Books::read(machine, &scene, None);
-    for function in shape.functions.iter().filter(|function| !function.standard()) {
-        for filling in powers::fillings(&scene, &books, scene.owner) {
-            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
-            let call = (scene.owner, data);
-            if calls.last() != Some(&call) {
-                calls.push(call);
-            }
-        }
-    }
+    funding.decimals = funding.decimals.or(input.decimals);
+    let scene = Scene::new(&deployment, funding);
+    let calls = owner_calls(machine, &scene, shape);
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
     // What an incomplete snapshot does not show may be there.
-    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand, whole: lacks.is_none() };
+    let (deployed_by, whole) = (deployment.deployed_by, lacks.is_none());
+    let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, whole };
     report.anomalies.extend(findings::trading(&traded));
     report.taxes = Some(findings::taxes(&traded));
     report.traded = trial.score() >= trial::ONE_LEG;
-    report.told = report.traded;
-    if !report.told {
+    report.conclusive = report.traded;
+    if !report.conclusive {
         report.unfinished.push("no trade and no transfer went through".into());
     }
-    let bare = stage.standing == Standing::Code;
-    let before = before(machine, &scene, bare);
-    let (effects, tried) = powers::powers(machine, &before, &shape.functions, &stage.masters);
+    try_powers(machine, input, shape, &deployment, &scene, &traded, report);
+}
+
+/// Every call of the owner's that may open trading.
+fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
+    let balances = BalanceSheet::read(machine, scene, None);
+    let functions = shape.functions.iter().filter(|function| !function.standard());
+    let data = |function: &Function| powers::argument_sets(scene, &balances, scene.owner).map(|filling| function.call(&filling).0);
+    let mut calls: Vec<Vec<u8>> = functions.flat_map(data).collect();
+    calls.dedup();
+    calls
+}
+
+/// Calls every function, and reads off what that could do to holders, and whether it still could after ownership was given up.
+fn try_powers(
+    machine: &mut Machine<'_>,
+    input: &CodeInput<'_>,
+    shape: &CodeShape,
+    deployment: &Deployment,
+    scene: &Scene,
+    traded: &findings::Traded<'_>,
+    report: &mut CodeReport,
+) {
+    let zeroed = deployment.deployed_by == DeployedBy::Code;
+    let before = baseline(machine, scene, zeroed);
+    let (effects, tried) = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
     let thefts = powers::thefts(machine, &before);
-    let bare = findings::Bare { settings: bare, unheld: bare && input.owner.is_none() };
+    let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
     // A token that asks its owner about every transfer expects a contract there.
     let holder = match holder(input) {
-        PowerHolder::Account if bare.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
+        PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
         other => other,
     };
-    report.anomalies.extend(findings::powers(&effects, thefts, holder, bare));
-    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder));
-    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder));
-    report.proofs = proofs::passed(&traded, &before, &tried);
+    report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));
+    report.anomalies.extend(findings::outside(traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::withheld(traded, &report.anomalies, holder));
+    report.proofs = proofs::passed(traded, &before, &tried);
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
-    if stage.standing == Standing::Snapshot {
-        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: lacks.is_none(), input };
-        let beside = snapshot::beside(machine, &stage, &before, &effects, &asked);
-        for anomaly in beside {
-            if report.anomalies.iter().all(|known| known.code != anomaly.code) {
-                report.anomalies.push(anomaly);
-            }
-        }
+    if deployment.deployed_by == DeployedBy::Snapshot {
+        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, input };
+        let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
+        findings::add_new(&mut report.anomalies, more);
     }
 }
 
 /// The state before any power is used, with every slot it is read from.
-fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, bare: bool) -> Before<'a> {
+fn baseline<'a>(machine: &mut Machine<'_>, scene: &'a Scene, code_only: bool) -> Baseline<'a> {
     let mut slots = HashSet::new();
-    let books = Books::read(machine, scene, Some(&mut slots));
+    let balances = BalanceSheet::read(machine, scene, Some(&mut slots));
     let ledger = slots.clone();
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
-    Before { scene, books, trial, slots, ledger, owner, bare }
+    Baseline { scene, balances, trial, slots, ledger, owner, code_only }
 }

@@ -109,14 +109,16 @@ impl Corpus {
 
 /// The runtime code of a contract; none when it has none.
 pub fn contract_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
-    let text = dataset.contracts().text(address, 0, "bytecode")?;
-    bytes(&text).filter(|code| !code.is_empty())
+    code_of(dataset.contracts().text(address, 0, "bytecode"))
 }
 
 /// The runtime code of a known scam.
 pub fn scam_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
-    let text = dataset.scams().text(address, 0, "bytecode")?;
-    bytes(&text).filter(|code| !code.is_empty())
+    code_of(dataset.scams().text(address, 0, "bytecode"))
+}
+
+fn code_of(hex: Option<String>) -> Option<Vec<u8>> {
+    bytes(&hex?).filter(|code| !code.is_empty())
 }
 
 /// Letters and digits only, in one case, look-alikes as what they look like.
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_the_same_is_the_same() {
+    fn names_of_look_alike_letters_are_equal() {
         for (a, b) in [("USD Coin", "usd-coin"), ("UЅDС", "USDC"), ("Tetһer", "tetһer"), ("Ｕ", "ｕ")] {
             assert_eq!(folded(a), folded(b), "{a} {b}");
         }

@@ -1,5 +1,5 @@
-//! What the tests of transfers and holders know of a token: who stands behind it, where it trades, what each address is. Read once
-//! for all tests. No test lives here.
+//! What the tests of transfers and holders share about a token: creator and owner, its pools, the role of each address. Read once for
+//! all tests. No test lives here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -139,7 +139,7 @@ pub struct Called {
 /// Whether the dataset calls the address a scam, and how it says so. A row of `scams` is decisive; a label is unless one of a venue or
 /// an issuer stands beside it.
 pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
-    let row = |table, note: String| EvidenceRow { table, address: Some(*address), note: Some(note), ..EvidenceRow::default() };
+    let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
         let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
@@ -236,7 +236,7 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// The input that tests of its liquidity lack where no pool tells of it.
+    /// The input that tests of its liquidity lack where it has no pool of its own.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
@@ -265,7 +265,7 @@ impl<'a> Facts<'a> {
         self.token.row.listed == Some(true)
     }
 
-    /// The latest moment that the dataset tells of the token: what a term of a lock is counted from. `transfer` is its last transfer.
+    /// The latest time that the dataset has of the token, from which a lock's term is counted. `transfer` is its last transfer.
     pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {
         let counts = self.dataset.holder_counts_of(&self.address).last().map(|row| row.date.start());
         let close = self.dataset.candles().latest_close(&self.address).map(|(time, _)| time);

@@ -22,7 +22,6 @@ const HHI_FROM: f64 = 0.10;
 const HHI_SPAN: f64 = 0.40;
 const INSIDE_MIN: f64 = 0.05;
 const INSIDE_FULL: f64 = 0.5;
-const INSIDE: &str = "balances of creator and owner";
 const FEW: f64 = 50.0;
 const GINI_COUNT_MIN: u64 = 100;
 const GINI_MIN: f64 = 0.98;
@@ -32,7 +31,6 @@ const SYBIL_GROUP: usize = 5;
 const SYBIL_EQUAL: f64 = 0.001;
 const SYBIL_MIN: f64 = 0.1;
 const SYBIL_FULL: f64 = 0.5;
-const ALIKE: &str = "holders that look like one";
 
 /// What the holders show.
 #[derive(Debug, Default)]
@@ -64,11 +62,7 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings
 
 /// Four measures of one thing; the score takes the worst of them.
 fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking) -> Vec<Anomaly> {
-    let rows = |n: usize| Evidence {
-        what: "the largest holders".to_owned(),
-        rows: spread.shares.iter().take(n).map(|(address, share)| row(*address, *share)).collect(),
-        ..Evidence::default()
-    };
+    let rows = |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
     for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
         lacking.prove(code, rows(10));
     }
@@ -123,8 +117,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     found
 }
 
-fn row(address: Address, share: f64) -> EvidenceRow {
-    EvidenceRow { table: "holders", address: Some(address), share: Some(share), ..EvidenceRow::default() }
+fn rows<'a>(holders: impl Iterator<Item = &'a (Address, f64)>) -> Vec<EvidenceRow> {
+    holders.map(|(address, share)| EvidenceRow { share: Some(*share), ..EvidenceRow::of("holders", *address) }).collect()
 }
 
 fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
@@ -136,13 +130,9 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
     let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
     let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
-    lacking.saw(code, &*sentence);
-    let rows: Vec<EvidenceRow> = own.iter().map(|(address, share)| row(*address, *share)).collect();
-    lacking.prove_by(code, INSIDE, rows.clone());
-    (share >= INSIDE_MIN).then(|| {
-        let evidence = Evidence { what: INSIDE.to_owned(), rows, ..Evidence::default() };
-        Anomaly::new(code, share / INSIDE_FULL, sentence).figure("share", share).evidence(evidence)
-    })
+    let strength = (share >= INSIDE_MIN).then(|| share / INSIDE_FULL);
+    let found = lacking.measured(code, strength, sentence, "balances of creator and owner", rows(own.iter()))?;
+    Some(found.figure("share", share))
 }
 
 /// Of what the hundred largest hold, the share of those who look like one: balances within a thousandth, or one who paid for them.
@@ -179,27 +169,18 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
         top.len(),
         percent(share)
     );
-    lacking.saw(AnomalyCode::SybilHolders, &*sentence);
-    let rows: Vec<EvidenceRow> = alike.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
-    if rows.is_empty() {
-        let largest = top.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
-        lacking.prove_by(AnomalyCode::SybilHolders, "the largest holders, none like another", largest);
-    }
-    lacking.prove_by(AnomalyCode::SybilHolders, ALIKE, rows.clone());
-    (share >= SYBIL_MIN).then(|| {
-        let evidence = Evidence { what: ALIKE.to_owned(), rows, ..Evidence::default() };
-        Anomaly::new(AnomalyCode::SybilHolders, share / SYBIL_FULL, sentence)
-            .figure("share", share)
-            .figure("holders", alike.len() as f64)
-            .evidence(evidence)
-    })
+    let (what, shown) =
+        if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
+    let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
+    let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
+    let found = lacking.measured(AnomalyCode::SybilHolders, strength, sentence, what, rows)?;
+    Some(found.figure("share", share).figure("holders", alike.len() as f64))
 }
 
 fn few(spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let count = spread.known_count as f64;
     let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
     lacking.saw(AnomalyCode::FewHolders, &*sentence);
-    let rows = spread.shares.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
-    lacking.prove_by(AnomalyCode::FewHolders, "the largest holders", rows);
+    lacking.prove_by(AnomalyCode::FewHolders, "the largest holders", rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)));
     (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))
 }

@@ -69,7 +69,7 @@ pub fn infer(
 
     let known = KnownInputs {
         code: code.is_some(),
-        executed: report.told,
+        executed: report.conclusive,
         transfers: dataset.transfers().count(&facts.address) > 0,
         holders: dataset.holders_listed(&facts.address) > 0,
     };

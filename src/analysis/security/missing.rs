@@ -1,7 +1,7 @@
-//! What a test may lack, and how the person supplies it. A test whose input is missing does not fire and is named; so is one that ran
-//! on too little to tell. What the others saw is kept for the checklist.
+//! The inputs that tests lack, and how a person supplies them. A test whose input is missing does not fire and is named; so is one that
+//! ran on too little to tell. What the others measured is kept for the checklist.
 
-use super::{AnomalyCode, Evidence, EvidenceRow, Missing, Part};
+use super::{Anomaly, AnomalyCode, Evidence, EvidenceRow, Missing, Part};
 
 macro_rules! needs {
     ($($need:ident $place:literal $what:literal $supply:literal;)*) => {
@@ -10,7 +10,7 @@ macro_rules! needs {
         pub enum NeededInput { $(#[doc = $what] $need),* }
 
         impl NeededInput {
-            /// The table and column that it stands in: `contracts.bytecode`.
+            /// The table and column that hold it: `contracts.bytecode`.
             pub fn place(self) -> &'static str {
                 match self { $(Self::$need => $place),* }
             }
@@ -93,15 +93,32 @@ impl Lacking {
     /// The same of rows alone; nothing where there are none.
     pub fn prove_by(&mut self, code: AnomalyCode, what: &str, rows: Vec<EvidenceRow>) {
         if !rows.is_empty() {
-            self.prove(code, Evidence { what: what.to_owned(), rows, ..Evidence::default() });
+            self.prove(code, Evidence::of_rows(what, rows));
         }
+    }
+
+    /// What a test measured on these rows: an anomaly where that is strong enough to be one, else what shows that it passed.
+    pub fn measured(
+        &mut self,
+        code: AnomalyCode,
+        strength: Option<f64>,
+        sentence: String,
+        what: &str,
+        rows: Vec<EvidenceRow>,
+    ) -> Option<Anomaly> {
+        let Some(strength) = strength else {
+            self.saw(code, sentence);
+            self.prove_by(code, what, rows);
+            return None;
+        };
+        Some(Anomaly::new(code, strength, sentence).rows(what, rows))
     }
 
     pub fn proof(&self, code: AnomalyCode) -> Vec<Evidence> {
         self.proofs.iter().filter(|(of, _)| *of == code).map(|(_, proof)| proof.clone()).collect()
     }
 
-    /// Why the test told nothing, and what would allow it; none where it ran.
+    /// Why the test could not run or decide, and what would allow it; none where it did.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
         let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
         let missing = need.map(|(need, _)| format!("{}: {}; add {}", need.place(), need.what(), need.supply()));

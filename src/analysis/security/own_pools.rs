@@ -1,4 +1,5 @@
-//! Which pools tell of a token: a pool's story is that of the token that is traded there, not of what it is paid with. No test lives here.
+//! The pools whose events say something of a token: those in which it is what is traded, not what others are paid with. No test lives
+//! here.
 
 use std::collections::HashSet;
 
@@ -43,7 +44,7 @@ impl OwnPools {
         rows.retain(|pool| !quoted.contains(&pool.address));
         // Liquidity that nobody knows may be all there is.
         let large = |pool: &PoolRow| liquidity(pool).is_none_or(|usd| usd >= SHARE_MIN * known);
-        // Where liquidity is spread so thin that no pool has as much, the largest tells most.
+        // Where liquidity is spread so thin that no pool has as much, the largest counts.
         let telling = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
         let of = |wanted: bool| rows.iter().zip(&telling).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
         Self { own: of(true).chain(of(false)).collect(), telling: telling.iter().filter(|tells| **tells).count(), quoted }

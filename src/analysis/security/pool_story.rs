@@ -1,5 +1,5 @@
-//! What a pool's events tell: liquidity that came and went, purchases and sales by count and by money. Constant-product pools, whose
-//! events say the reserves; events without reserves count by their liquidity tokens. No test lives here.
+//! Liquidity and trades from a pool's events: what liquidity came and went, purchases and sales by count and by money. The reserves of a
+//! constant-product pool say them; events without reserves count by their liquidity tokens. No test lives here.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -42,7 +42,7 @@ pub enum ReserveSide {
     First,
     Second,
     /// Events tell of two reserves; this token is a further one of the pool.
-    Untold,
+    Neither,
 }
 
 impl ReserveSide {
@@ -50,7 +50,7 @@ impl ReserveSide {
         match *token {
             token if token == pool.token0 => Self::First,
             token if token == pool.token1 => Self::Second,
-            _ => Self::Untold,
+            _ => Self::Neither,
         }
     }
 }
@@ -96,8 +96,8 @@ impl PoolStory {
             (Some(own), Some(other), ReserveSide::First) | (Some(other), Some(own), ReserveSide::Second) => {
                 self.reserves_now((own.0, other.0), at);
             }
-            // Once reserves are told they tell all.
-            _ if self.reserves.is_none() => self.told(event, at),
+            // Where events name reserves, those say everything.
+            _ if self.reserves.is_none() => self.without_reserves(event, at),
             _ => {}
         }
     }
@@ -126,7 +126,7 @@ impl PoolStory {
     }
 
     /// An event that says no reserves.
-    fn told(&mut self, event: &PoolEventRow, at: Moment) {
+    fn without_reserves(&mut self, event: &PoolEventRow, at: Moment) {
         let amount = event.amount.map_or(0.0, |amount| amount.0);
         match event.kind.as_deref() {
             Some(kind) if kind.eq_ignore_ascii_case("mint") => {
@@ -220,6 +220,6 @@ mod tests {
         };
         assert_eq!(told(ReserveSide::First), (1, 0, Some(45.0)));
         assert_eq!(told(ReserveSide::Second), (0, 1, Some(56.0)));
-        assert_eq!(told(ReserveSide::Untold), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
+        assert_eq!(told(ReserveSide::Neither), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
     }
 }

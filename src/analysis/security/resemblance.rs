@@ -1,7 +1,7 @@
 //! What a token resembles: known scams by address and by code, listed tokens by name. The comparison is `corpus`'s.
 
 use super::{
-    Anomaly, AnomalyCode, Evidence, EvidenceRow, SimilarScam,
+    Anomaly, AnomalyCode, EvidenceRow, SimilarScam,
     corpus::{Corpus, contract_code, scam_code},
     facts::{Facts, called_scam},
     missing::{Lacking, NeededInput},
@@ -76,8 +76,8 @@ fn known(facts: &Facts<'_>, lacking: &mut Lacking) -> Option<Anomaly> {
     }
     let called = called_scam(facts.dataset, &facts.address)?;
     let strength = if called.decisive { 1.0 } else { CONTRADICTED };
-    let evidence = Evidence { what: "rows that name the address".to_owned(), rows: called.rows, ..Evidence::default() };
-    Some(Anomaly::new(code, strength, format!("the address is {}", called.how)).fatal(called.decisive).evidence(evidence))
+    let anomaly = Anomaly::new(code, strength, format!("the address is {}", called.how)).fatal(called.decisive);
+    Some(anomaly.rows("rows that name the address", called.rows))
 }
 
 fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Option<Anomaly> {
@@ -100,9 +100,8 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Op
     };
     let title = facts.dataset.token(whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
     let sentence = format!("it bears the {what} of the listed {title} at {} (tokens)", whose.short());
-    let row = EvidenceRow { table: "tokens", address: Some(*whose), ..EvidenceRow::default() };
-    let evidence = Evidence { what: format!("listed token of the same {what}"), rows: vec![row], ..Evidence::default() };
-    Some(Anomaly::new(code, strength, sentence).evidence(evidence))
+    let rows = vec![EvidenceRow::of("tokens", *whose)];
+    Some(Anomaly::new(code, strength, sentence).rows(format!("listed token of the same {what}"), rows))
 }
 
 fn nearest_text(count: usize, nearest: Option<&Near>) -> String {
@@ -121,11 +120,10 @@ fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
         "its instructions are mixed as in the {scams} known scams: {} of the {listed} listed tokens come as near to them (scams, contracts)",
         if judged.as_bad > 0.0 { percent(judged.as_bad) } else { "none".to_owned() },
     );
-    let evidence = Evidence { what: format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), ..Evidence::default() };
     let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
         .figure("listedAsBad", judged.as_bad)
         .figure("toldApart", mix.told_apart())
-        .evidence(evidence);
+        .rows(format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), Vec::new());
     Some(anomaly)
 }
 
@@ -146,12 +144,11 @@ fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
         }
         None => format!("its code is {} that of the scam {name} (scams)", percent(scam.similarity)),
     };
-    let row = EvidenceRow { table: "scams", address: Some(scam.address), share: Some(scam.similarity), ..EvidenceRow::default() };
-    let evidence = Evidence { what: "the nearest known scam".to_owned(), rows: vec![row], ..Evidence::default() };
+    let row = EvidenceRow { share: Some(scam.similarity), ..EvidenceRow::of("scams", scam.address) };
     Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
         .figure("similarity", scam.similarity)
         .figure("templateSimilarity", benign)
-        .evidence(evidence)
+        .rows("the nearest known scam", vec![row])
 }
 
 fn element(facts: &Facts<'_>, near: &Near, own: &CodeTraits, traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits) -> SimilarScam {

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_follows_the_score_and_what_is_fatal() {
+    fn the_recommendation_follows_the_score_and_fatal_anomalies() {
         let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), 1.0, [all, &[], &[]], missing, &[]);
         assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no test found anything");
         let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn where_too_little_was_looked_at_no_word_reassures() {
+    fn few_checks_never_lead_to_a_reassuring_word() {
         let says = |score, fatal, checked| {
             let verdict = Verdict { score, uncapped: score, caps: vec![], fatal };
             let text = recommendation(&verdict, checked, [&[], &[], &[]], &[], &[]);

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_that_say_nothing_are_near_to_nothing() {
+    fn codes_too_short_for_a_gram_resemble_nothing() {
         let mut index = SimilarityIndex::default();
         for (i, code) in [&[][..], &[0x60], &[0xfe, 0xfe], &[0x7f; 40]].into_iter().enumerate() {
             index.add(Address([i as u8; 20]), CodeOrigin::Scam, code);

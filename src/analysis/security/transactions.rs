@@ -1,5 +1,5 @@
-//! The part about transactions: one pass over the token's transfers and its pools' events, then twelve tests. Each is a function from
-//! the sums to an anomaly or none; what a test lacks is noted, and it does not fire.
+//! The part about transactions: one pass over the token's transfers and its pools' events, then twelve tests, each a function from the
+//! sums to an anomaly or none. A test that lacks an input notes it, and does not fire.
 
 mod amounts;
 mod creator;
@@ -115,7 +115,7 @@ fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Res
     let mut stories = Vec::new();
     for pool in &facts.pools {
         let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
-        let side = row.map_or(ReserveSide::Untold, |row| ReserveSide::of(&facts.address, row));
+        let side = row.map_or(ReserveSide::Neither, |row| ReserveSide::of(&facts.address, row));
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;

@@ -106,7 +106,7 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
     let mut said = Vec::new();
-    // The days are told from a fixed one, so that what is counted later moves none of them.
+    // Days are counted from a fixed one, so that later data moves none of them.
     let last = last - last.rem_euclid(step);
     for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
         let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();
@@ -181,12 +181,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{analysis::frames::CandleVec, dataset::address::Address};
+    use crate::{
+        analysis::frames::{CandleVec, tests::level},
+        dataset::address::Address,
+    };
 
     fn daily(closes: &[f64]) -> CandleVec {
-        let timestamp = (0..closes.len() as i64).map(|day| day * DAY_MS).collect();
-        let of = || closes.to_vec();
-        CandleVec { timestamp, open: of(), high: of(), low: of(), close: of(), volume: of() }
+        level((0..).map(|day| day * DAY_MS).zip(closes.iter().copied()), 1.0)
     }
 
     fn counts(holders: &[i64]) -> Vec<HolderCountRow> {

@@ -99,17 +99,7 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         random_target: Some(0.4),
         random_stop: Some(0.25),
     };
-    let nothing = PatternRecord {
-        name: cup,
-        count: 0,
-        target: None,
-        stop: None,
-        neither: None,
-        median_days: None,
-        random_target: None,
-        random_stop: None,
-        ..record.clone()
-    };
+    let nothing = PatternRecord { open: 1, ..PatternRecord::none(cup) };
     assert_eq!(records(&signals), [record, nothing]);
 }
 
@@ -171,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_asks_can_stop_it() {
+fn a_replay_ends_when_its_asker_says_so() {
     let candles = closes(&[100.0; 200]);
     assert_eq!(replay(&candles.as_candles(), &Model::built_in(), &mut |done, total| done < 10 && total == 200), None);
     assert_eq!(replay(&closes(&[]).as_candles(), &Model::built_in(), &mut |_, _| false), Some(Vec::new()));

@@ -6,7 +6,7 @@ use ruint::{
     aliases::{U256, U512},
 };
 
-/// Parts are told in 2^-53, which every float of 0 to 1 holds to the last bit.
+/// A part is a whole number of 2^-53, which a float from 0 to 1 holds to the last bit.
 const PART_BITS: usize = 53;
 
 /// ⌊amount · part⌋ with the part cut to 53 binary places; at most `amount`.

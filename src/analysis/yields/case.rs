@@ -1,4 +1,4 @@
-//! From a wallet and its wishes to the problem: which pools are eligible, the least and most that may go into each, and the rows.
+//! The optimisation problem of one request: which pools are eligible, the least and most that may go into each, and the coupling rows.
 
 use std::ops::Range;
 

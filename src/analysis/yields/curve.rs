@@ -27,6 +27,19 @@ pub struct YieldCurve {
 /// Newton's method converges in five or six steps here; the rest is for the last bit.
 const STEPS: usize = 60;
 
+/// Newton's method from above a root, where it never overshoots; `step` is the function over its derivative.
+fn newton_from_above(start: f64, step: impl Fn(f64) -> f64) -> f64 {
+    let mut x = start;
+    for _ in 0..STEPS {
+        let next = x - step(x);
+        if next >= x || next.is_nan() {
+            break;
+        }
+        x = next;
+    }
+    x
+}
+
 impl YieldCurve {
     fn share(&self, y: f64) -> f64 {
         self.size / (self.size + y)
@@ -86,17 +99,8 @@ impl YieldCurve {
         let q = if c3 == 0.0 {
             ((price - c0) / c2).sqrt()
         } else {
-            // Rising and convex in q from the share at `high` on, so that Newton's steps from above never overshoot.
-            let mut q = self.share(low);
-            for _ in 0..STEPS {
-                let step = (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q));
-                let next = q - step;
-                if next >= q || next.is_nan() {
-                    break;
-                }
-                q = next;
-            }
-            q
+            // Rising and convex in q from the share at `high` on.
+            newton_from_above(self.share(low), |q| (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q)))
         };
         (self.size * (1.0 / q - 1.0)).clamp(low, high)
     }
@@ -117,17 +121,11 @@ impl YieldCurve {
         if end * end * (weight - bent * end) <= goal {
             return high;
         }
-        let mut t = if bent == 0.0 { (goal / weight).sqrt() } else { end };
-        if bent > 0.0 {
-            for _ in 0..STEPS {
-                let step = (t * t * (weight - bent * t) - goal) / (t * (2.0 * weight - 3.0 * bent * t));
-                let next = t - step;
-                if next >= t || next.is_nan() {
-                    break;
-                }
-                t = next;
-            }
-        }
+        let t = if bent == 0.0 {
+            (goal / weight).sqrt()
+        } else {
+            newton_from_above(end, |t| (t * t * (weight - bent * t) - goal) / (t * (2.0 * weight - 3.0 * bent * t)))
+        };
         (self.size * t / (1.0 - t)).clamp(low, high)
     }
 

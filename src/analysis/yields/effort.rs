@@ -1,5 +1,5 @@
-//! How much work a plan may take, counted in steps over pools and not in time, so that the same request gives the same bytes; and when
-//! a plan is close enough to the bound.
+//! The work budget of a plan, counted in steps over pools and not in time, so that the same request gives the same bytes; and when a plan
+//! is close enough to the bound.
 
 /// Steps over one pool (a few tens of nanoseconds each) that a search may take: about a second and a half.
 pub const STEPS_MAX: u64 = 40_000_000;
@@ -43,9 +43,5 @@ impl<'a> Effort<'a> {
     /// How far under the bound a plan worth `best` may stay.
     pub fn tolerance(&self, best: f64) -> f64 {
         if self.spent < TIGHT_STEPS { TIGHT * best.abs() } else { (LOOSE * best.abs()).max(LOOSE_USD / self.unit) }
-    }
-
-    pub fn spent(&self) -> u64 {
-        self.spent
     }
 }

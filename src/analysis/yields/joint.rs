@@ -1,5 +1,6 @@
-//! All tokens together. Each alone first: where their plans meet the coupling rows, they are the optimum. Else the interior point prices
-//! those rows, every token is solved again at these prices, which bounds any plan (Lagrange), and a tree closes what is left.
+//! All tokens together, by branch and bound. Each token alone first: where their plans keep within the coupling rows, they are the
+//! optimum. Else the interior point prices those rows, every token is solved again at these prices, which bounds any plan (Lagrangian
+//! relaxation), and branching on the pools closes the gap that is left.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use super::{
     interior::{self, Interior},
     line::{self, Solved, TokenBudget},
     open::Open,
-    program::{Choice, Deposits, LinearProgram},
+    program::{CAP_TOLERANCE, Choice, Deposits, LinearProgram},
 };
 
 /// The best plan found and what none can exceed, in units of the wallet.
@@ -21,8 +22,6 @@ pub struct Optimum {
     pub joint: bool,
 }
 
-/// Rows hold to this part of their cap; what integers round away is far less.
-const HOLDS: f64 = 1e-11;
 /// Supports are flipped so often at the root.
 const FLIPS: usize = 16;
 /// So many pools are priced without being asked first.
@@ -48,7 +47,7 @@ pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
             best.bound += solved.bound;
         }
     }
-    let broken: Vec<bool> = holds(program, &best.deposits).collect();
+    let broken: Vec<bool> = broken_rows(program, &best.deposits).collect();
     if !broken.contains(&true) {
         return best;
     }
@@ -67,8 +66,8 @@ pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
 }
 
 /// Whether each coupling row is broken.
-fn holds(program: &LinearProgram, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
-    program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + HOLDS))
+fn broken_rows(program: &LinearProgram, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
+    program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
 }
 
 /// A part of the search: what may still be used, and what must.
@@ -169,7 +168,7 @@ impl Joint<'_, '_> {
             let chosen: Vec<(u32, Choice)> = items.iter().zip(&live).filter(|(_, live)| **live).map(|(item, _)| *item).collect();
             let solved = interior::solve(self.program, &chosen, &self.active, self.effort)?;
             let mut settled = true;
-            let broken: Vec<bool> = holds(self.program, &solved.deposits).collect();
+            let broken: Vec<bool> = broken_rows(self.program, &solved.deposits).collect();
             for (active, broken) in self.active.iter_mut().zip(broken) {
                 settled &= *active || !broken;
                 *active |= broken;
@@ -255,7 +254,7 @@ impl Joint<'_, '_> {
             let items: Vec<(u32, Choice)> = support.iter().map(|item| (*item, Choice::In)).collect();
             let Some(solved) = self.relax(&items) else { return };
             let value = self.program.net(&solved.deposits);
-            if value > self.best.value && !holds(self.program, &solved.deposits).any(|broken| broken) {
+            if value > self.best.value && !broken_rows(self.program, &solved.deposits).any(|broken| broken) {
                 self.best.deposits.clone_from(&solved.deposits);
                 self.best.value = value;
             }

@@ -1,5 +1,5 @@
-//! One token alone: its budget is the only row, so the best plan is water-filling to one level (the KKT conditions), and what is left
-//! open, the pool that is only partly worth its fee, is settled by a best-first tree.
+//! One token alone: its budget is the only row, so the best plan is water-filling to one level (the KKT conditions). The one pool that
+//! this uses in part, though its fee is paid in whole, is put in or out by best-first branch and bound.
 
 use super::{
     effort::Effort,

@@ -1,5 +1,5 @@
-//! What people do without a plan, for comparison: all into the pool that quotes most, held to the same limits or to none, or pools
-//! filled in the order of what they quote.
+//! Baselines that a plan is compared with: all into the pool that quotes most, held to the same limits or to none, or pools filled in the
+//! order of what they quote.
 
 use super::{
     case::{Candidate, Case, Wish, reachable},

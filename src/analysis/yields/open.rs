@@ -1,4 +1,4 @@
-//! The parts of a search that are open, the one with the largest bound first; of equal bounds the oldest, so that the same request takes
+//! The open nodes of branch and bound, the one with the largest bound first; of equal bounds the oldest, so that the same request takes
 //! the same path.
 
 use std::{cmp::Ordering, collections::BinaryHeap};

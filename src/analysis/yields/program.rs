@@ -59,6 +59,9 @@ pub struct LinearProgram {
     pub caps: Vec<f64>,
 }
 
+/// Coupling rows are kept to this part of their cap; what integers round away is far less.
+pub(super) const CAP_TOLERANCE: f64 = 1e-11;
+
 /// What a pool is held to while the tree is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {

@@ -1,5 +1,5 @@
-//! What each risk level allows, and how risky a pool is counted. The limits and
-//! the weights of the score are this program's own choice; no publication stands behind them.
+//! The limits of each risk level, and the risk score of a pool. The limits and the weights of the score are this program's own choice; no
+//! publication stands behind them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,9 +1,14 @@
-//! From the optimum in floats to whole smallest units: cut down, then what rounding left is handed on to where it earns most. Every cap
-//! is kept in whole units, and a fully placed token to its last unit.
+//! Rounding the optimum to whole smallest units: all deposits are cut down, then what that left is handed on to where it earns most. Every
+//! cap is kept in whole units, and a fully placed token to its last unit.
 
 use ruint::aliases::U256;
 
-use super::{amounts, case::Case, program::LinearProgram, wallet::WalletToken};
+use super::{
+    amounts,
+    case::Case,
+    program::{CAP_TOLERANCE, LinearProgram},
+    wallet::WalletToken,
+};
 
 /// A position in whole units.
 #[derive(Debug, Clone, Copy)]
@@ -20,13 +25,11 @@ const FULL: f64 = 1e-9;
 const COARSE_DECIMALS: u32 = 2;
 const COARSE_UNITS: u64 = 1_000_000;
 const MOVES: usize = 2_000;
-/// Rows hold to this part of their cap.
-const HOLDS: f64 = 1e-11;
 
 /// The optimum of a case in whole units, by holding.
 pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]) -> Vec<Position> {
     let program = &case.program;
-    let mut settling = Settling { program, loads: vec![0.0; program.caps.len()], positions: Vec::with_capacity(deposits.len()) };
+    let mut settling = Settling { program, loads: Vec::new(), positions: Vec::with_capacity(deposits.len()) };
     let mut start = 0;
     let mut sorted: Vec<(u32, f64)> = deposits.to_vec();
     sorted.sort_unstable_by_key(|(item, _)| (program.items[*item as usize].token, *item));
@@ -49,7 +52,9 @@ pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]
         trim(&mut settling.positions[from..], holding.amount);
         ranges.push(settling.positions.len());
     }
-    settling.weigh(case, holdings);
+    let value = |position: &Position| holdings[program.items[position.item as usize].token as usize].value(position.amount) / case.unit;
+    let cut: Vec<(u32, f64)> = settling.positions.iter().map(|position| (position.item, value(position))).collect();
+    settling.loads = program.loads(&cut);
     let mut from = 0;
     for ((token, holding), to) in holdings.iter().enumerate().zip(ranges) {
         if from < to {
@@ -82,16 +87,6 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    fn weigh(&mut self, case: &Case<'_>, holdings: &[WalletToken]) {
-        for position in &self.positions {
-            let pool = &self.program.items[position.item as usize];
-            let y = holdings[pool.token as usize].value(position.amount) / case.unit;
-            for &(row, weight) in pool.rows.iter().flatten() {
-                self.loads[row as usize] += weight * y;
-            }
-        }
-    }
-
     /// The budget's part that an amount is.
     fn part(holding: &WalletToken, budget: f64, amount: U256) -> f64 {
         budget * (amounts::to_float(amount) / amounts::to_float(holding.amount))
@@ -100,7 +95,7 @@ impl Settling<'_> {
     /// How much of the budget the rows still let into the item.
     fn room(&self, item: u32) -> f64 {
         let rows = self.program.items[item as usize].rows.iter().flatten().filter(|(_, weight)| *weight > 0.0);
-        let left = rows.map(|&(row, weight)| (self.program.caps[row as usize] * (1.0 + HOLDS) - self.loads[row as usize]) / weight);
+        let left = rows.map(|&(row, weight)| (self.program.caps[row as usize] * (1.0 + CAP_TOLERANCE) - self.loads[row as usize]) / weight);
         left.fold(f64::INFINITY, f64::min)
     }
 

@@ -56,7 +56,7 @@ pub struct WalletToken {
     pub held: Option<UnplacedReason>,
 }
 
-/// More than this many decimals, or USD, nobody means.
+/// Decimals, and USD, above which a figure must be a mistake.
 const DECIMALS_MAX: i64 = 77;
 const VALUE_MAX: f64 = 1e150;
 

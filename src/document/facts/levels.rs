@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ROWS, answered, change, day, list, number, price, shown_of, word};
+use super::{PartSection, ROWS, answered, change, day, list, number, price, shown_of, word};
 use crate::{
     analysis::track_record::PatternRecord,
     document::{
@@ -13,11 +13,8 @@ use crate::{
     },
 };
 
-pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> Section {
-    let answer = match answered("trendlines", part) {
-        Ok(answer) => answer,
-        Err(section) => return section,
-    };
+pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> PartSection {
+    let answer = answered("trendlines", part)?;
     let as_of = answer["asOf"].as_str().map_or_else(String::new, |time| format!("as of {}", day(time)));
     let mut section = Section::part("trendlines", as_of);
     section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
@@ -47,16 +44,16 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
     if let Some(why) = why_plain {
         section.say(why, Tone::Quiet);
     }
-    section
+    Ok(section)
 }
 
 /// The trade card of a pattern: breakout, target and stop.
 pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
     let pattern = &part["patterns"][card];
-    let mut section = Section::part("trade card", words::told(word(&pattern["name"])));
+    let mut section = Section::part("trade card", words::shown(word(&pattern["name"])));
     let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
     section.labelled("confidence", format!("{} that a chartist marks it", number(&pattern["confidence"], 2)), Tone::Plain);
-    let complete = format!("{} · {} % complete", words::told(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
+    let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
     section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
     section.labelled("target", away("targetPrice", "distanceToTarget"), aim(&pattern["distanceToTarget"]));
@@ -71,7 +68,7 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     section
 }
 
-/// How often earlier ones met their target, beside what any entry came to.
+/// How often earlier ones met their target, beside entries at any candle with the same aims.
 fn followed(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
     let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
@@ -80,11 +77,8 @@ fn followed(record: &PatternRecord) -> String {
 }
 
 /// Patterns with their targets; those of a plain answer with how far they project.
-pub(super) fn patterns(part: &Value) -> Section {
-    let answer = match answered("chart patterns", part) {
-        Ok(answer) => answer,
-        Err(section) => return section,
-    };
+pub(super) fn patterns(part: &Value) -> PartSection {
+    let answer = answered("chart patterns", part)?;
     let found = list(&answer["patterns"]);
     let mut section = Section::part("chart patterns", shown_of(found.len(), ROWS, "pattern", "patterns"));
     let explained = found.first().is_some_and(|pattern| pattern["status"].is_string());
@@ -92,22 +86,22 @@ pub(super) fn patterns(part: &Value) -> Section {
     let otherwise = "no pattern in these candles";
     if explained {
         let header = &["pattern", "confidence", "status", "target", "stop", "reward:risk"];
-        section.table(header, shown.map(told).collect(), otherwise);
+        section.table(header, shown.map(explained_row).collect(), otherwise);
     } else {
-        section.table(&["pattern", "confidence", "complete", "measured move from breakout"], shown.map(projected).collect(), otherwise);
+        section.table(&["pattern", "confidence", "complete", "measured move from breakout"], shown.map(plain_row).collect(), otherwise);
     }
-    section
+    Ok(section)
 }
 
 fn name(pattern: &Value) -> Vec<Piece> {
-    vec![Piece::plain(words::told(word(&pattern["name"]))), Piece::quiet(number(&pattern["confidence"], 2))]
+    vec![Piece::plain(words::shown(word(&pattern["name"]))), Piece::quiet(number(&pattern["confidence"], 2))]
 }
 
 fn aim(moves: &Value) -> Tone {
     if moves.as_f64().is_some_and(|moves| moves < 0.0) { Tone::Bad } else { Tone::Good }
 }
 
-fn told(pattern: &Value) -> Vec<Piece> {
+fn explained_row(pattern: &Value) -> Vec<Piece> {
     let status = word(&pattern["status"]);
     let target = price(&pattern["targetPrice"]);
     // What is over has no way to go to its target, and no stop.
@@ -119,12 +113,12 @@ fn told(pattern: &Value) -> Vec<Piece> {
         (Piece::quiet(target), MISSING.to_owned(), MISSING.to_owned())
     };
     let mut row = name(pattern);
-    row.extend([Piece::quiet(words::told(status)), target]);
+    row.extend([Piece::quiet(words::shown(status)), target]);
     row.extend([Piece::quiet(stop), Piece::quiet(ratio)]);
     row
 }
 
-fn projected(pattern: &Value) -> Vec<Piece> {
+fn plain_row(pattern: &Value) -> Vec<Piece> {
     let moves = &pattern["projectedMovement"];
     let mut row = name(pattern);
     row.push(Piece::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));

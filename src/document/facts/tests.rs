@@ -57,7 +57,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
 }
 
 #[test]
-fn what_data_say_stays_text() {
+fn text_of_the_dataset_never_becomes_markup() {
     let wicked = "<script>alert(1)</script> [x](http://a.b) ![i](//c.d) `c` | 'q' \"r\" &amp; www.e.f g@h.i \u{202e}\u{0}\n# T\n- l";
     let mut report = report();
     let token = &mut report["tokens"][0];
@@ -92,7 +92,7 @@ fn what_data_say_stays_text() {
 }
 
 #[test]
-fn a_text_of_any_length_has_its_end() {
+fn a_text_of_the_dataset_is_cut_to_a_length() {
     let mut report = report();
     report["tokens"][0]["token"]["name"] = "a".repeat(1 << 20).into();
     assert!(document(&report, &Beside::default()).write(DocumentForm::Html).len() < 100_000);

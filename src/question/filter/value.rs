@@ -1,5 +1,5 @@
-//! What stands after the sign of a condition, read as what the column holds. A value that could never match is refused here, with what
-//! the column wants in its place: the one such check of every view.
+//! The value of a condition, read as its column's kind. A value that could never match is refused here, with what the column expects:
+//! the one such check of every view.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_may_be_given_as_far_as_one_likes() {
+    fn a_time_given_in_part_means_the_whole_span_it_names() {
         let cases = [
             ("2026", Some(("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"))),
             ("2026-12", Some(("2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"))),

@@ -1,4 +1,4 @@
-//! The plain words of a filter: which texts one is found in. What an exact condition holds of stands elsewhere.
+//! The plain words of a filter: in which texts each is found, with letters missing or not.
 
 /// For filters, where a loose match is a wrong row: the word inside the text, or from four letters on its letters spread over no more
 /// than twice its length.

@@ -1,4 +1,4 @@
-//! What became of the earlier patterns of each token, as far as it was asked for, and what followed ranks of growth.
+//! The cached track records: what became of the earlier patterns of each token that was asked for, and what followed ranks of growth.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! The orders of tables that were made last, so that the pages of one order are not each put in order anew. Long ones stand in files.
+//! The cached orders of tables: those made last, so that the pages of one order are not each sorted anew. Long ones are kept in files.
 
 use std::{
     collections::VecDeque,

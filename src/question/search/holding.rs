@@ -77,20 +77,21 @@ impl Find for ConditionMatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dataset::sample, question::snapshot::AnswerSettings};
+    use crate::{
+        dataset::sample,
+        question::{fields, tests},
+    };
+
+    fn matched(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
+        ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) }.find(snapshot, &Progress::default())
+    }
 
     #[test]
     fn the_tokens_that_hold_are_those_that_where_keeps() {
-        let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,")]);
-        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let holding = |condition: &str, token: Option<&str>| {
-            let wanted = ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) };
-            wanted.find(&snapshot, &Progress::default()).map(|held| held.holds.len())
-        };
-        let unknown = |condition: &str| {
-            let wanted = ConditionMatch { condition: condition.to_owned(), token: None };
-            wanted.find(&snapshot, &Progress::default()).map(|held| held.unknown)
-        };
+        let tokens = "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,";
+        let snapshot = tests::snapshot(&[("tokens", tokens)]);
+        let holding = |condition: &str, token: Option<&str>| matched(&snapshot, condition, token).map(|held| held.holds.len());
+        let unknown = |condition: &str| matched(&snapshot, condition, None).map(|held| held.unknown);
         let third = vec![sample::address("0x3")];
         assert_eq!((unknown("price>20"), unknown("price>20 symbol:x")), (Ok(third), Ok(vec![])));
         assert_eq!(unknown("trend:uptrend").map(|tokens| tokens.len()), Ok(3), "there are no candles to tell it by");
@@ -108,10 +109,9 @@ mod tests {
 
     #[test]
     fn candles_without_a_pattern_are_no_missing_value() {
-        let snapshot = crate::question::fields::tests::snapshot();
+        let snapshot = fields::tests::snapshot();
         for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
-            let wanted = ConditionMatch { condition: condition.to_owned(), token: None };
-            let held = wanted.find(&snapshot, &Progress::default());
+            let held = matched(&snapshot, condition, None);
             assert_eq!(held, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
         }
     }

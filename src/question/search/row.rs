@@ -11,7 +11,7 @@ use crate::{
         patterns::{PatternName, TradeAction},
         trendlines::Trend,
     },
-    dataset::{Dataset, OwnColumn, cell::CellValue, names},
+    dataset::{Dataset, OwnColumn, chain::Chain, names},
     question::{
         fields::{FIELDS, WORKED_OUT},
         filter::{self, ColumnKind, FieldValue, FilterColumn},
@@ -71,7 +71,7 @@ pub fn is_worked_out(column: &str) -> bool {
     WORKED_OUT.contains(&column)
 }
 
-/// What stands before the name of a column that is not ours where one of ours, or one of its short names, is called the same.
+/// The prefix of a column of the person's own whose name is also that of one of ours, or of one of its short names.
 pub const OWN: &str = "own_";
 
 /// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
@@ -103,7 +103,7 @@ impl<'a> TokenRow<'a> {
             "symbol" => token.symbol.as_deref().map(FieldValue::text),
             "name" => token.name.as_deref().map(FieldValue::text),
             "token_address" => Some(FieldValue::text(token.token_address.to_string())),
-            "chain" => FieldValue::list(token.chains.iter().map(crate::dataset::chain::Chain::as_str)),
+            "chain" => FieldValue::list(token.chains.iter().map(Chain::as_str)),
             "price" => token.price.map(FieldValue::Number),
             "price_change_24h" => token.price_change_24h.map(FieldValue::Number),
             "market_cap" => token.market_cap.map(FieldValue::Number),
@@ -154,16 +154,7 @@ pub fn words(column: &str) -> Vec<&'static str> {
 /// What the token has in a column that is not ours.
 fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
     let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    Some(match named(column).or_else(|| named(column.strip_prefix(OWN)?))? {
-        CellValue::Missing => return None,
-        CellValue::Text(text) => FieldValue::text(text),
-        CellValue::Integer(number) => FieldValue::Number(*number as f64),
-        CellValue::Float(number) => FieldValue::Number(*number),
-        CellValue::Flag(flag) => FieldValue::Flag(*flag),
-        CellValue::Time(time) => FieldValue::Time(*time),
-        CellValue::Day(day) => FieldValue::Day(*day),
-        CellValue::List(members) => return FieldValue::list(members),
-    })
+    FieldValue::of_cell(named(column).or_else(|| named(column.strip_prefix(OWN)?))?)
 }
 
 /// The word of a column that has words.

@@ -29,12 +29,11 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find, Question,
-        parameter::{Parameter, ParameterKind, clip, conditions as read_conditions, parameter},
+        parameter::{Parameter, ParameterKind, conditions as read_conditions, parameter},
         progress::Progress,
         request::request,
         snapshot::Snapshot,
     },
-    spelling::nearest,
 };
 
 /// Rows read between two looks at whether they are still wanted.
@@ -158,12 +157,8 @@ impl Find for ColumnScan {
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
         let table = known_table(snapshot, self.wanted.table.name)?;
-        let known = columns::of(table);
-        let named = known.iter().find(|column| column.name.eq_ignore_ascii_case(&self.column)).ok_or_else(|| {
-            let near = nearest(&self.column, known.iter().map(|column| column.name)).unwrap_or_default();
-            let detail = format!("`column` is `{}`, which the table does not have: did you mean `{near}`?", clip(&self.column));
-            Problem::new(Code::InvalidParameter, detail)
-        })?;
+        let columns = columns::of(table);
+        let named = columns::known("column", &self.column, &columns)?;
         let grid = Grid::of(table);
         let places = Wanted { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
         let read = Read { grid: &grid, places: &places, column: named.name, progress };

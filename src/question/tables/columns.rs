@@ -12,7 +12,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         filter::{FilterColumn, of_kind},
-        parameter::clip,
+        parameter::{clip, parts_of},
     },
     spelling::nearest,
 };
@@ -37,7 +37,7 @@ pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
 /// `close,volume`: the columns named, in this order, each once; all where none is.
 pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'static str>> {
     let mut chosen: Vec<&'static str> = Vec::new();
-    for name in names(text) {
+    for name in parts_of(text.unwrap_or_default()) {
         let column = known("columns", name, columns)?;
         if !chosen.contains(&column.name) {
             chosen.push(column.name);
@@ -46,11 +46,8 @@ pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'sta
     Ok(if chosen.is_empty() { columns.iter().map(|column| column.name).collect() } else { chosen })
 }
 
-fn names(text: Option<&str>) -> impl Iterator<Item = &str> {
-    text.unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty())
-}
-
-fn known<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
+/// The column that the parameter names, in any letter case.
+pub(super) fn known<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
     columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let all = || columns.iter().map(|column| column.name);
         let nearest = nearest(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));

@@ -1,5 +1,5 @@
 //! Which rows of a table are wanted and in what order: filtered in stretches; sorted by polars, those of a large table by an order that
-//! stands in a file. It can be cancelled between stretches.
+//! is kept in a file. It can be cancelled between stretches.
 
 use std::{
     ops::Range,
@@ -257,18 +257,11 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
 
 /// A cell as the filter sees it.
 fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
-    Some(match value {
-        CellValue::Missing => return None,
+    match value {
         // Amounts that no integer holds are kept as their digits.
-        CellValue::Text(digits) if kind == ColumnKind::Number => FieldValue::Number(digits.parse().ok()?),
-        CellValue::Text(text) => FieldValue::text(text),
-        CellValue::Integer(number) => FieldValue::Number(*number as f64),
-        CellValue::Float(number) => FieldValue::Number(*number),
-        CellValue::Flag(flag) => FieldValue::Flag(*flag),
-        CellValue::List(members) => return FieldValue::list(members),
-        CellValue::Time(time) => FieldValue::Time(*time),
-        CellValue::Day(day) => FieldValue::Day(*day),
-    })
+        CellValue::Text(digits) if kind == ColumnKind::Number => digits.parse().ok().map(FieldValue::Number),
+        value => FieldValue::of_cell(value),
+    }
 }
 
 #[cfg(test)]
@@ -352,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cancelled_stops() {
+    fn a_cancelled_order_stops() {
         let (frame, schema) = tokens();
         let progress = Progress::default();
         progress.cancel();

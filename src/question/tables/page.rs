@@ -11,12 +11,10 @@ use crate::{
         shelf::Want,
     },
     error::{Code, Problem, Result},
-    question::{memory::OrderedRows, parameter, progress::Progress, request::Request, snapshot::Snapshot},
+    question::{memory::OrderedRows, paging::FIRST_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
-/// More of the first rows of an order than these come from the order of all.
-const FIRST_MAX: usize = 50_000;
-/// Fewer are not made.
+/// The fewest first rows of an order that are found at a time.
 const FIRST_MIN: usize = 1_000;
 
 /// A request, read beside the data it asks.
@@ -74,7 +72,7 @@ impl<'a> PageRequest<'a> {
 
     /// What a page needs of rows that stay elsewhere.
     pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        // What is wrong with the request is told with its answer.
+        // A wrong request is refused when it is answered.
         let asked = PageRequest::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
         asked.and_then(|asked| asked.want).into_iter().collect()
     }

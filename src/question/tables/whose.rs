@@ -1,5 +1,5 @@
-//! Pages of a table whose rows stay where they are: each is of one token, whose rows are fetched for it. As the rows stand those of the
-//! page alone are fetched; for another order, or to find rows among them, all of the token.
+//! Pages of a table that stays in another database: each page is of one token, whose rows are fetched for it. In the order of the table
+//! only the page's rows are; for another order, or with conditions, all rows of the token.
 
 use crate::{
     dataset::{

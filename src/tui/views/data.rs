@@ -321,7 +321,7 @@ impl DataView {
 fn watching(load: &LoadState) -> String {
     let how = match load.watching {
         Watching::Off => return String::new(),
-        Watching::Told => " · watching",
+        Watching::Notified => " · watching",
         Watching::Polling => " · watching, every 2 s",
     };
     let ended = load.ended.map(|time| format!(" · read {}", format::moment(time)));

@@ -1,6 +1,6 @@
 //! Bars from a path within each bar, and pure random walks.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Points of the path within a bar.
 pub(super) const STEPS: usize = 12;

@@ -1,9 +1,7 @@
 //! Cups with a handle and rounding bottoms.
 
-use super::{
-    plan::{Corner, Line, Plan, Wish},
-    random::Random,
-};
+use super::plan::{Corner, Line, Plan, Wish};
+use crate::random::Random;
 
 /// The bowl's exponent: a parabola is 2; flatter bottoms are higher; a V is 1.
 fn roundness(random: &mut Random, wish: &Wish) -> f64 {

@@ -2,9 +2,9 @@
 
 use super::{
     plan::{Corner, Line, Plan, Wish},
-    random::Random,
     reversals::length,
 };
+use crate::random::Random;
 
 /// Two lines by their mean distance of 1 and their ends.
 struct Pair {

@@ -1,10 +1,11 @@
 //! From a plan to bars: a random walk that leads in, noisy legs from corner to corner, the way to the boundary, and what follows.
 
 use super::{
-    Kind, Label, Random,
+    Kind, Label,
     bars::{Bars, STEPS, Stir, wander, wicks},
     plan::{Line, Plan, plan},
 };
+use crate::random::Random;
 
 /// One drawing; `None` when the noise left no valid instance.
 pub(super) fn draw(random: &mut Random, name: &'static str, kind: &Kind) -> Option<(Bars, Label)> {

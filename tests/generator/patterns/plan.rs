@@ -1,6 +1,7 @@
 //! What a pattern looks like before noise: corners, lines, boundary, in units of its height.
 
-use super::{Kind, bowls, lines, random::Random, reversals};
+use super::{Kind, bowls, lines, reversals};
+use crate::random::Random;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {

@@ -1,9 +1,7 @@
 //! Head and shoulders, double and triple tops. Levels are measured from the boundary; mirror images are made elsewhere.
 
-use super::{
-    plan::{Corner, Line, Plan, Wish},
-    random::Random,
-};
+use super::plan::{Corner, Line, Plan, Wish};
+use crate::random::Random;
 
 /// Corners from leg lengths and levels; `levels` has one more.
 fn corners(legs: &[f64], levels: &[f64]) -> Vec<Corner> {

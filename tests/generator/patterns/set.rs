@@ -1,6 +1,7 @@
 //! The sets that detectors are developed on and reported on: same make, other seeds.
 
-use super::{Bars, Case, Kind, NAMES, Random, case, plan::RULES, walk};
+use super::{Bars, Case, Kind, NAMES, case, plan::RULES, walk};
+use crate::random::Random;
 
 /// Seeds to look at while developing.
 pub(crate) const DEVELOPMENT: u64 = 0x1000;
@@ -29,7 +30,7 @@ pub(crate) fn set(seed: u64, sizes: Sizes) -> Set {
     let mut misses = Vec::new();
     for (n, name) in NAMES.iter().enumerate() {
         // Dice of its own for each name, so that a change to one pattern leaves the others as they are.
-        let mut random = Random::new(seed.wrapping_mul(0x0100_0001).wrapping_add(n as u64 * 7_919));
+        let mut random = Random(seed.wrapping_mul(0x0100_0001).wrapping_add(n as u64 * 7_919));
         for kind in [Kind::Easy, Kind::Hard] {
             cases.extend((0..sizes.instances).map(|_| case(&mut random, name, kind.clone())));
         }
@@ -37,7 +38,7 @@ pub(crate) fn set(seed: u64, sizes: Sizes) -> Set {
             misses.extend((0..sizes.misses).map(|_| case(&mut random, name, Kind::NearMiss(rule))));
         }
     }
-    let mut random = Random::new(seed ^ 0x7a1c);
+    let mut random = Random(seed ^ 0x7a1c);
     let walks = (0..sizes.walks).map(|_| walk(&mut random, sizes.walk_length)).collect();
     Set { cases, misses, walks }
 }

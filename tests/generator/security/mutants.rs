@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use tokendeck::demo::contracts::ContractCode;
 
+use crate::random::Random;
+
 const JUMPDEST: u8 = 0x5b;
 const JUMP: u8 = 0x56;
 const JUMPI: u8 = 0x57;
@@ -55,23 +57,6 @@ struct Pieces {
     pieces: Vec<Piece>,
     tail: Vec<u8>,
     places: usize,
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
 }
 
 /// How a contract is made over.
@@ -257,7 +242,7 @@ impl Pieces {
         let rows = self.rows()?;
         let mut any = false;
         for row in rows.iter().filter(|row| !KNOWN.contains(&row.selector)) {
-            self.pieces[row.at + 1] = push4(random.next() as u32 | 0x0100_0000);
+            self.pieces[row.at + 1] = push4(random.word() as u32 | 0x0100_0000);
             any = true;
         }
         any.then_some(())
@@ -350,7 +335,7 @@ pub(crate) fn clone_of(address: [u8; 20]) -> Vec<u8> {
 pub(crate) const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hex")).collect()
+    const_hex::decode(hex).expect("hex")
 }
 
 /// Forwards all to whom the slot names.

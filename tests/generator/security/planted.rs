@@ -71,7 +71,7 @@ fn flow(case: &mut Case, buys: usize, sells: usize) {
     let pool = case.pool.clone();
     let buyers = case.people(buys);
     for (i, buyer) in buyers.iter().enumerate() {
-        let amount = case.random.organic(SUPPLY as f64 / 300.0);
+        let amount = case.organic(SUPPLY as f64 / 300.0);
         case.send(START + HOUR + i as i64 * 600, &pool, buyer, amount);
     }
     for seller in &buyers[..sells] {
@@ -184,7 +184,7 @@ fn digits(case: &mut Case, organic: bool) {
     case.launch();
     let pool = case.pool.clone();
     for trader in case.people(900) {
-        let amount = if organic { case.random.organic(1e9) } else { case.random.between(1e8, 9.99e8) as u128 };
+        let amount = if organic { case.organic(1e9) } else { case.random.between(1e8, 9.99e8) as u128 };
         case.send(START + 2 * DAY, &pool, &trader, amount);
         case.send(START + 3 * DAY, &trader, &pool, if organic { u128::MAX } else { amount });
     }

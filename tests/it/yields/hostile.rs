@@ -13,7 +13,8 @@ use tokendeck::{
     },
 };
 
-use super::{endpoint::adds_up, generator::Random};
+use super::endpoint::adds_up;
+use crate::random::Random;
 
 fn amount(random: &mut Random) -> Value {
     let digits = |random: &mut Random, most: usize| -> String {

@@ -9,7 +9,8 @@ use tokendeck::analysis::yields::{
     risk::RiskLevel,
 };
 
-use super::generator::{Instance, Random, benchmark, instance};
+use super::generator::{Instance, benchmark, instance};
+use crate::random::Random;
 
 fn planned<'p>(pools: &'p Pools, instance: &Instance) -> Plan<'p> {
     plan(pools, &instance.holdings, instance.wish, &mut |_, _| true)

@@ -1,7 +1,7 @@
 //! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
 
 use super::{
-    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
     pivots::{PivotScale, TapePivot},
     search::Candidates,
     series::Tape,
@@ -174,7 +174,7 @@ impl Way<'_> {
 
     fn candidate(
         &self,
-        kind: PatternFamily,
+        kind: CandidateKind,
         turns: &[TapePivot],
         (end, broken): (usize, bool),
         level: f64,
@@ -188,8 +188,8 @@ impl Way<'_> {
             end: end as u32,
             broken,
             up: true,
-            upper: Line { slope: 0.0, intercept: level },
-            lower: Line { slope: 0.0, intercept: self.low.price },
+            upper: Line::level(level),
+            lower: Line::level(self.low.price),
             height: self.height,
             own,
         }
@@ -199,7 +199,7 @@ impl Way<'_> {
         let Some(mut own) = self.measures(end) else { return };
         own[7] = f64::from(u8::from(broken && level >= self.rim.price));
         let end_turn = TapePivot { at: end as u32, price: self.tape.high[end], high: true };
-        found.push(&self.candidate(PatternFamily::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
+        found.push(&self.candidate(CandidateKind::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
     }
 
     fn cup(&self, found: &mut Candidates<'_>) {
@@ -237,7 +237,7 @@ impl Way<'_> {
                 own[10] = k as f64;
                 own[12] = own[12].max(strain(depth, 0.55, 0.4)).max(strain(depth, 0.08, 0.12));
                 let turns = [self.rim, self.low, self.right, TapePivot { at: handle as u32, price: tape.low[handle], high: false }];
-                found.push(&self.candidate(PatternFamily::Cup, &turns, (at, broken), *level, own));
+                found.push(&self.candidate(CandidateKind::Cup, &turns, (at, broken), *level, own));
             }
         }
     }

@@ -6,9 +6,9 @@ use crate::analysis::numeric::Line;
 /// Measures that only one kind has.
 pub(super) const OWN: usize = 14;
 
-/// What is looked for in one way. Each is drawn in its rising form; the falling one is the same upside down.
+/// What a candidate may be. Each kind is sought in its rising form; the falling one is the same upside down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PatternFamily {
+pub enum CandidateKind {
     Double,
     HeadAndShoulders,
     Triple,
@@ -24,7 +24,7 @@ pub enum PatternFamily {
     Pennant,
 }
 
-impl PatternFamily {
+impl CandidateKind {
     pub const ALL: [Self; 13] = [
         Self::Double,
         Self::HeadAndShoulders,
@@ -71,7 +71,7 @@ pub(super) type TapeTurns = zigzag::Turns<TapePivot>;
 /// A stretch that may be a pattern, as seen in the view of its kind's rising form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PatternCandidate {
-    pub(super) kind: PatternFamily,
+    pub(super) kind: CandidateKind,
     /// Whether the tape is the one upside down.
     pub(super) flipped: bool,
     pub(super) turns: TapeTurns,
@@ -110,10 +110,10 @@ impl PatternCandidate {
         let width = |x: f64| self.upper.at(x) - self.lower.at(x);
         let last = self.turns.last().x(self.turns.first().at);
         match self.kind {
-            PatternFamily::Wedge | PatternFamily::LevelTriangle | PatternFamily::SymmetricalTriangle | PatternFamily::Broadening => {
+            CandidateKind::Wedge | CandidateKind::LevelTriangle | CandidateKind::SymmetricalTriangle | CandidateKind::Broadening => {
                 width(0.0).max(width(last))
             }
-            PatternFamily::Double | PatternFamily::Triple => width(0.0),
+            CandidateKind::Double | CandidateKind::Triple => width(0.0),
             _ => self.height,
         }
     }
@@ -125,13 +125,12 @@ impl PatternCandidate {
 
     /// The same in the other tape.
     pub(super) fn turned(&self) -> Self {
-        let negated = |line: Line| Line { slope: -line.slope, intercept: -line.intercept };
         Self {
             flipped: !self.flipped,
             turns: self.turns.mirrored(),
             up: !self.up,
-            upper: negated(self.lower),
-            lower: negated(self.upper),
+            upper: self.lower.mirrored(),
+            lower: self.upper.mirrored(),
             ..*self
         }
     }

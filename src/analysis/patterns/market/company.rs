@@ -1,7 +1,7 @@
 //! What the other candidates say about one: those of its kin that agree, rivals of other names on its stretch, larger and smaller ones,
 //! and how many start and end where it does.
 
-use super::{Claim, candidate::PatternFamily};
+use super::{Claim, candidate::CandidateKind, series::larger};
 
 /// Measures of the company a candidate keeps.
 pub const COMPANY: usize = 11 + CIRCLES;
@@ -45,15 +45,15 @@ pub(super) struct Scored {
 }
 
 /// Near kin: stretches that one chartist calls this and another that. Those of reversals have an opposite, the next one.
-fn circle(kind: PatternFamily) -> usize {
+fn circle(kind: CandidateKind) -> usize {
     match kind {
-        PatternFamily::Double | PatternFamily::Rounding | PatternFamily::Cup => 0,
-        PatternFamily::HeadAndShoulders => 2,
-        PatternFamily::Triple | PatternFamily::Rectangle => 4,
-        PatternFamily::Channel | PatternFamily::Wedge => 5,
-        PatternFamily::LevelTriangle | PatternFamily::SymmetricalTriangle => 6,
-        PatternFamily::Broadening => 7,
-        PatternFamily::Flag | PatternFamily::Pennant => 8,
+        CandidateKind::Double | CandidateKind::Rounding | CandidateKind::Cup => 0,
+        CandidateKind::HeadAndShoulders => 2,
+        CandidateKind::Triple | CandidateKind::Rectangle => 4,
+        CandidateKind::Channel | CandidateKind::Wedge => 5,
+        CandidateKind::LevelTriangle | CandidateKind::SymmetricalTriangle => 6,
+        CandidateKind::Broadening => 7,
+        CandidateKind::Flag | CandidateKind::Pennant => 8,
     }
 }
 
@@ -62,6 +62,7 @@ const REVERSALS: usize = 4;
 /// Triples and rectangles, triangles and broadening formations are kin whichever side is up.
 const EITHER_SIDE: [usize; 3] = [4, 6, 7];
 
+/// The share of two spans together that both cover: intersection over union.
 pub fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
     let both = (a.1.min(b.1) + 1).saturating_sub(a.0.max(b.0));
     f64::from(both) / f64::from(a.1.max(b.1) - a.0.min(b.0) + 1)
@@ -139,18 +140,14 @@ impl Default for Around {
     }
 }
 
-fn larger_of(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
-}
-
 /// Two that share a candle, the first of which starts no later.
 fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
     // Without branches: these are as good as random, and there are about a hundred others to each.
     let (b_smaller, a_smaller) = (5 * b.length < 3 * a.length, 5 * a.length < 3 * b.length);
-    of_a.smaller = larger_of(of_a.smaller, if b_smaller { b.logit } else { NONE });
-    of_b.larger = larger_of(of_b.larger, if b_smaller { a.logit } else { NONE });
-    of_a.larger = larger_of(of_a.larger, if a_smaller { b.logit } else { NONE });
-    of_b.smaller = larger_of(of_b.smaller, if a_smaller { a.logit } else { NONE });
+    of_a.smaller = larger(of_a.smaller, if b_smaller { b.logit } else { NONE });
+    of_b.larger = larger(of_b.larger, if b_smaller { a.logit } else { NONE });
+    of_a.larger = larger(of_a.larger, if a_smaller { b.logit } else { NONE });
+    of_b.smaller = larger(of_b.smaller, if a_smaller { a.logit } else { NONE });
     if b.start - a.start <= 1 {
         of_a.starts += b.chance;
         of_b.starts += a.chance;
@@ -187,13 +184,13 @@ fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
 impl Around {
     /// Another one of another name on about the same stretch.
     fn rival(&mut self, other: &Seen, shared: f64, same_side: bool) {
-        self.near = larger_of(self.near, other.logit);
+        self.near = larger(self.near, other.logit);
         if shared >= 0.5 {
             let other_side = !same_side && usize::from(other.circle) < REVERSALS;
             let circle = &mut self.circles[usize::from(other.circle) + usize::from(other_side)];
-            *circle = larger_of(*circle, other.logit);
+            *circle = larger(*circle, other.logit);
             if shared >= 0.6 {
-                self.same = larger_of(self.same, other.logit);
+                self.same = larger(self.same, other.logit);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Bull flags and pennants: a rest after a steep rise. Bear flags are the same upside down.
 
 use super::{
-    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns},
+    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns},
     pivots::TapePivot,
     search::Candidates,
     series::Tape,
@@ -146,7 +146,7 @@ fn emit(
         // The lines run over candles from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
         let shape = PatternCandidate {
-            kind: PatternFamily::Flag,
+            kind: CandidateKind::Flag,
             flipped: false,
             turns: TapeTurns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
             start: *foot as u32,
@@ -160,7 +160,7 @@ fn emit(
         };
         found.push(&shape);
         if w1 < 0.65 * w0 && upper.slope < 0.0 && lower.slope > 0.0 && length >= 6.0 {
-            found.push(&PatternCandidate { kind: PatternFamily::Pennant, ..shape });
+            found.push(&PatternCandidate { kind: CandidateKind::Pennant, ..shape });
         }
     }
 }

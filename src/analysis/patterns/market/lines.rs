@@ -2,7 +2,7 @@
 //! lines; how these run gives the names.
 
 use super::{
-    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
     pivots::{PivotScale, TapePivot},
     search::{CandidateSpan, Candidates},
     series::Tape,
@@ -136,10 +136,10 @@ fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, 
 }
 
 /// Where one that has not broken out yet is expected to: rising triangles and falling wedges up, the others on with the trend before.
-fn expected(tape: &Tape, kind: PatternFamily, flipped: bool, start: usize, high: bool) -> bool {
+fn expected(tape: &Tape, kind: CandidateKind, flipped: bool, start: usize, high: bool) -> bool {
     match kind {
-        PatternFamily::LevelTriangle => !flipped,
-        PatternFamily::Wedge => flipped,
+        CandidateKind::LevelTriangle => !flipped,
+        CandidateKind::Wedge => flipped,
         _ => {
             let came = tape.close[start] - tape.close[start.saturating_sub(20)];
             if came == 0.0 { !high } else { came > 0.0 }
@@ -148,49 +148,49 @@ fn expected(tape: &Tape, kind: PatternFamily, flipped: bool, start: usize, high:
 }
 
 /// The worst use of the textbook's tolerances.
-fn strained(kind: PatternFamily, (up, down): (f64, f64), narrowing: f64) -> f64 {
+fn strained(kind: CandidateKind, (up, down): (f64, f64), narrowing: f64) -> f64 {
     let tilt = f64::midpoint(up, down).abs();
     let parallel = (narrowing.max(1.0 / narrowing) - 1.0) / 0.28;
     let narrows = strain(narrowing, 0.68, 0.5);
     match kind {
-        PatternFamily::Rectangle => parallel.max(tilt / 0.2),
-        PatternFamily::Channel => parallel.max(strain(tilt, 0.6, 0.9)),
-        PatternFamily::LevelTriangle => narrows.max(up.abs() / 0.16).max(strain(down, 0.25, 0.4)),
-        PatternFamily::SymmetricalTriangle => narrows.max(strain(up, -0.16, -0.3)).max(strain(down, 0.16, 0.3)),
-        PatternFamily::Wedge => narrows.max(strain(up.min(down), 0.16, 0.3)),
-        PatternFamily::Broadening => strain(narrowing, 1.5, 1.9).max(strain(up, 0.08, 0.2)).max(strain(down, -0.08, -0.2)),
+        CandidateKind::Rectangle => parallel.max(tilt / 0.2),
+        CandidateKind::Channel => parallel.max(strain(tilt, 0.6, 0.9)),
+        CandidateKind::LevelTriangle => narrows.max(up.abs() / 0.16).max(strain(down, 0.25, 0.4)),
+        CandidateKind::SymmetricalTriangle => narrows.max(strain(up, -0.16, -0.3)).max(strain(down, 0.16, 0.3)),
+        CandidateKind::Wedge => narrows.max(strain(up.min(down), 0.16, 0.3)),
+        CandidateKind::Broadening => strain(narrowing, 1.5, 1.9).max(strain(up, 0.08, 0.2)).max(strain(down, -0.08, -0.2)),
         _ => 0.0,
     }
 }
 
 /// The kinds that two lines may be, and whether upside down: by their rises over the pattern in mean widths.
-fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(PatternFamily, bool)>; 4] {
+fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(CandidateKind, bool)>; 4] {
     let mut kinds = [None; 4];
     let tilt = f64::midpoint(up, down);
     if up.abs() < 0.55 && down.abs() < 0.55 {
-        kinds[0] = Some((PatternFamily::Rectangle, tilt < 0.0));
+        kinds[0] = Some((CandidateKind::Rectangle, tilt < 0.0));
     }
     if up.min(down) > 0.25 || up.max(down) < -0.25 {
-        let kind = if (up - down).abs() < 0.7 { PatternFamily::Channel } else { PatternFamily::Wedge };
+        let kind = if (up - down).abs() < 0.7 { CandidateKind::Channel } else { CandidateKind::Wedge };
         // A wedge narrows; one that widens along its way is none.
-        if kind == PatternFamily::Channel || narrowing < 0.75 {
+        if kind == CandidateKind::Channel || narrowing < 0.75 {
             kinds[1] = Some((kind, tilt < 0.0));
         }
-        if kind == PatternFamily::Channel && narrowing < 0.72 {
-            kinds[3] = Some((PatternFamily::Wedge, tilt < 0.0));
+        if kind == CandidateKind::Channel && narrowing < 0.72 {
+            kinds[3] = Some((CandidateKind::Wedge, tilt < 0.0));
         }
     }
     if narrowing < 0.75 && up < 0.35 && down > -0.35 {
         kinds[2] = Some(if up.abs() < 0.45 * down.abs() {
-            (PatternFamily::LevelTriangle, false)
+            (CandidateKind::LevelTriangle, false)
         } else if down.abs() < 0.45 * up.abs() {
-            (PatternFamily::LevelTriangle, true)
+            (CandidateKind::LevelTriangle, true)
         } else {
-            (PatternFamily::SymmetricalTriangle, tilt < 0.0)
+            (CandidateKind::SymmetricalTriangle, tilt < 0.0)
         });
     }
     if narrowing > 1.45 && up > 0.05 && down < -0.05 {
-        kinds[3] = Some((PatternFamily::Broadening, tilt < 0.0));
+        kinds[3] = Some((CandidateKind::Broadening, tilt < 0.0));
     }
     kinds
 }

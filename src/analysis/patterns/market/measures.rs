@@ -2,7 +2,7 @@
 //! of the pattern, mean true ranges of the place, or shares of its length, so that they mean the same on every token.
 
 use super::{
-    candidate::{OWN, PatternCandidate, PatternFamily},
+    candidate::{CandidateKind, OWN, PatternCandidate},
     search::CandidateSpan,
     series::Tape,
 };
@@ -54,9 +54,9 @@ const WORDS: [&str; COMMON] = [
 ];
 
 /// What a kind measures by itself.
-fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
+fn own_words(kind: CandidateKind) -> [&'static str; OWN] {
     match kind {
-        PatternFamily::Double => [
+        CandidateKind::Double => [
             "second turn beyond the first, in heights",
             "difference of the two turns, in heights",
             "share of its time before the middle turn",
@@ -72,7 +72,7 @@ fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
             "worst use of the textbook's tolerances",
             "trend into it, in heights",
         ],
-        PatternFamily::HeadAndShoulders => [
+        CandidateKind::HeadAndShoulders => [
             "left shoulder beyond the right, in heights",
             "difference of the shoulders, in heights",
             "slope of the neckline, in heights",
@@ -88,7 +88,7 @@ fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
             "worst use of the textbook's tolerances",
             "trend into it, in heights",
         ],
-        PatternFamily::Triple => [
+        CandidateKind::Triple => [
             "difference of the three turns, in heights",
             "difference of the two turns between, in heights",
             "middle turn off the middle of its time",
@@ -104,7 +104,7 @@ fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
             "worst use of the textbook's tolerances",
             "trend into it, in heights",
         ],
-        PatternFamily::Rounding | PatternFamily::Cup => [
+        CandidateKind::Rounding | CandidateKind::Cup => [
             "right rim over the left, in heights",
             "difference of the rims, in heights",
             "turn off the middle, in lengths",
@@ -120,7 +120,7 @@ fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
             "worst use of the textbook's tolerances",
             "",
         ],
-        PatternFamily::Flag | PatternFamily::Pennant => [
+        CandidateKind::Flag | CandidateKind::Pennant => [
             "pole in true ranges",
             "candles of the pole",
             "flag's time over the pole's",
@@ -156,7 +156,7 @@ fn own_words(kind: PatternFamily) -> [&'static str; OWN] {
 }
 
 /// What a measure is, in a trader's words.
-pub(super) fn word(kind: PatternFamily, measure: usize) -> &'static str {
+pub(super) fn word(kind: CandidateKind, measure: usize) -> &'static str {
     match measure.checked_sub(COMMON) {
         None => WORDS[measure],
         Some(own) => own_words(kind)[own],
@@ -314,7 +314,7 @@ fn off_extreme(tape: &Tape, at: usize, high: bool) -> f64 {
 /// The share of closes between start and last turn outside the lines by a tenth of the height, and the share of as many as ten candles
 /// before the start within them.
 fn kept(tape: &Tape, candidate: &PatternCandidate) -> (f64, f64) {
-    if matches!(candidate.kind, PatternFamily::Flag | PatternFamily::Pennant | PatternFamily::Rounding | PatternFamily::Cup) {
+    if matches!(candidate.kind, CandidateKind::Flag | CandidateKind::Pennant | CandidateKind::Rounding | CandidateKind::Cup) {
         return (0.0, 0.0);
     }
     let (a, c) = (candidate.start as usize, candidate.turns.last().at as usize);

@@ -131,7 +131,7 @@ impl Judge {
 /// What is fitted: a judge of each kind's own measures and one of its company, and how the answer is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// By the quick measures of each of [`PatternFamily::ALL`](super::PatternFamily::ALL): what is far off is dropped before the rest is measured.
+    /// By the quick measures of each of [`CandidateKind::ALL`](super::CandidateKind::ALL): what is far off is dropped before the rest is measured.
     pub sieve: Vec<Judge>,
     /// By all measures.
     pub own: Vec<Judge>,

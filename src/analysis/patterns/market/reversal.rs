@@ -1,7 +1,7 @@
 //! Double and triple bottoms, inverse heads and shoulders. Tops are the same upside down.
 
 use super::{
-    candidate::{OWN, PatternCandidate, PatternFamily, TapeTurns, strain},
+    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
     pivots::{PivotScale, TapePivot},
     search::Candidates,
     series::Tape,
@@ -68,13 +68,9 @@ fn fall(tape: &Tape, start: usize, level: f64) -> f64 {
     highest - level
 }
 
-fn flat(level: f64) -> Line {
-    Line { slope: 0.0, intercept: level }
-}
-
 /// A bottom between the line it is left over and its lowest price.
 fn bottom(
-    kind: PatternFamily,
+    kind: CandidateKind,
     turns: TapeTurns,
     exit: &Exit,
     (upper, lowest): (Line, f64),
@@ -82,7 +78,19 @@ fn bottom(
     own: [f64; OWN],
 ) -> PatternCandidate {
     let (start, end) = (turns.first().at, exit.at as u32);
-    PatternCandidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
+    PatternCandidate {
+        kind,
+        flipped: false,
+        turns,
+        start,
+        end,
+        broken: exit.broken,
+        up: true,
+        upper,
+        lower: Line::level(lowest),
+        height,
+        own,
+    }
 }
 
 fn double(tape: &Tape, run: &[TapePivot], scale: &PivotScale, found: &mut Candidates<'_>) {
@@ -133,7 +141,7 @@ fn double(tape: &Tape, run: &[TapePivot], scale: &PivotScale, found: &mut Candid
         own[9] = (tape.top(c, exit.at) - peak.price) / height;
         own[12] = (apart.abs() / height / 0.15).max(uneven / UNEVEN);
         own[13] = fall;
-        found.push(&bottom(PatternFamily::Double, turns, &exit, (flat(peak.price), lowest), height, own));
+        found.push(&bottom(CandidateKind::Double, turns, &exit, (Line::level(peak.price), lowest), height, own));
     }
 }
 
@@ -164,7 +172,7 @@ fn head_and_shoulders(tape: &Tape, run: &[TapePivot], found: &mut Candidates<'_>
     let uneven = (run[2].x(first.at) / gap as f64 - 0.5).abs();
     let outer = run[3].x(run[1].at) / gap as f64;
     let mut before = usize::MAX;
-    for (level, line) in [(0.0, neckline), (1.0, flat(nape))] {
+    for (level, line) in [(0.0, neckline), (1.0, Line::level(nape))] {
         let Some(exit) = exit(tape, c, patience, floor, |at| line.at((at - a) as f64)) else { continue };
         if exit.at == before {
             continue;
@@ -190,7 +198,7 @@ fn head_and_shoulders(tape: &Tape, run: &[TapePivot], found: &mut Candidates<'_>
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
         own[13] = fall;
-        found.push(&bottom(PatternFamily::HeadAndShoulders, TapeTurns::of(run), &exit, (line, head), height, own));
+        found.push(&bottom(CandidateKind::HeadAndShoulders, TapeTurns::of(run), &exit, (line, head), height, own));
     }
 }
 
@@ -222,5 +230,5 @@ fn triple(tape: &Tape, run: &[TapePivot], found: &mut Candidates<'_>) {
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
     own[13] = fall;
-    found.push(&bottom(PatternFamily::Triple, TapeTurns::of(run), &exit, (flat(peak), lowest), height, own));
+    found.push(&bottom(CandidateKind::Triple, TapeTurns::of(run), &exit, (Line::level(peak), lowest), height, own));
 }

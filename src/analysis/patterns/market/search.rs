@@ -2,7 +2,7 @@
 
 use super::{
     bowl,
-    candidate::{OWN, PatternCandidate, PatternFamily},
+    candidate::{CandidateKind, OWN, PatternCandidate},
     flag, lines, measures,
     model::{Judge, SIEVE_LEAST},
     pivots::{self, PivotScale, TapePivot},
@@ -64,7 +64,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// How likely it is by its quick measures, as seen in the tape that is searched; None where it is too far off to be kept.
-    pub(super) fn weigh(&mut self, kind: PatternFamily, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
+    pub(super) fn weigh(&mut self, kind: CandidateKind, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
         let Some(judges) = self.sieve else { return Some(0.0) };
         let flipped = flipped ^ self.flipped;
         measures::quick(self.series.tape(flipped), flipped, span, own, &mut self.measures);

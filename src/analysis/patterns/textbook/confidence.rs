@@ -41,19 +41,11 @@ fn weights(name: P) -> &'static ScoreWeights {
     match name {
         P::HeadAndShoulders | P::InverseHeadAndShoulders | P::TripleTop | P::TripleBottom => &TOP,
         P::DoubleTop | P::DoubleBottom => &DOUBLE,
-        P::AscendingTriangle
-        | P::DescendingTriangle
-        | P::SymmetricalTriangle
-        | P::RisingWedge
-        | P::FallingWedge
-        | P::BroadeningTop
-        | P::BroadeningBottom
-        | P::Rectangle
-        | P::AscendingChannel
-        | P::DescendingChannel => &PAIR,
         P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => &FLAG,
         P::CupAndHandle | P::InverseCupAndHandle => &CUP,
         P::RoundingBottom | P::RoundingTop => &ROUNDED,
+        // Between two lines.
+        _ => &PAIR,
     }
 }
 

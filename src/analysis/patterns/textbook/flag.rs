@@ -148,7 +148,7 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
         turns: PatternTurns::of(turns),
         start: pole.at,
         upper: BoundaryLine::Breaks(pair.upper),
-        lower: BoundaryLine::Voids(Line { slope: 0.0, intercept: lowest }),
+        lower: BoundaryLine::Voids(Line::level(lowest)),
         height: pole.height,
         patience: length,
         slack: SLACK * width,

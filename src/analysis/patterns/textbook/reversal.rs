@@ -97,7 +97,7 @@ impl Top<'_> {
             name: self.name,
             turns: PatternTurns::of(turns),
             start: first.at,
-            upper: BoundaryLine::Voids(Line { slope: 0.0, intercept: highest }),
+            upper: BoundaryLine::Voids(Line::level(highest)),
             lower: BoundaryLine::Breaks(boundary),
             height,
             patience: self.patience,
@@ -124,7 +124,7 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
         return None;
     }
     let strained = (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
-    let boundary = Line { slope: 0.0, intercept: low };
+    let boundary = Line::level(low);
     Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, strained, rise: first - foot }.judge(view, live)
 }
 
@@ -172,7 +172,7 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
     }
     let foot = foot(view, pivots, start, bottom)?;
     let strained = (apart / 0.20).max(lows / 0.25);
-    let boundary = Line { slope: 0.0, intercept: bottom };
+    let boundary = Line::level(bottom);
     let patience = length / 2.0 + 5.0;
     Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), strained, rise: tops[0] - foot }
         .judge(view, live)

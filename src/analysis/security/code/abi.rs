@@ -13,6 +13,8 @@ pub(super) type Selector = [u8; 4];
 pub(super) const TRANSFER: Selector = [0xA9, 0x05, 0x9C, 0xBB];
 pub(super) const APPROVE: Selector = [0x09, 0x5E, 0xA7, 0xB3];
 pub(super) const TRANSFER_FROM: Selector = [0x23, 0xB8, 0x72, 0xDD];
+/// The functions of the token standard that move tokens or permit it.
+pub(super) const MOVING: [Selector; 3] = [TRANSFER, APPROVE, TRANSFER_FROM];
 pub(super) const BALANCE_OF: Selector = [0x70, 0xA0, 0x82, 0x31];
 pub(super) const TOTAL_SUPPLY: Selector = [0x18, 0x16, 0x0D, 0xDD];
 /// `owner()` and `getOwner()`.
@@ -60,15 +62,15 @@ pub(super) struct Filling {
     pub(super) numbers: Vec<U256>,
     pub(super) yes: bool,
     /// The token's decimals, for how amounts are written.
-    pub(super) places: Option<u8>,
-    /// Where the token stands, for how it is called; zero for nowhere.
+    pub(super) decimals: Option<u8>,
+    /// The token's address, which texts call `token`; zero for none.
     pub(super) token: Address,
 }
 
 impl Filling {
     /// One address and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
-        Self { addresses, numbers: vec![number], yes: true, places: None, token: Address::ZERO }
+        Self { addresses, numbers: vec![number], yes: true, decimals: None, token: Address::ZERO }
     }
 }
 
@@ -127,7 +129,7 @@ impl State<'_> {
                     let signed = usize::from(matches!(of, DynSolType::Int(_)));
                     value = value.min((U256::ONE << (*bits).saturating_sub(signed)) - U256::ONE);
                 }
-                self.words.push(argument(value, self.filling.places));
+                self.words.push(argument(value, self.filling.decimals));
                 word(value)
             }
             DynSolType::FixedBytes(_) | DynSolType::Function => {
@@ -169,7 +171,7 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// An address by its part in the trial of the token that stands at the other.
+/// An address by its role in the trial, or in full; `token` is the address of the token.
 pub(super) fn name(address: Address, token: Address) -> String {
     let known = [
         (PAIR, "pair"),
@@ -199,12 +201,12 @@ fn figure(value: U256, digits: usize) -> String {
 }
 
 /// A number as it is passed; an amount of whole tokens says so.
-fn argument(value: U256, places: Option<u8>) -> String {
-    let whole = places.filter(|places| *places > 2).is_some_and(|places| {
-        let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
+fn argument(value: U256, decimals: Option<u8>) -> String {
+    let whole = decimals.filter(|decimals| *decimals > 2).is_some_and(|decimals| {
+        let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
         rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)
     });
-    if whole { amount(value, places) } else { figure(value, DIGITS) }
+    if whole { amount(value, decimals) } else { figure(value, DIGITS) }
 }
 
 /// Whole tokens that are written out; more are rounded to a power of ten.
@@ -215,33 +217,33 @@ const DIGITS: usize = 4;
 const DIGITS_MAX: usize = 80;
 
 /// An amount for people: in tokens where their decimals are known, else in the units it counts in.
-pub(super) fn amount(value: U256, places: Option<u8>) -> String {
-    amount_to(value, places, DIGITS)
+pub(super) fn amount(value: U256, decimals: Option<u8>) -> String {
+    amount_to(value, decimals, DIGITS)
 }
 
 /// What an amount was, what it came to be, and the difference with its sign; with so many digits that the two differ where they do.
-pub(super) fn change(was: U256, now: U256, places: Option<u8>) -> [String; 3] {
-    let texts = |digits| [was, now].map(|value| amount_to(value, places, digits));
+pub(super) fn change(was: U256, now: U256, decimals: Option<u8>) -> [String; 3] {
+    let texts = |digits| [was, now].map(|value| amount_to(value, decimals, digits));
     let apart = (DIGITS..DIGITS_MAX).map(texts).find(|[was, now]| was != now);
     let [before, after] = apart.unwrap_or_else(|| texts(DIGITS));
     let sign = if now < was { "-" } else { "+" };
-    [before, after, format!("{sign}{}", amount(was.abs_diff(now), places))]
+    [before, after, format!("{sign}{}", amount(was.abs_diff(now), decimals))]
 }
 
-fn amount_to(value: U256, places: Option<u8>, digits_shown: usize) -> String {
-    let Some(places) = places.map(usize::from).filter(|_| value != U256::MAX) else {
+fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
+    let Some(decimals) = decimals.map(usize::from).filter(|_| value != U256::MAX) else {
         return format!("{} raw units", figure(value, digits_shown));
     };
-    let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
+    let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
     if whole >= U256::from(WHOLE_MAX) {
         return format!("{} tokens", figure(whole, digits_shown));
     }
     let grouped = grouped(&whole.to_string());
-    let digits = format!("{:0>places$}", rest.to_string());
+    let digits = format!("{:0>decimals$}", rest.to_string());
     // Of less than a token three digits that tell something.
     let nothing = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() } else { 1 };
     let shown = nothing + digits_shown - 1;
-    let digits = if rest.is_zero() { "" } else { digits[..shown.min(places)].trim_end_matches('0') };
+    let digits = if rest.is_zero() { "" } else { digits[..shown.min(decimals)].trim_end_matches('0') };
     let point = if digits.is_empty() { "" } else { "." };
     format!("{grouped}{point}{digits} token{}", if whole == U256::ONE && digits.is_empty() { "" } else { "s" })
 }
@@ -294,8 +296,8 @@ mod tests {
             (U256::MAX, Some(18), "2^256-1 raw units"),
             (ten(20), None, "1e20 raw units"),
         ];
-        for (value, places, text) in cases {
-            assert_eq!(amount(value, places), text);
+        for (value, decimals, text) in cases {
+            assert_eq!(amount(value, decimals), text);
         }
     }
 
@@ -320,7 +322,7 @@ mod tests {
     #[test]
     fn a_change_has_so_many_digits_that_before_and_after_differ() {
         let ten = |power: u64| U256::from(10).pow(U256::from(power));
-        for (was, now, places, expected) in [
+        for (was, now, decimals, expected) in [
             (ten(24), ten(24) + ten(20), None, ["1e24 raw units", "1.0001e24 raw units", "+1e20 raw units"]),
             (ten(24), ten(24) + ten(12), None, ["1e24 raw units", "1.000000000001e24 raw units", "+1e12 raw units"]),
             (ten(21) * U256::from(2), ten(20) * U256::from(21), Some(18), ["2,000 tokens", "2,100 tokens", "+100 tokens"]),
@@ -329,7 +331,7 @@ mod tests {
             (ten(40), ten(40) + ten(30), Some(18), ["1e22 tokens", "1.0000000001e22 tokens", "+1,000,000,000,000 tokens"]),
             (ten(20), ten(20), Some(18), ["100 tokens", "100 tokens", "+0 tokens"]),
         ] {
-            assert_eq!(change(was, now, places), expected);
+            assert_eq!(change(was, now, decimals), expected);
         }
     }
 

@@ -7,14 +7,14 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    deal::{balance, hearsay as balance_is_hearsay},
     functions::Function,
+    funding::{answered_by_mock, balance},
     machine::{EvmOutcome, Machine},
-    trial::{Leg, Scene, Trial, moves, ratio, trial},
+    trial::{Leg, Scene, Trial, ratio, transfer_in, trial},
     world::{FRESH, HOLDER, MockAnswer, OTHER, PAIR, STRANGER, small},
 };
 
-/// A contract that nobody knows, for functions that are told whom to ask.
+/// A contract that is passed to functions which set whom the token asks.
 pub(super) const GATE: Address = small(0x00FA_1A00);
 /// A cut of the received share that counts, and balances' smallest loss that does.
 const TAX_STEP: f64 = 0.2;
@@ -37,9 +37,9 @@ pub(super) enum Power {
     Theft,
     Renounce,
     Dispense,
-    Lie,
+    FalseTransfer,
     /// The contract calls whom the caller names with what the caller gives.
-    Errand,
+    ArbitraryCall,
 }
 
 impl Power {
@@ -49,11 +49,11 @@ impl Power {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Caller {
     Owner,
-    /// An address that stands in the code, or in the storage of the dataset.
-    Master,
+    /// An address found in the code, or in the storage of the dataset.
+    Privileged,
     Stranger,
 }
 
@@ -61,22 +61,18 @@ impl Caller {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Owner => "owner",
-            Self::Master => "address it obeys",
+            Self::Privileged => "address it obeys",
             Self::Stranger => "stranger",
         }
     }
 }
 
-/// A call that changed something: function, arguments, caller, and what it changed.
+/// A call that changed something, and what it changed.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
 pub(super) struct FunctionEffect {
     pub(super) power: Power,
-    pub(super) caller: Caller,
-    pub(super) from: Address,
-    pub(super) selector: Selector,
-    pub(super) arguments: String,
-    pub(super) data: Vec<u8>,
+    pub(super) call: FunctionCall,
     /// How much: the share lost, made or taxed, 0 to 1.
     pub(super) size: f64,
     pub(super) before: String,
@@ -95,34 +91,32 @@ pub(super) struct FunctionEffect {
     pub(super) made: U256,
     /// The contract that is asked from now on is the one that has the power too.
     pub(super) asks_owner: bool,
-    /// Coin was paid for it.
-    pub(super) paid: bool,
     /// The sender in the Transfer event, and its balance afterwards.
     pub(super) payer: Option<(Address, U256)>,
 }
 
-/// Balances of everybody, and the supply.
+/// BalanceSheet of everybody, and the supply.
 #[derive(Debug, Clone)]
-pub(super) struct Books {
+pub(super) struct BalanceSheet {
     pub(super) supply: Option<U256>,
     pub(super) of: Vec<(Address, U256)>,
     /// Slots that one balance is read from and no other.
     own: Vec<(Address, (Address, U256))>,
     /// Some balance is the word of a contract that we made up.
-    hearsay: bool,
+    from_mock: bool,
 }
 
-impl Books {
+impl BalanceSheet {
     pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let supply = machine.look(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let supply = machine.simulate(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
         // Where transfers only go through with plenty from outside, balances are what another contract says.
-        let (mut of, mut hearsay) = (Vec::new(), machine.world().answer == MockAnswer::Plenty);
+        let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::Plenty);
         for who in people {
-            let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
-            hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
+            let outcome = machine.simulate(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
@@ -133,7 +127,7 @@ impl Books {
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        Self { supply: supply.word(), of, own, hearsay }
+        Self { supply: supply.word(), of, own, from_mock }
     }
 
     /// Whether a slot of this one's balance was written. Another ledger, or another scale for all, takes from nobody in particular.
@@ -147,27 +141,27 @@ impl Books {
 }
 
 /// Somebody with an amount.
-fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
-    format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.hand.places))
+fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
+    format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.funding.decimals))
 }
 
 /// An effect on an amount that is `whose`.
 fn on_amount(
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     (power, size): (Power, f64),
     whose: &str,
     (was, now): (U256, U256),
 ) -> FunctionEffect {
-    let [then, after, change] = abi::change(was, now, before.scene.hand.places);
+    let [then, after, change] = abi::change(was, now, before.scene.funding.decimals);
     let effect = call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
     FunctionEffect { change: Some(change), ..effect }
 }
 
 /// What is the same for every call: the state before it.
-pub(super) struct Before<'a> {
+pub(super) struct Baseline<'a> {
     pub(super) scene: &'a Scene,
-    pub(super) books: Books,
+    pub(super) balances: BalanceSheet,
     pub(super) trial: Trial,
     /// Slots that any of that was read from.
     pub(super) slots: HashSet<(Address, U256)>,
@@ -176,7 +170,15 @@ pub(super) struct Before<'a> {
     /// Who the contract says owns it.
     pub(super) owner: Option<U256>,
     /// Only the code is known, so every setting is zero.
-    pub(super) bare: bool,
+    pub(super) code_only: bool,
+}
+
+impl Baseline<'_> {
+    /// What a call leaves that changed nothing.
+    pub(super) fn unchanged(&self) -> After {
+        let trades = Some([self.trial.buy, self.trial.sell]);
+        After { moved: false, holder: self.balances.get(HOLDER), supply: self.balances.supply, trades }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -187,30 +189,31 @@ pub(super) struct FunctionCall {
     pub(super) data: Vec<u8>,
     pub(super) arguments: String,
     pub(super) filling: Filling,
+    /// Coin that is sent along.
     pub(super) pay: U256,
 }
 
 impl FunctionCall {
     pub(super) fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
-        let (data, arguments) = abi::encode(&function.arguments, &filling);
-        let data = [&function.selector[..], &data].concat();
+        let (data, arguments) = function.call(&filling);
         Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
     }
 
     /// No function at all: what the fallback does.
-    pub(super) fn bare(pay: U256) -> Self {
+    pub(super) fn payment(pay: U256) -> Self {
         let filling = Filling::plain(Vec::new(), U256::ZERO);
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
+    }
+
+    /// One of the token standard's own that move or permit.
+    pub(super) fn standard(&self) -> bool {
+        abi::MOVING.contains(&self.selector)
     }
 
     pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
         FunctionEffect {
             power,
-            caller: self.caller,
-            from: self.from,
-            selector: self.selector,
-            arguments: self.arguments.clone(),
-            data: self.data.clone(),
+            call: self.clone(),
             size,
             before: before.into(),
             after: after.into(),
@@ -221,19 +224,12 @@ impl FunctionCall {
             taken: None,
             made: U256::ZERO,
             asks_owner: false,
-            paid: !self.pay.is_zero(),
             payer: None,
         }
     }
 }
 
-impl std::hash::Hash for Caller {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (*self as u8).hash(state);
-    }
-}
-
-pub(super) fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
+pub(super) fn renounced(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let gone = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[])) == Some(U256::ZERO);
     if gone && call.caller == Caller::Owner {
         effects.push(call.effect(Power::Renounce, 1.0, "owner", "zero address"));
@@ -243,7 +239,7 @@ pub(super) fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &F
 /// What stood after a call, as far as it was looked at.
 #[derive(Debug, Clone, Default)]
 pub(super) struct After {
-    /// Balances or the supply changed.
+    /// BalanceSheet or the supply changed.
     pub(super) moved: bool,
     pub(super) holder: U256,
     pub(super) supply: Option<U256>,
@@ -254,7 +250,7 @@ pub(super) struct After {
 /// Adds what the call did to `effects`.
 pub(super) fn compare(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
@@ -263,27 +259,27 @@ pub(super) fn compare(
     if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
         renounced(machine, before, call, effects);
     }
-    let books = Books::read(machine, scene, None);
-    let moved = books.supply != before.books.supply || books.of != before.books.of;
-    if moved && !books.hearsay {
-        dispensed(before, &books, call, outcome, effects);
+    let balances = BalanceSheet::read(machine, scene, None);
+    let moved = balances.supply != before.balances.supply || balances.of != before.balances.of;
+    if moved && !balances.from_mock {
+        dispensed(before, &balances, call, outcome, effects);
         let known = effects.len();
-        drained(before, &books, call, outcome, effects);
+        drained(before, &balances, call, outcome, effects);
         let drained = effects.len() > known;
-        minted(machine, before, &books, call, outcome, drained, effects);
+        minted(machine, before, &balances, call, outcome, drained, effects);
         for effect in &mut effects[known..] {
             effect.logged = !outcome.logs.is_empty();
         }
     }
     // Who has nothing left cannot sell; and a stranger's wishes are only looked at for what they take.
-    let poorer = |who| books.get(who) < before.books.get(who).min(scene.hand.amount * U256::from(4));
-    let stands = After { moved, holder: books.get(HOLDER), supply: books.supply, trades: None };
+    let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
+    let stands = After { moved, holder: balances.get(HOLDER), supply: balances.supply, trades: None };
     if poorer(HOLDER) || poorer(PAIR) {
         return stands;
     }
     let after = trial(machine, scene, false, None);
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
-        if after.theft[thief] && !before.trial.theft[thief] && (caller == call.caller || call.caller == Caller::Master) {
+        if after.theft[thief] && !before.trial.theft[thief] && (caller == call.caller || call.caller == Caller::Privileged) {
             effects.push(call.effect(Power::Theft, 1.0, "refused", "moved"));
         }
     }
@@ -293,47 +289,41 @@ pub(super) fn compare(
     After { trades: Some([after.buy, after.sell]), ..stands }
 }
 
-impl FunctionCall {
-    pub(super) fn standard(&self) -> bool {
-        [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
-    }
-}
-
-/// Whether the log tells of a transfer from one whose balance we know, and no balance was written.
-pub(super) fn lied(before: &Before<'_>, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
-    let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
-    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
-    if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
-        let told = format!("{} told", abi::amount(value, before.scene.hand.places));
-        effects.push(call.effect(Power::Lie, 1.0, holds(before, from, before.books.get(from)), told));
+/// Whether the log has a Transfer from one whose balance we know, and no balance was written.
+pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
+    let mut logged = outcome.logs.iter().filter_map(|log| transfer_in(log, before.scene.token));
+    let known = |who: &Address| before.balances.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
+    if let Some((from, _, value)) = logged.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
+        let after = format!("{} told", abi::amount(value, before.scene.funding.decimals));
+        effects.push(call.effect(Power::FalseTransfer, 1.0, holds(before, from, before.balances.get(from)), after));
     }
 }
 
 /// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
-fn dispensed(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
+fn dispensed(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     // The owner's call may name the zero address only because no constructor has set who it means.
     let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
-        let (had, has) = (before.books.get(who), books.get(who));
-        if who != call.from && has < had && before.books.wrote(who, outcome) {
+        let (had, has) = (before.balances.get(who), balances.get(who));
+        if who != call.from && has < had && before.balances.wrote(who, outcome) {
             let name = abi::name(who, before.scene.token);
             let mut effect = on_amount(before, call, (Power::Dispense, ratio(had - has, had)), &name, (had, has));
-            effect.taken = (!gained(before, books)).then_some((who, had - has));
+            effect.taken = (!gained(before, balances)).then_some((who, had - has));
             effects.push(effect);
         }
     }
 }
 
 /// Whether one of ours has more.
-fn gained(before: &Before<'_>, books: &Books) -> bool {
-    books.of.iter().any(|(of, now)| *now > before.books.get(*of))
+fn gained(before: &Baseline<'_>, balances: &BalanceSheet) -> bool {
+    balances.of.iter().any(|(of, now)| *now > before.balances.get(*of))
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
-fn drained(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
+fn drained(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let loss = |who| {
-        let (had, has) = (before.books.get(who), books.get(who));
-        if has < had && before.books.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
+        let (had, has) = (before.balances.get(who), balances.get(who));
+        if has < had && before.balances.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
     };
     let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
     // Rescaled: everybody's balance changed by one factor.
@@ -342,10 +332,11 @@ fn drained(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &Ev
         return;
     }
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let (had, has) = (before.books.get(who), books.get(who));
+        let (had, has) = (before.balances.get(who), balances.get(who));
         let mut effect = on_amount(before, call, (Power::Drain, size), &abi::name(who, before.scene.token), (had, has));
-        let gained = gained(before, books);
-        effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
+        let gained = gained(before, balances);
+        effect.burnt =
+            !gained && before.balances.supply.unwrap_or_default().checked_sub(balances.supply.unwrap_or_default()) == Some(had - has);
         effect.taken = (!gained).then_some((who, had - has));
         effects.push(effect);
     }
@@ -354,49 +345,50 @@ fn drained(before: &Before<'_>, books: &Books, call: &FunctionCall, outcome: &Ev
 /// Whether somebody has more that nobody lost.
 fn minted(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
-    books: &Books,
+    before: &Baseline<'_>,
+    balances: &BalanceSheet,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     drained: bool,
     effects: &mut Vec<FunctionEffect>,
 ) {
     let token = before.scene.token;
-    let least = (before.scene.hand.supply / U256::from(1_000_000)).max(U256::ONE);
+    let least = (before.scene.funding.supply / U256::from(1_000_000)).max(U256::ONE);
     let rise = |now: U256, then: U256| now > then && now - then >= least;
-    let (supply, was) = (books.supply.unwrap_or_default(), before.books.supply.unwrap_or_default());
-    let winner = books
+    let (supply, was) = (balances.supply.unwrap_or_default(), before.balances.supply.unwrap_or_default());
+    let winner = balances
         .of
         .iter()
-        .filter(|(who, now)| *who != PAIR && rise(*now, before.books.get(*who)))
-        .max_by_key(|(who, now)| now.saturating_sub(before.books.get(*who)));
+        .filter(|(who, now)| *who != PAIR && rise(*now, before.balances.get(*who)))
+        .max_by_key(|(who, now)| now.saturating_sub(before.balances.get(*who)));
     let more = rise(supply, was);
     // Rescaled: both holders have more.
-    let scaled = rise(books.get(HOLDER), before.books.get(HOLDER)) && rise(books.get(OTHER), before.books.get(OTHER));
+    let scaled = rise(balances.get(HOLDER), before.balances.get(HOLDER)) && rise(balances.get(OTHER), before.balances.get(OTHER));
     if scaled || (winner.is_none() && !more) {
         return;
     }
-    let transfers: Vec<_> = outcome.logs.iter().filter_map(|log| moves(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
+    let transfers: Vec<_> =
+        outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
     let (size, whose, went) = if more {
         (ratio(supply - was, was.max(U256::ONE)).min(1.0), "supply".to_owned(), (was, supply))
     } else if let Some((who, now)) = winner {
-        let then = before.books.get(*who);
+        let then = before.balances.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
-        let paid = drained || before.books.of.iter().any(|(of, had)| of != who && books.get(*of) < *had);
+        let paid = drained || before.balances.of.iter().any(|(of, had)| of != who && balances.get(*of) < *had);
         if paid {
             return;
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        (ratio(*now - then, before.scene.hand.supply).min(1.0), abi::name(*who, token), (then, *now))
+        (ratio(*now - then, before.scene.funding.supply).min(1.0), abi::name(*who, token), (then, *now))
     } else {
         return;
     };
     let power = if visible { Power::Mint } else { Power::HiddenMint };
     let mut effect = on_amount(before, call, (power, size), &whose, went);
     effect.from_nothing = !more && !visible;
-    effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.books.get(*who)));
+    effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.balances.get(*who)));
     effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
     effects.push(effect);
 }
@@ -404,7 +396,7 @@ fn minted(
 /// What the call did to trading.
 pub(super) fn stopped(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     after: &Trial,
     call: &FunctionCall,
     effects: &mut Vec<FunctionEffect>,
@@ -420,7 +412,7 @@ pub(super) fn stopped(
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
     }
-    // A freeze may bind the holder's own hands and forget who sells with leave. The newcomer must not be the one who is frozen.
+    // A freeze may stop the holder's transfers and forget the router's transferFrom. The newcomer must not be the one who is frozen.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
     if own_hands && !call.filling.addresses.contains(&FRESH) {
         effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
@@ -440,8 +432,8 @@ pub(super) fn stopped(
     }
 }
 
-/// The contract now asks the one it was told to: does trading hang on the answer?
-fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
+/// Whether trading depends on the answers of the contract that the call made the token ask.
+fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let mark = machine.mark();
     let scores = MockAnswer::ALL.map(|answer| {
         machine.world().answer = answer;
@@ -451,7 +443,7 @@ fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, eff
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
         // Who set it has nothing to say any more.
-        let asks_owner = !machine.look(call.from, before.scene.token, call.data.clone()).ok;
+        let asks_owner = !machine.simulate(call.from, before.scene.token, call.data.clone()).ok;
         effects.push(FunctionEffect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

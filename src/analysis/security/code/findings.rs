@@ -1,11 +1,11 @@
-//! Reading off: from what trials and calls showed to anomalies, each with its strength, its sentence and its proof.
+//! Anomalies from what trials and calls showed, each with its strength, its sentence and its proof.
 
 use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
-    deal::Hand,
+    deployment::DeployedBy,
     effects::{Caller, FunctionEffect, Power},
-    stage::Standing,
+    funding::Funding,
     trial::{Leg, ONE_LEG, Opening, Trial},
     world::PAIR,
 };
@@ -28,23 +28,23 @@ const UNHELD: f64 = 0.8;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
-/// What only the code was there for.
+/// What is not known of a contract of which only the code is given.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bare {
+pub(super) struct CodeOnly {
     /// Every setting stands at zero.
     pub(super) settings: bool,
     /// Nor does the dataset tell who owns it: whether anybody holds the powers is not known.
     pub(super) unheld: bool,
 }
 
-/// What is told of trading.
+/// What trading showed.
 pub(super) struct Traded<'a> {
     pub(super) trial: &'a Trial,
     /// The trial before anything was opened.
     pub(super) first: &'a Trial,
     pub(super) opening: Opening,
-    pub(super) standing: Standing,
-    pub(super) hand: &'a Hand,
+    pub(super) deployed_by: DeployedBy,
+    pub(super) funding: &'a Funding,
     /// Nothing is known to be missing from the snapshot.
     pub(super) whole: bool,
 }
@@ -64,7 +64,7 @@ fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<St
 }
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
-    let Traded { trial, first, opening, standing, hand, whole } = traded;
+    let Traded { trial, first, opening, deployed_by, funding, whole } = traded;
     let fails = |trial: &Trial| {
         let one = trial.buy.ok && !trial.sell.ok;
         one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
@@ -73,9 +73,9 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     // who have bought.
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
-    let aimed = *standing == Standing::Constructor || *standing == Standing::Snapshot && *whole || only_pair || only_buyers;
+    let aimed = *deployed_by == DeployedBy::Constructor || *deployed_by == DeployedBy::Snapshot && *whole || only_pair || only_buyers;
     // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
-    let fact = *standing == Standing::Snapshot && *whole && hand.supplied && !first.sell.ok;
+    let fact = *deployed_by == DeployedBy::Snapshot && *whole && funding.supply_named && !first.sell.ok;
     let shut = match opening {
         Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
         Opening::Flip => fails(first) && aimed || fact,
@@ -86,7 +86,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
     let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
     if one_way {
-        let amount = abi::amount(hand.amount, hand.places);
+        let amount = abi::amount(funding.amount, funding.decimals);
         let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
         let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
         return Some(Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown));
@@ -94,12 +94,12 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     if !shut {
         return None;
     }
-    let amount = abi::amount(hand.amount, hand.places);
-    let (strength, how) = match standing {
-        Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
-        Standing::Constructor => (1.0, "as its constructor leaves it"),
-        Standing::Snapshot if hand.supplied && *whole => (1.0, "in the storage of the dataset"),
-        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
+    let amount = abi::amount(funding.amount, funding.decimals);
+    let (strength, how) = match deployed_by {
+        DeployedBy::Code => (ZERO_STORAGE, "with its storage at zero"),
+        DeployedBy::Constructor => (1.0, "as its constructor leaves it"),
+        DeployedBy::Snapshot if funding.supply_named && *whole => (1.0, "in the storage of the dataset"),
+        DeployedBy::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
     };
     let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
     let whose = if first.buy.ok { "who bought" } else { "of" };
@@ -113,10 +113,10 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
 fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     let sell = traded.trial.sell;
     let tax = 1.0 - sell.share;
-    if !sell.ok || tax < TAX_MIN || !sell.exact && !traded.hand.honest {
+    if !sell.ok || tax < TAX_MIN || !sell.exact && !traded.funding.by_transfers {
         return None;
     }
-    let amount = abi::amount(traded.hand.amount, traded.hand.places);
+    let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     Some(
         Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
             .fatal(tax > TAX_FATAL)
@@ -129,7 +129,7 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
 pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
     let tax = |leg: Leg| {
         let tax = 1.0 - leg.share;
-        (leg.ok && (leg.exact || traded.hand.honest)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
+        (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
     };
     // What goes through only where we wrote into the storage goes through for nobody.
     let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
@@ -139,10 +139,10 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
-    // Balances that we dealt and nobody can move are scaled or wrapped; that is no lie.
-    let moves = traded.opening != Opening::Blocked && traded.hand.honest || legs.iter().any(|(_, leg)| leg.ok);
+    // BalanceSheet that we dealt and nobody can move are scaled or wrapped; that is no lie.
+    let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers || legs.iter().any(|(_, leg)| leg.ok);
     let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
-    let (strength, name, text) = if let Some(name) = find(|leg| leg.lie) {
+    let (strength, name, text) = if let Some(name) = find(|leg| leg.false_transfer) {
         (1.0, name, "logs a Transfer and moves nothing")
     } else if let Some(name) = find(|leg| leg.silent) {
         (0.25, name, "moves balances without a Transfer in the log")
@@ -171,30 +171,39 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
 /// on a chain nobody knows whether the call was ever made. `None` where a call that shuts selling was found, which says more.
 pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
-    let launch = traded.standing == Standing::Constructor;
+    let launch = traded.deployed_by == DeployedBy::Constructor;
     if traded.opening != Opening::Owner || traded.first.sell.ok || launch || says_more {
         return None;
     }
     let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
     let text = "nobody sells until the owner calls something";
-    let strength = if traded.standing == Standing::Snapshot { 1.0 } else { WITHHELD };
+    let strength = if traded.deployed_by == DeployedBy::Snapshot { 1.0 } else { WITHHELD };
     Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
 
+/// Adds the anomalies whose codes are not among the found.
+pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
+    for anomaly in more {
+        if found.iter().all(|known| known.code != anomaly.code) {
+            found.push(anomaly);
+        }
+    }
+}
+
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: PowerHolder, bare: Bare) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: PowerHolder, code_only: CodeOnly) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
-        let counts = |effect: &&FunctionEffect| !within(effect, effects);
-        let read = |effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
+        let counts = |effect: &&FunctionEffect| !part_of_wider(effect, effects);
+        let read = |effect| counts_as(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
         let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
         // Stable: among equals the first found.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
-        proofs.dedup_by_key(|(_, effect)| effect.selector);
+        proofs.dedup_by_key(|(_, effect)| effect.call.selector);
         let Some((strength, best)) = proofs.first() else { continue };
         // With every setting at zero a stock that was given out before trading began still looks open.
-        let early = bare.settings && *code == AnomalyCode::HiddenMint;
-        let unheld = bare.unheld && code.is_power();
+        let early = code_only.settings && *code == AnomalyCode::HiddenMint;
+        let unheld = code_only.unheld && code.is_power();
         let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
         let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
@@ -207,7 +216,7 @@ pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: Power
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
-            let strength = if bare.unheld && code.is_power() { UNHELD } else { 1.0 };
+            let strength = if code_only.unheld && code.is_power() { UNHELD } else { 1.0 };
             found.push(Anomaly::new(code, strength, text).evidence(shown).held_by(holder));
         }
     }
@@ -217,7 +226,7 @@ pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: Power
 /// Powers that are nobody's now, or whose holder is not known. `why` says how that is known.
 pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
-    let mut found = powers(effects, [false; 2], holder, Bare { settings: false, unheld });
+    let mut found = powers(effects, [false; 2], holder, CodeOnly { settings: false, unheld });
     found.retain(|anomaly| anomaly.code.is_power());
     if !why.is_empty() {
         for anomaly in &mut found {
@@ -245,23 +254,25 @@ const CODES: &[AnomalyCode] = &[
 
 /// Whether it is no more than another power used on the pair: who can freeze anyone can freeze the pair, and who names the contract that
 /// is asked can name one that refuses.
-fn within(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
+fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     let wider = |other: &FunctionEffect| {
-        other.selector == effect.selector && other.caller == effect.caller && matches!(other.power, Power::Blacklist | Power::Gate)
+        other.call.selector == effect.call.selector
+            && other.call.caller == effect.call.caller
+            && matches!(other.power, Power::Blacklist | Power::Gate)
     };
     matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
 }
 
 /// The code that an effect counts as, and how strongly.
-fn read(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
-    let stranger = effect.caller == Caller::Stranger;
+fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
+    let stranger = effect.call.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         // An issuer that burns what it made, as bridges do, does not enrich itself by it.
         Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Who pays for it buys.
-        Power::Mint | Power::HiddenMint if stranger && effect.paid => return None,
+        Power::Mint | Power::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
         Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
@@ -272,29 +283,29 @@ fn read(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::StopSells => (AnomalyCode::Pausable, 1.0),
         Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
-        Power::Lie => (AnomalyCode::EventLie, 1.0),
+        Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
-        Power::Dispense | Power::Errand => (AnomalyCode::OwnerDrain, DISPENSED),
+        Power::Dispense | Power::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
 }
 
 fn called(effect: &FunctionEffect) -> String {
-    format!("{} by the {}", beside(effect), effect.caller.word())
+    format!("{} by the {}", beside(effect), effect.call.caller.word())
 }
 
 const PAYMENT: &str = "a plain payment";
 
 /// The call as a proof names it, which has the selector in a place of its own.
 fn what(effect: &FunctionEffect) -> String {
-    if effect.data.is_empty() { PAYMENT.into() } else { abi::named(effect.selector, &effect.arguments) }
+    if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named(effect.call.selector, &effect.call.arguments) }
 }
 
 /// The call as a sentence names it.
 fn beside(effect: &FunctionEffect) -> String {
-    if effect.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.selector, &effect.arguments) }
+    if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.call.selector, &effect.call.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
@@ -306,7 +317,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
             format!("after {call}, a holder's balance moves without approval")
         }
-        AnomalyCode::OwnerDrain if effect.power == Power::Errand => {
+        AnomalyCode::OwnerDrain if effect.power == Power::ArbitraryCall => {
             format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
         }
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
@@ -343,8 +354,8 @@ fn proof(effect: &FunctionEffect) -> Evidence {
     Evidence {
         what: what(effect),
         change: effect.change.clone(),
-        selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
-        caller: Some(effect.caller.word().into()),
+        selector: (!effect.call.data.is_empty()).then(|| abi::hex(effect.call.selector)),
+        caller: Some(effect.call.caller.word().into()),
         before: Some(effect.before.clone()),
         after: Some(effect.after.clone()),
         rows: Vec::new(),
@@ -355,20 +366,20 @@ fn proof(effect: &FunctionEffect) -> Evidence {
 pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let text =
-        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.selector, ""), code.word(), called(effect));
+        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.call.selector, ""), code.word(), called(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
 /// Powers that somebody has though the storage of the dataset names no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
-    let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
+    let who = if effect.call.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
     let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 
 fn strongest(left: &[FunctionEffect]) -> Option<(&FunctionEffect, AnomalyCode, f64)> {
-    let weighed = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let weighed = left.iter().filter_map(|effect| counts_as(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A pause that outlives ownership is less than a blacklist that does.
     Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))
@@ -379,7 +390,7 @@ mod tests {
     use super::change;
 
     #[test]
-    fn a_change_names_once_what_stays() {
+    fn a_change_names_its_owner_and_unit_once() {
         let cases = [
             ("other holder 2,000 tokens", "other holder 0 tokens", "other holder 2,000 → 0 tokens"),
             ("supply 1e24 raw units", "supply 2e24 raw units", "supply 1e24 → 2e24 raw units"),

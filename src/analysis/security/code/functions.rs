@@ -3,8 +3,11 @@
 
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
-use super::abi::{self, Selector};
-use crate::untrusted::caught;
+use super::abi::{self, Filling, Selector};
+use crate::{
+    analysis::security::opcodes::{DELEGATECALL, EQ, PUSH4, PUSH32, instructions},
+    untrusted::caught,
+};
 
 /// Functions that are looked at; a contract of more is cut there.
 pub(super) const FUNCTIONS_MAX: usize = 160;
@@ -31,7 +34,13 @@ pub(super) struct Function {
 impl Function {
     /// One of the token standard's own that move or permit.
     pub(super) fn standard(&self) -> bool {
-        [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
+        abi::MOVING.contains(&self.selector)
+    }
+
+    /// The bytes of a call with these arguments, and the arguments in words.
+    pub(super) fn call(&self, filling: &Filling) -> (Vec<u8>, String) {
+        let (arguments, words) = abi::encode(&self.arguments, filling);
+        ([&self.selector[..], &arguments].concat(), words)
     }
 }
 
@@ -74,9 +83,12 @@ impl CodeShape {
 }
 
 pub(super) fn shape(code: &[u8]) -> CodeShape {
-    let (delegates, proxy_slot) = sweep(code);
-    let clone = CLONES.iter().any(|start| code.starts_with(start));
-    let mut shape = CodeShape { delegates, proxy_slot, clone, ..CodeShape::default() };
+    let mut shape = CodeShape {
+        delegates: delegates(code),
+        proxy_slot: names_proxy_slot(code),
+        clone: CLONES.iter().any(|start| code.starts_with(start)),
+        ..CodeShape::default()
+    };
     // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
     // breaks is its own stack, so going on without it is sound.
     let found = caught(|| {
@@ -109,40 +121,26 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
     shape
 }
 
-/// Reads the code from front to back: whether it delegates, and whether it names a proxy's slot.
-pub(super) fn sweep(code: &[u8]) -> (bool, bool) {
-    let (mut at, mut delegates, mut proxy) = (0, false, false);
-    while at < code.len() {
-        match code[at] {
-            0xF4 => delegates = true,
-            0x7F => proxy |= PROXY_SLOTS.iter().any(|start| code[at + 1..].starts_with(start)),
-            _ => {}
-        }
-        at += 1 + match code[at] {
-            push @ 0x60..=0x7F => usize::from(push) - 0x5F,
-            _ => 0,
-        };
-    }
-    (delegates, proxy)
+/// Whether the code can run another contract's in its own place.
+pub(super) fn delegates(code: &[u8]) -> bool {
+    instructions(code).any(|(opcode, _)| opcode == DELEGATECALL)
+}
+
+fn names_proxy_slot(code: &[u8]) -> bool {
+    instructions(code).any(|(opcode, data)| opcode == PUSH32 && PROXY_SLOTS.iter().any(|start| data.starts_with(start)))
 }
 
 /// Four-byte words that are compared with something right after: what a dispatcher looks like that the inference does not follow.
 fn compared(code: &[u8]) -> Vec<Selector> {
+    let all: Vec<(u8, &[u8])> = instructions(code).collect();
     let mut found = Vec::new();
-    let mut at = 0;
-    while at < code.len() {
-        if let [0x63, a, b, c, d, rest @ ..] = &code[at..]
-            && rest.iter().take(2).any(|next| *next == 0x14)
+    for (at, (opcode, data)) in all.iter().enumerate() {
+        if let (PUSH4, Ok(selector)) = (*opcode, Selector::try_from(*data))
+            && all[at + 1..].iter().take(2).any(|(next, _)| *next == EQ)
+            && (found.len() < FUNCTIONS_MAX || found.len() < 2 * FUNCTIONS_MAX && STANDARD.contains(&selector))
         {
-            let selector = [*a, *b, *c, *d];
-            if found.len() < FUNCTIONS_MAX || found.len() < 2 * FUNCTIONS_MAX && STANDARD.contains(&selector) {
-                found.push(selector);
-            }
+            found.push(selector);
         }
-        at += 1 + match code[at] {
-            push @ 0x60..=0x7F => usize::from(push) - 0x5F,
-            _ => 0,
-        };
     }
     found
 }

@@ -71,7 +71,7 @@ pub(super) struct Checkpoint {
 }
 
 pub(super) struct Machine<'a> {
-    evm: MainnetEvm<Chain, Eye>,
+    evm: MainnetEvm<Chain, CallObserver>,
     budget: Budget,
     cancelled: &'a dyn Fn() -> bool,
     /// Coin sent along with the next call.
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
         chain.cfg.disable_nonce_check = true;
         chain.cfg.limit_contract_code_size = Some(usize::MAX);
         chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
-        let mut evm = chain.build_mainnet_with_inspector(Eye::default());
+        let mut evm = chain.build_mainnet_with_inspector(CallObserver::default());
         evm.precompiles = EthPrecompiles::new(SpecId::HOMESTEAD);
         Self { evm, budget: *budget, cancelled, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
     }
@@ -133,13 +133,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Calls and forgets what it changed.
-    pub(super) fn look(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
+    pub(super) fn simulate(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Call(to), data, false)
     }
 
     /// The word that a question is answered with.
     pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
-        self.look(super::world::FRESH, to, abi::call(selector, words)).word()
+        self.simulate(super::world::FRESH, to, abi::call(selector, words)).word()
     }
 
     pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> EvmOutcome {
@@ -149,7 +149,7 @@ impl<'a> Machine<'a> {
     /// Calls while writing down comparisons with the caller and slots read; forgets what it changed.
     pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (EvmOutcome, Trace) {
         self.evm.inspector.trace = Some(Trace { caller: abi::word_of(from), of: to, ..Trace::default() });
-        let outcome = self.look(from, to, data);
+        let outcome = self.simulate(from, to, data);
         (outcome, self.evm.inspector.trace.take().unwrap_or_default())
     }
 
@@ -250,7 +250,7 @@ pub(super) struct Trace {
 
 /// Watches an execution: counts its work and cuts it off, and writes down what matters.
 #[derive(Debug, Default)]
-struct Eye {
+struct CallObserver {
     work: u64,
     limit: u64,
     cut: bool,
@@ -261,7 +261,7 @@ struct Eye {
     trace: Option<Trace>,
 }
 
-impl Eye {
+impl CallObserver {
     fn start(&mut self, limit: u64) {
         *self = Self { limit, trace: self.trace.take(), ..Self::default() };
     }
@@ -307,7 +307,7 @@ impl Trace {
     }
 }
 
-impl<C, I> Inspector<C, I> for Eye
+impl<C, I> Inspector<C, I> for CallObserver
 where
     C: ContextTr<Db = World>,
     I: InterpreterTypes,

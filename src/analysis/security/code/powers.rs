@@ -8,9 +8,11 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    deal::balance,
-    effects::{After, Before, Books, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, lied, renounced, stopped},
+    effects::{
+        After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped,
+    },
     functions::Function,
+    funding::balance,
     machine::{EvmOutcome, Machine},
     trial::Scene,
     trial::trial,
@@ -21,17 +23,17 @@ use super::{
 pub(super) const SETS: usize = 13;
 
 /// The sets of arguments, by type: who, how much, yes or no.
-pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Filling; SETS] {
-    let amount = scene.hand.amount;
+pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
+    let amount = scene.funding.amount;
     let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
         addresses: addresses.to_vec(),
         numbers: numbers.to_vec(),
         yes,
-        places: scene.hand.places,
+        decimals: scene.funding.decimals,
         token: scene.token,
     };
     let small = |value: u64| U256::from(value);
-    let pair = books.get(PAIR);
+    let pair = balances.get(PAIR);
     [
         set(&[HOLDER, caller, FRESH], &[amount, amount], true),
         set(&[caller, HOLDER], &[amount], true),
@@ -42,10 +44,10 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         set(&[HOLDER], &[U256::MAX], false),
         set(&[caller], &[small(990), small(990), small(990), small(1000)], true),
         set(&[GATE], &[small(25)], false),
-        set(&[caller, FRESH], &[scene.hand.supply * small(10)], true),
+        set(&[caller, FRESH], &[scene.funding.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
         // For a time that lies ahead.
-        set(&[HOLDER, caller], &[books.get(HOLDER), small(1_900_000_000)], true),
+        set(&[HOLDER, caller], &[balances.get(HOLDER), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
     ]
 }
@@ -62,20 +64,20 @@ pub(super) struct Tried {
 /// Tries every function as everybody: what that can do, and what was tried. Ends early when the machine has stopped.
 pub(super) fn powers(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     functions: &[Function],
-    masters: &[Address],
+    privileged: &[Address],
 ) -> (Vec<FunctionEffect>, Vec<Tried>) {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
-    let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
+    let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
     let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
-        one(machine, before, &FunctionCall::bare(pay), &mut found);
+        try_call(machine, before, &FunctionCall::payment(pay), &mut found);
     }
-    unlock(machine, before, &FunctionCall::bare(COIN), &mut found);
+    try_with_settings(machine, before, &FunctionCall::payment(COIN), &mut found);
     for function in functions {
         for (from, caller) in &callers {
-            let sets = fillings(before.scene, &before.books, *from);
+            let sets = argument_sets(before.scene, &before.balances, *from);
             let calls: Vec<FunctionCall> = sets.into_iter().map(|filling| FunctionCall::new(function, *from, *caller, filling)).collect();
             let (mut last, mut worked) = (None, false);
             for call in &calls {
@@ -83,7 +85,7 @@ pub(super) fn powers(
                     continue;
                 }
                 last = Some(&call.data);
-                worked |= one(machine, before, call, &mut found);
+                worked |= try_call(machine, before, call, &mut found);
                 if machine.stopped.is_some() {
                     return (found.effects, found.tried);
                 }
@@ -94,18 +96,18 @@ pub(super) fn powers(
             if *caller == Caller::Stranger {
                 if function.arguments.contains(&DynSolType::Address) {
                     let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
-                    one(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
+                    try_call(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
                 }
                 let paid = FunctionCall { pay: COIN, ..calls[1].clone() };
-                if !one(machine, before, &paid, &mut found) {
-                    unlock(machine, before, &paid, &mut found);
+                if !try_call(machine, before, &paid, &mut found) {
+                    try_with_settings(machine, before, &paid, &mut found);
                 }
             } else if !worked && !calls[0].standard() {
-                unlock(machine, before, &calls[0], &mut found);
+                try_with_settings(machine, before, &calls[0], &mut found);
             }
         }
     }
-    together(machine, before, &mut found);
+    try_settings_in_pairs(machine, before, &mut found);
     (found.effects, found.tried)
 }
 
@@ -125,12 +127,12 @@ struct Exploration {
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
     settings: Vec<FunctionCall>,
     tried: Vec<Tried>,
-    /// Slots were written that no call wrote: what is called now shows no function as it stands.
+    /// The search itself has written slots: calls now show nothing of the contract's present state.
     flipped: bool,
 }
 
 impl Exploration {
-    /// Notes how far a call came: one that did something tells more than one that was let through, and that more than a refusal.
+    /// Keeps the call that came furthest: one that did something, else one that went through, else a refused one.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
@@ -154,11 +156,36 @@ const LOCKS_MAX: usize = 10;
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
-/// slots it reads. Slots that balances are read from are left alone.
-fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) {
-    if !before.bare {
+/// slots it reads.
+fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
+    if !before.code_only {
         return;
     }
+    let token = before.scene.token;
+    let slots = settings_read(machine, before, call);
+    for values in settings_to_try(&slots, before.scene.funding.amount) {
+        let mark = machine.mark();
+        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
+        for (slot, value) in values {
+            machine.world().set_slot(token, slot, value);
+        }
+        let known = found.effects.len();
+        found.flipped = true;
+        try_call(machine, before, call, found);
+        found.flipped = false;
+        machine.rollback(mark);
+        let mut effects = found.effects.split_off(known);
+        // Where trading reads the slot, the slot itself may have stopped it.
+        effects.retain(|effect| !trading || effect.power.of_balances());
+        if !effects.is_empty() {
+            found.effects.extend(effects);
+            break;
+        }
+    }
+}
+
+/// The plain slots that the call reads as zero, but for those that balances are read from.
+fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> Vec<U256> {
     let token = before.scene.token;
     machine.pay = call.pay;
     let (_, trace) = machine.trace(call.from, token, call.data.clone());
@@ -173,49 +200,27 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, f
             slots.push(slot);
         }
     }
-    if slots.is_empty() {
-        return;
-    }
-    let large = U256::MAX >> 16;
-    // A price at which what is paid buys no more than there is.
-    let price = COIN / before.scene.hand.amount.min(COIN);
-    let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
-    let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
-    let mut tries: Vec<Vec<(U256, U256)>> =
-        slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
-    if slots.len() > 1 {
-        tries.push(all.clone());
-        if slots.len() > 2 {
-            tries.extend(slots.iter().map(but));
-        }
-    }
-    for values in tries {
-        let mark = machine.mark();
-        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
-        for (slot, value) in values {
-            machine.world().set_slot(token, slot, value);
-        }
-        let known = found.effects.len();
-        found.flipped = true;
-        one(machine, before, call, found);
-        found.flipped = false;
-        machine.rollback(mark);
-        if trading {
-            // The slot itself may have stopped it.
-            let mut at = 0;
-            found.effects.retain(|effect| {
-                at += 1;
-                at <= known || effect.power.of_balances()
-            });
-        }
-        if found.effects.len() > known {
-            break;
-        }
-    }
+    slots
 }
 
-/// Tries settings two by two: one names the pair, the other closes it.
-fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Exploration) {
+/// Values for the slots: three for each of them alone, then ones in all of them, and in all but one.
+fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
+    let large = U256::MAX >> 16;
+    // A price at which what is paid buys no more than there is.
+    let price = COIN / amount.min(COIN);
+    let ones = |left: Option<&U256>| slots.iter().filter(|slot| Some(*slot) != left).map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
+    let mut tries: Vec<Vec<_>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
+    if slots.len() > 1 {
+        tries.push(ones(None));
+    }
+    if slots.len() > 2 {
+        tries.extend(slots.iter().map(|slot| ones(Some(slot))));
+    }
+    tries
+}
+
+/// Tries settings two by two: one may name the pair and the other close it.
+fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found: &mut Exploration) {
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
         let mark = machine.mark();
@@ -224,12 +229,13 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
             let inner = machine.mark();
             let outcome = machine.call(second.from, before.scene.token, second.data.clone());
             if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
-                let known = found.effects.len();
+                let mut effects = Vec::new();
                 let after = trial(machine, before.scene, false, None);
-                stopped(machine, before, &after, second, &mut found.effects);
-                for effect in &mut found.effects[known..] {
-                    effect.after = format!("{} (after {})", effect.after, abi::named_beside(first.selector, &first.arguments));
+                stopped(machine, before, &after, second, &mut effects);
+                for effect in &mut effects {
+                    effect.after.push_str(&format!(" (after {})", abi::named_beside(first.selector, &first.arguments)));
                 }
+                found.effects.extend(effects);
             }
             machine.rollback(inner);
         }
@@ -238,85 +244,89 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Explorat
 }
 
 /// One call on a copy of the world. Returns whether it did anything.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
+fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
-    let known = found.effects.len();
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
+    let mut effects = Vec::new();
     if outcome.ok {
-        if outcome.destroyed {
-            found.effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
-        }
-        if outcome.delegated.iter().any(|target| call.filling.addresses.contains(target) && *target != token) {
-            found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
-        }
-        let errand = |target: &Address| call.filling.addresses.contains(target) && *target != call.from;
-        if call.caller == Caller::Stranger && outcome.handed.iter().any(errand) {
-            found.effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
-        }
-        if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            if found.seen.insert((call.caller, written.clone())) {
-                let after = compare(machine, before, call, &outcome, &mut found.effects);
-                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && found.effects.len() == known;
-                found.note(call, Some(after));
-                if setting && found.settings.len() < SETTINGS_MAX {
-                    found.settings.push(call.clone());
-                }
-            }
-        } else {
-            // Nothing was written that balances or trading are read from.
-            let trades = (!outcome.writes.is_empty()).then_some([before.trial.buy, before.trial.sell]);
-            found.note(call, Some(After { moved: false, holder: before.books.get(HOLDER), supply: before.books.supply, trades }));
-            if !outcome.logs.is_empty() && !call.standard() {
-                lied(before, call, &outcome, &mut found.effects);
-            }
-        }
-        if !outcome.writes.iter().any(|slot| before.slots.contains(slot))
-            && before.owner.is_some_and(|owner| !owner.is_zero())
-            && !outcome.writes.is_empty()
-        {
-            renounced(machine, before, call, &mut found.effects);
-        }
+        read_effects(machine, before, call, &outcome, &written, found, &mut effects);
     } else {
         found.note(call, None);
     }
     machine.rollback(mark);
-    hearsay(machine, before, call, &outcome, &mut found.effects, known);
-    artefact(machine, before, call, &outcome, &mut found.effects, known);
-    frozen(machine, before, call, &written, &mut found.effects, known);
-    for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
+    drop_what_a_mock_allows(machine, before, call, &outcome, &mut effects);
+    drop_what_no_constructor_forbids(machine, before, call, &outcome, &mut effects);
+    reread_freezes(machine, before, call, &written, &mut effects);
+    for effect in effects.iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
         let booked =
             |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
         effect.from_nothing = !written.iter().any(booked);
     }
-    let effects = &mut found.effects;
     // Somebody nobody watched may have paid: then the balance came from there, and was not made.
-    for at in (known..effects.len()).rev() {
-        if let Some((who, after)) = effects[at].payer
-            && balance(machine, token, who).is_some_and(|had| had > after)
-        {
-            effects.remove(at);
-        }
-    }
+    let mut paid = |(who, after)| balance(machine, token, who).is_some_and(|had| had > after);
+    effects.retain(|effect| !effect.payer.is_some_and(&mut paid));
+    found.effects.extend(effects);
     outcome.ok && !outcome.writes.is_empty()
 }
 
-/// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
-fn frozen(
+/// The effects of a call that went through, in the world as it left it.
+fn read_effects(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    written: &Written,
+    found: &mut Exploration,
+    effects: &mut Vec<FunctionEffect>,
+) {
+    if outcome.destroyed {
+        effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
+    }
+    let named = |target: &&Address| call.filling.addresses.contains(target);
+    if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
+        effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+    }
+    if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
+        effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
+    }
+    if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
+        if found.seen.insert((call.caller, written.clone())) {
+            let after = compare(machine, before, call, outcome, effects);
+            let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
+            found.note(call, Some(after));
+            if setting && found.settings.len() < SETTINGS_MAX {
+                found.settings.push(call.clone());
+            }
+        }
+        return;
+    }
+    // Nothing was written that balances or trading are read from.
+    let unchanged = before.unchanged();
+    found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
+    if !outcome.logs.is_empty() && !call.standard() {
+        false_transfer(before, call, outcome, effects);
+    }
+    if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
+        renounced(machine, before, call, effects);
+    }
+}
+
+/// What is taken and booked to the same holder elsewhere is frozen, not drained: still theirs, and not for sale.
+fn reread_freezes(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     written: &Written,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let token = before.scene.token;
-    for at in (known..effects.len()).rev() {
+    for at in (0..effects.len()).rev() {
         let FunctionEffect { power, burnt, taken, .. } = &effects[at];
-        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
+        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Privileged) =
             (*power, *burnt, *taken, call.caller)
         else {
             continue;
@@ -339,18 +349,17 @@ fn frozen(
     }
 }
 
-/// What a stranger can take only because a contract that we made up said yes is no finding.
-fn hearsay(
+/// What a stranger can take only because a mock answered "yes" is no finding.
+fn drop_what_a_mock_allows(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
     let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
-    if call.caller != Caller::Stranger || !asked || !effects[known..].iter().any(takes) {
+    if call.caller != Caller::Stranger || !asked || !effects.iter().any(takes) {
         return;
     }
     let mark = machine.mark();
@@ -358,37 +367,28 @@ fn hearsay(
     let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
     machine.rollback(mark);
     if refused {
-        let mut at = 0;
-        effects.retain(|effect| {
-            at += 1;
-            at <= known || !takes(effect)
-        });
+        effects.retain(|effect| !takes(effect));
     }
 }
 
-/// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
-fn artefact(
+/// A standard transfer that takes without an allowance only because no constructor ran is no finding.
+fn drop_what_no_constructor_forbids(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     call: &FunctionCall,
     outcome: &EvmOutcome,
     effects: &mut Vec<FunctionEffect>,
-    known: usize,
 ) {
     let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
-    if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
-        let mut at = 0;
-        effects.retain(|effect| {
-            at += 1;
-            at <= known || !takes(effect)
-        });
+    if call.standard() && effects.iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
+        effects.retain(|effect| !takes(effect));
     }
 }
 
-/// Whether a call works only while some setting is zero: with another it is refused, while a sale with leave goes through as before.
-fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
+/// Whether a call works only while some setting is zero: with another it is refused, while an approved sale goes through as before.
+fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
     let token = before.scene.token;
-    let plain = outcome.reads.iter().filter(|(at, slot)| before.bare && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
+    let plain = outcome.reads.iter().filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
     let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
     slots.into_iter().any(|slot| {
         let mark = machine.mark();
@@ -402,14 +402,14 @@ fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, dat
     })
 }
 
-/// Whether the owner and a stranger move a holder's balance without leave, and not just for want of settings.
-pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2] {
+/// Whether the owner and a stranger move a holder's balance without an allowance, and not just for want of settings.
+pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
     let thieves = [(before.scene.owner, before.trial.theft[0]), (STRANGER, before.trial.theft[1])];
     thieves.map(|(thief, moved)| {
-        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.hand.amount];
+        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.funding.amount];
         let data = abi::call(abi::TRANSFER_FROM, &words);
         moved && {
-            let outcome = machine.look(thief, before.scene.token, data.clone());
+            let outcome = machine.simulate(thief, before.scene.token, data.clone());
             !by_default(machine, before, thief, &data, &outcome)
         }
     })
@@ -418,13 +418,13 @@ pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2
 /// Of the effects that matter, those that still work for the owner after ownership was given up.
 pub(super) fn survivors(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
-    let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.caller == Caller::Owner)?;
+    let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.call.caller == Caller::Owner)?;
     let mark = machine.mark();
-    machine.call(before.scene.owner, before.scene.token, renounce.data.clone());
+    machine.call(before.scene.owner, before.scene.token, renounce.call.data.clone());
     let mut left = working(machine, before, effects);
     if left.is_empty() {
         left = taken_back(machine, before, effects, functions);
@@ -436,7 +436,7 @@ pub(super) fn survivors(
 /// The old owner calls what may give the place back, and then a power.
 pub(super) fn taken_back(
     machine: &mut Machine<'_>,
-    before: &Before<'_>,
+    before: &Baseline<'_>,
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Vec<FunctionEffect> {
@@ -444,7 +444,7 @@ pub(super) fn taken_back(
         return Vec::new();
     }
     for function in functions.iter().filter(|function| !function.standard()) {
-        for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
+        for filling in argument_sets(before.scene, &before.balances, before.scene.owner).into_iter().take(2) {
             let call = FunctionCall::new(function, before.scene.owner, Caller::Owner, filling);
             let mark = machine.mark();
             let outcome = machine.call(call.from, before.scene.token, call.data);
@@ -459,26 +459,17 @@ pub(super) fn taken_back(
 }
 
 /// The owner's effects that a call still has now.
-fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
+fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
-    for effect in effects.iter().filter(|effect| effect.caller == Caller::Owner && effect.power != Power::Renounce) {
+    for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {
             break;
         }
         let inner = machine.mark();
-        let outcome = machine.call(effect.from, before.scene.token, effect.data.clone());
+        let outcome = machine.call(effect.call.from, before.scene.token, effect.call.data.clone());
         let mut again = Vec::new();
         if outcome.ok && !outcome.writes.is_empty() {
-            let call = FunctionCall {
-                from: effect.from,
-                caller: effect.caller,
-                selector: effect.selector,
-                data: effect.data.clone(),
-                arguments: effect.arguments.clone(),
-                filling: Filling::plain(Vec::new(), U256::ZERO),
-                pay: U256::ZERO,
-            };
-            compare(machine, before, &call, &outcome, &mut again);
+            compare(machine, before, &effect.call, &outcome, &mut again);
         }
         machine.rollback(inner);
         if again.iter().any(|now| now.power == effect.power) && !left.iter().any(|known: &FunctionEffect| known.power == effect.power) {

@@ -6,12 +6,11 @@ use revm::primitives::U256;
 use super::{
     super::{AnomalyCode, Evidence},
     abi,
-    effects::{After, Before, Caller},
+    effects::{After, Baseline, Caller},
     findings::Traded,
     powers::Tried,
     signatures::SelectorNames,
     trial::{Leg, Opening},
-    world::HOLDER,
 };
 
 /// Calls shown of one check; how many more were tried is said.
@@ -45,7 +44,7 @@ const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::EventLie];
 
 /// Of every check that executing can show, the calls behind it.
-pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
+pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
     let names = SelectorNames::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
@@ -60,7 +59,7 @@ pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) 
 fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
     // What goes through only where storage was written by us goes through for nobody.
     let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
-    let amount = abi::amount(traded.hand.amount, traded.hand.places);
+    let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
         what: format!("{what} of {amount}"),
         caller: Some(caller.into()),
@@ -76,7 +75,7 @@ fn arrived(leg: &Leg) -> String {
 }
 
 /// Calls as evidence: those that changed something, then those that reverted.
-fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
+fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
     let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
     // Stable: among equals in the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
@@ -90,30 +89,25 @@ fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watche
 }
 
 /// One call; none where what the check looks at was not looked at after it.
-fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
-    let was = After {
-        moved: false,
-        holder: before.books.get(HOLDER),
-        supply: before.books.supply,
-        trades: Some([before.trial.buy, before.trial.sell]),
-    };
-    let places = before.scene.hand.places;
+fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
+    let was = before.unchanged();
+    let decimals = before.scene.funding.decimals;
     let [then, now] = match (&tried.after, watched) {
-        (None, _) => [state(&was, watched, places)?, REFUSED.into()],
-        (Some(after), Watched::Holder) => amounts("holder", was.holder, after.holder, places),
-        (Some(after), Watched::Supply) => amounts("supply", was.supply?, after.supply?, places),
-        (Some(after), _) => [state(&was, watched, places)?, state(after, watched, places)?],
+        (None, _) => [state(&was, watched, decimals)?, REFUSED.into()],
+        (Some(after), Watched::Holder) => amounts("holder", was.holder, after.holder, decimals),
+        (Some(after), Watched::Supply) => amounts("supply", was.supply?, after.supply?, decimals),
+        (Some(after), _) => [state(&was, watched, decimals)?, state(after, watched, decimals)?],
     };
     let rank = match &tried.after {
         Some(after) if after.moved => 0,
         Some(after) if after.trades.is_some() => 1,
         None => 2,
-        // What only reads tells least.
+        // A call that only reads comes last.
         Some(_) => 3,
     };
     let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);
     let evidence = Evidence {
-        what: names.of(tried.selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments})")),
+        what: format!("{}({arguments})", names.of(tried.selector).unwrap_or(&hex)),
         selector: Some(hex),
         caller: Some(tried.caller.word().into()),
         before: Some(then),
@@ -124,17 +118,17 @@ fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &SelectorNa
 }
 
 /// Two amounts with enough digits to show their difference.
-fn amounts(whose: &str, was: U256, now: U256, places: Option<u8>) -> [String; 2] {
-    let [then, now, _] = abi::change(was, now, places);
+fn amounts(whose: &str, was: U256, now: U256, decimals: Option<u8>) -> [String; 2] {
+    let [then, now, _] = abi::change(was, now, decimals);
     [format!("{whose} {then}"), format!("{whose} {now}")]
 }
 
-fn state(after: &After, watched: Watched, places: Option<u8>) -> Option<String> {
+fn state(after: &After, watched: Watched, decimals: Option<u8>) -> Option<String> {
     let goes = |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "goes through" } else { "fails" });
     let trades = after.trades.as_ref();
     Some(match watched {
-        Watched::Holder => format!("holder {}", abi::amount(after.holder, places)),
-        Watched::Supply => format!("supply {}", abi::amount(after.supply?, places)),
+        Watched::Holder => format!("holder {}", abi::amount(after.holder, decimals)),
+        Watched::Supply => format!("supply {}", abi::amount(after.supply?, decimals)),
         Watched::Buy => goes("buy", &trades?[0]),
         Watched::Sell => goes("sell", &trades?[1]),
         Watched::Trades => {

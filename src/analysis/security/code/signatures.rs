@@ -167,10 +167,10 @@ fn selector(signature: &str) -> Selector {
 /// What the function is called that has this selector, without its arguments; none where nobody published it. A tenth of a millisecond:
 /// who names many hashes once with `SelectorNames`.
 pub(super) fn name(wanted: Selector) -> Option<&'static str> {
-    signatures().find(|signature| selector(signature) == wanted).map(bare)
+    signatures().find(|signature| selector(signature) == wanted).map(name_of)
 }
 
-fn bare(signature: &'static str) -> &'static str {
+fn name_of(signature: &'static str) -> &'static str {
     signature.split('(').next().unwrap_or_default()
 }
 
@@ -179,7 +179,7 @@ pub(super) struct SelectorNames(Vec<(Selector, &'static str)>);
 
 impl SelectorNames {
     pub(super) fn new() -> Self {
-        let mut names: Vec<_> = signatures().map(|signature| (selector(signature), bare(signature))).collect();
+        let mut names: Vec<_> = signatures().map(|signature| (selector(signature), name_of(signature))).collect();
         names.sort_unstable();
         Self(names)
     }

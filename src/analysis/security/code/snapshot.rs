@@ -5,13 +5,13 @@ use revm::primitives::U256;
 
 use super::{
     super::{Anomaly, PowerHolder},
-    CodeInput, Slot, abi, before,
-    effects::{Before, Caller, FunctionEffect, Power},
+    CodeInput, Slot, abi, baseline,
+    deployment::{self, Claims, DeployedBy, Deployment},
+    effects::{Baseline, Caller, FunctionEffect, Power},
     findings,
     functions::Function,
     machine::Machine,
     powers,
-    stage::{self, Claims, Deployment, Standing},
     trial::Scene,
     world::STRANGER,
 };
@@ -31,34 +31,34 @@ const NO_ROLE: &str = "nobody can: no role is given to anyone in the storage of 
 const ROLE_UNKNOWN: &str = "who has the role is not known";
 
 /// What is missing from the snapshot, as far as the rest of the dataset shows it; `None` where nothing is.
-pub(super) fn lacks(machine: &mut Machine<'_>, stage: &Deployment, input: &CodeInput<'_>) -> Option<String> {
-    if stage.standing != Standing::Snapshot {
+pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &CodeInput<'_>) -> Option<String> {
+    if deployment.deployed_by != DeployedBy::Snapshot {
         return None;
     }
-    if input.supply_known && machine.ask(stage.token, abi::TOTAL_SUPPLY, &[]) == Some(U256::ZERO) {
+    if input.supply_known && machine.ask(deployment.token, abi::TOTAL_SUPPLY, &[]) == Some(U256::ZERO) {
         return Some("it names no supply, and the token has one".into());
     }
     let empty = |holder: &&Address| {
         let holder = U256::from_be_slice(&holder.0);
-        machine.ask(stage.token, abi::BALANCE_OF, &[holder]) == Some(U256::ZERO)
+        machine.ask(deployment.token, abi::BALANCE_OF, &[holder]) == Some(U256::ZERO)
     };
     let (missing, all) = (input.holders.iter().filter(empty).count(), input.holders.len());
     (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have nothing in it"))
 }
 
-/// What is to be said beside the powers that work as the contract stands.
+/// The anomalies beside those of the powers that work in the contract's present state.
 pub(super) fn beside(
     machine: &mut Machine<'_>,
-    stage: &Deployment,
-    before: &Before<'_>,
+    deployment: &Deployment,
+    before: &Baseline<'_>,
     effects: &[FunctionEffect],
     asked: &SnapshotInput<'_>,
 ) -> Vec<Anomaly> {
     let mut found = Vec::new();
     let gone = before.owner == Some(U256::ZERO);
     if gone {
-        let (unowned, _) = claimed(machine, stage, before, asked.functions, Claims::Places);
-        let mut kept = privileges(machine, stage, before, effects);
+        let (unowned, _) = claimed(machine, deployment, before, asked.functions, Claims::Places);
+        let mut kept = privileges(machine, deployment, before, effects);
         // Of a storage that lacks something the owner's place may be what it lacks.
         let (mut holder, mut why) = if asked.whole { (PowerHolder::Nobody, UNOWNED) } else { (asked.holder, ROLE_UNKNOWN) };
         if kept.is_empty() {
@@ -71,9 +71,9 @@ pub(super) fn beside(
         found.extend(findings::kept(&kept));
         found.extend(findings::held(&unowned, holder, why));
     } else {
-        found.extend(findings::held(&claimed(machine, stage, before, asked.functions, Claims::Places).0, asked.holder, ""));
+        found.extend(findings::held(&claimed(machine, deployment, before, asked.functions, Claims::Places).0, asked.holder, ""));
     }
-    let (effects, roles) = claimed(machine, stage, before, asked.functions, Claims::Roles);
+    let (effects, roles) = claimed(machine, deployment, before, asked.functions, Claims::Roles);
     if !effects.is_empty() {
         let (holder, why) = if !gone && granted(machine, before, asked.functions, &roles) {
             (asked.holder, "")
@@ -82,11 +82,7 @@ pub(super) fn beside(
         } else {
             (asked.holder, ROLE_UNKNOWN)
         };
-        for anomaly in findings::held(&effects, holder, why) {
-            if found.iter().all(|known| known.code != anomaly.code) {
-                found.push(anomaly);
-            }
-        }
+        findings::add_new(&mut found, findings::held(&effects, holder, why));
     }
     found
 }
@@ -101,13 +97,12 @@ fn given(input: &CodeInput<'_>) -> bool {
 const MAPPED_MIN: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
 
 /// Whether the owner can give the roles to whom he likes: then what they allow is his.
-fn granted(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function], roles: &[U256]) -> bool {
+fn granted(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Function], roles: &[U256]) -> bool {
     let scene = before.scene;
     functions.iter().filter(|function| !function.standard()).any(|function| {
-        powers::fillings(scene, &before.books, scene.owner).into_iter().take(2).any(|filling| {
-            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
+        powers::argument_sets(scene, &before.balances, scene.owner).into_iter().take(2).any(|filling| {
             let mark = machine.mark();
-            let outcome = machine.call(scene.owner, scene.token, data);
+            let outcome = machine.call(scene.owner, scene.token, function.call(&filling).0);
             let gives = outcome
                 .writes
                 .iter()
@@ -121,34 +116,39 @@ fn granted(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function
 /// What our owner could do who stood in the places that are empty, and the places of roles. Leaves the world as it was.
 fn claimed(
     machine: &mut Machine<'_>,
-    stage: &Deployment,
-    was: &Before<'_>,
+    deployment: &Deployment,
+    was: &Baseline<'_>,
     functions: &[Function],
     claims: Claims,
 ) -> (Vec<FunctionEffect>, Vec<U256>) {
     let mark = machine.mark();
-    let mut heir = Deployment { standing: Standing::Snapshot, masters: Vec::new(), roles: Vec::new(), ..*stage };
+    let mut heir = Deployment { deployed_by: DeployedBy::Snapshot, privileged: Vec::new(), roles: Vec::new(), ..*deployment };
     let mut effects = Vec::new();
-    if stage::claim(machine, &mut heir, functions, claims) {
-        let scene = Scene::new(&heir, was.scene.hand);
-        let now = before(machine, &scene, false);
+    if deployment::claim(machine, &mut heir, functions, claims) {
+        let scene = Scene::new(&heir, was.scene.funding);
+        let now = baseline(machine, &scene, false);
         effects = powers::powers(machine, &now, functions, &[]).0;
-        effects.retain(|effect| effect.caller == Caller::Owner);
+        effects.retain(|effect| effect.call.caller == Caller::Owner);
     }
     machine.rollback(mark);
     (effects, heir.roles)
 }
 
 /// Calls that work for the owner (for the address the contract obeys, where the owner is unknown) and for no stranger.
-fn privileges(machine: &mut Machine<'_>, stage: &Deployment, before: &Before<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
-    let who = if stage.owner_known { Caller::Owner } else { Caller::Master };
+fn privileges(
+    machine: &mut Machine<'_>,
+    deployment: &Deployment,
+    before: &Baseline<'_>,
+    effects: &[FunctionEffect],
+) -> Vec<FunctionEffect> {
+    let who = if deployment.owner_known { Caller::Owner } else { Caller::Privileged };
     let mut open_to_all = |effect: &FunctionEffect| {
         let mark = machine.mark();
-        let outcome = machine.call(STRANGER, before.scene.token, effect.data.clone());
+        let outcome = machine.call(STRANGER, before.scene.token, effect.call.data.clone());
         machine.rollback(mark);
         outcome.ok && !outcome.writes.is_empty()
     };
-    effects.iter().filter(|effect| effect.caller == who && effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
+    effects.iter().filter(|effect| effect.call.caller == who && effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
     use crate::{
         analysis::security::{
             AnomalyCode,
-            code::{Budget, CodeInput, CodeReport, Opening, Standing, inspect},
+            code::{Budget, CodeInput, CodeReport, DeployedBy, Opening, inspect},
         },
         dataset::address::Address,
         demo::contracts::{Identity, contract},
@@ -183,7 +183,7 @@ mod tests {
         word
     }
 
-    fn look(name: &str, owner: Option<Address>, slots: &[(u8, [u8; 32])]) -> CodeReport {
+    fn simulate(name: &str, owner: Option<Address>, slots: &[(u8, [u8; 32])]) -> CodeReport {
         let code = contract(name).expect("a planted contract").code(&Identity::default());
         let supply = (SUPPLY, word(Identity::default().supply));
         let storage: Vec<_> = [supply].iter().chain(slots).map(|(slot, value)| (word((*slot).into()), *value)).collect();
@@ -251,8 +251,8 @@ mod tests {
         ];
         let mut wrong = Vec::new();
         for (what, name, owner, slots, expected) in cases {
-            let report = look(name, owner, &slots);
-            assert_eq!(report.standing, Some(Standing::Snapshot), "{what}");
+            let report = simulate(name, owner, &slots);
+            assert_eq!(report.deployed_by, Some(DeployedBy::Snapshot), "{what}");
             let found = strengths(&report);
             if found != expected {
                 wrong.push(format!("{what}: {found:?}, expected {expected:?}"));
@@ -263,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_power_of_nobody_says_so() {
-        let report = look("owner_mint", Some(OWNER), &[]);
+    fn a_power_without_a_holder_says_that_nobody_can_use_it() {
+        let report = simulate("owner_mint", Some(OWNER), &[]);
         assert!(report.anomalies[0].sentence.ends_with("(nobody can: its owner is the zero address)"), "{:?}", report.anomalies);
-        let report = look("launch_switch", Some(OWNER), &[]);
+        let report = simulate("launch_switch", Some(OWNER), &[]);
         assert_eq!(report.opening, Some(Opening::Flip));
         assert!(report.anomalies[0].sentence.contains("whatever the owner calls"), "{:?}", report.anomalies);
     }

@@ -51,7 +51,7 @@ fn hostile_bodies_end_within_the_budget() {
 }
 
 #[test]
-fn what_is_no_token_says_so_and_no_more() {
+fn code_that_is_no_token_has_no_anomaly_and_says_why() {
     let cases: &[(&str, Vec<u8>, &str)] = &[
         ("empty", vec![], "no runtime code"),
         ("one byte", vec![0xFE], "not a token"),
@@ -76,7 +76,7 @@ fn proxies_are_named_and_not_executed() {
 }
 
 #[test]
-fn cancelling_ends_it_and_is_said() {
+fn a_cancelled_execution_ends_and_says_so() {
     let code = token_of(&[0x60, 0x01, 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3]);
     let report = inspect(&CodeInput { runtime: &code, ..CodeInput::default() }, &Budget::default(), &|| true);
     assert_eq!(report.calls, 0);
@@ -93,12 +93,12 @@ fn random_and_mutated_code_never_breaks_it_and_is_answered_alike_twice() {
         state
     };
     let tiny = Budget { calls: 60, work: 60_000, work_per_call: 5_000, gas_per_call: 200_000 };
-    let honest = token_of(&[0x5F, 0x54, 0x5F, 0x52, 0x33, 0x54, 0x5F, 0x55, 0x60, 0x20, 0x5F, 0xF3]);
+    let by_transfers = token_of(&[0x5F, 0x54, 0x5F, 0x52, 0x33, 0x54, 0x5F, 0x55, 0x60, 0x20, 0x5F, 0xF3]);
     for round in 0..4_000 {
         let code: Vec<u8> = if round % 2 == 0 {
             (0..next() % 300).map(|_| next() as u8).collect()
         } else {
-            let mut code = honest.clone();
+            let mut code = by_transfers.clone();
             for _ in 0..=next() % 6 {
                 let at = (next() % code.len() as u64) as usize;
                 code[at] = next() as u8;
@@ -115,11 +115,11 @@ fn random_and_mutated_code_never_breaks_it_and_is_answered_alike_twice() {
 }
 
 #[test]
-fn what_could_not_be_executed_tells_nothing() {
+fn code_that_could_not_be_executed_is_never_conclusive() {
     let stuffed: Vec<u8> = (0..40_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for (name, code) in [("endless loop", token_of(&[0x5B, 0x60, 0x40, 0x56])), ("garbage", stuffed), ("empty", Vec::new())] {
         let report = looked_at(&code, &SMALL);
-        assert!(!report.told && !report.unfinished.is_empty(), "{name}");
+        assert!(!report.conclusive && !report.unfinished.is_empty(), "{name}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! One trial of trading: buy, sell, send, and what nobody allowed. Says what went through and what arrived; what that means is
-//! `powers`' and `findings`'.
+//! One trial of trading: buy, sell, transfer, and transferFrom that nobody approved. Says what went through and what arrived; what that
+//! means is `powers`' and `findings`'.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use revm::primitives::{Address, Log, U256, b256};
 
 use super::{
     abi,
-    deal::{Hand, balance},
+    deployment::{Deployment, holds},
+    funding::{Funding, balance},
     machine::{Checkpoint, EvmOutcome, Machine},
-    stage::{Deployment, holds},
     world::{FRESH, HOLDER, MockAnswer, OTHER, OWNER, PAIR, STRANGER},
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
 pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// A day in blocks is not waited for between trades, only so long that no cooldown of honest size bites.
+/// Blocks and seconds between two trades: longer than an honest cooldown, and far from a day.
 const BETWEEN: (u64, u64) = (30, 360);
 
 /// What came of moving an amount from one to another.
@@ -28,7 +28,7 @@ pub(super) struct Leg {
     /// What arrived of what left, 0 to 1.
     pub(super) share: f64,
     /// A Transfer was logged, and nobody's balance changed.
-    pub(super) lie: bool,
+    pub(super) false_transfer: bool,
     /// The sender lost exactly the amount.
     pub(super) exact: bool,
     /// The balances moved without a Transfer in the log.
@@ -43,7 +43,7 @@ pub(super) struct Trial {
     /// The other holder's trades, tried only when the holder's fail.
     pub(super) other_buy: Option<Leg>,
     pub(super) other_sell: Option<Leg>,
-    /// The owner, a stranger took the holder's without leave.
+    /// Whether the owner, and whether a stranger, moved the holder's tokens without an approval.
     pub(super) theft: [bool; 2],
     /// A sale by the other holder who has not bought yet.
     pub(super) cold_sell: Option<Leg>,
@@ -70,8 +70,8 @@ impl Trial {
     }
 }
 
-/// What the router may take, in multiples of what is sold.
-const LEAVE: U256 = U256::from_limbs([2, 0, 0, 0]);
+/// The router's allowance, in multiples of what is sold.
+const ALLOWANCE: U256 = U256::from_limbs([2, 0, 0, 0]);
 /// How many slots another contract counts for: it is asked when the caller's own conditions are met.
 const ASKED: usize = 4;
 /// What `score` counts at least when any leg goes through.
@@ -84,12 +84,12 @@ const ALL_THROUGH: usize = 11;
 pub(super) struct Scene {
     pub(super) token: Address,
     pub(super) owner: Address,
-    pub(super) hand: Hand,
+    pub(super) funding: Funding,
 }
 
 impl Scene {
-    pub(super) fn new(stage: &Deployment, hand: Hand) -> Self {
-        Self { token: stage.token, owner: stage.owner, hand }
+    pub(super) fn new(deployment: &Deployment, funding: Funding) -> Self {
+        Self { token: deployment.token, owner: deployment.owner, funding }
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     let mark = machine.mark();
     let mut trial = Trial::default();
     let mut called = Vec::new();
-    let amount = scene.hand.amount;
+    let amount = scene.funding.amount;
     let mut depth = 0;
     let mut note = |outcome: &EvmOutcome| {
         depth += outcome.reads.len() + ASKED * outcome.called.iter().filter(|address| **address != scene.token).count();
@@ -151,7 +151,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     trial
 }
 
-/// Who moves it: the one it belongs to, or the router with leave.
+/// Who moves the tokens: their holder by `transfer`, or the router by `transferFrom`.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Direct,
@@ -159,14 +159,14 @@ enum Way {
 }
 
 fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
-    let (token, amount) = (scene.token, scene.hand.amount);
+    let (token, amount) = (scene.token, scene.funding.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
     let outcome = if way == Way::Direct {
         machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
     } else {
-        // Leave for more than is sold, as sellers give it: some tokens take their fee on top, out of what was allowed.
-        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount.saturating_mul(LEAVE)])));
+        // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
+        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount.saturating_mul(ALLOWANCE)])));
         machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
     };
     note(&outcome);
@@ -177,19 +177,19 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
     let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) = (before, after) else { return Leg::default() };
     let (left, arrived) = (from_before.saturating_sub(from_after), to_after.saturating_sub(to_before));
     let logged =
-        outcome.logs.iter().any(|log| moves(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
+        outcome.logs.iter().any(|log| transfer_in(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
     let moved = !left.is_zero() || !arrived.is_zero();
     Leg {
         ok: moved && outcome.yes(),
         share: if left.is_zero() { 1.0 } else { (ratio(arrived, left)).min(1.0) },
         exact: left == amount,
-        lie: logged && from_before == from_after && to_before == to_after,
+        false_transfer: logged && from_before == from_after && to_before == to_after,
         silent: moved && !logged,
     }
 }
 
 /// From, to and value of a Transfer of this token.
-pub(super) fn moves(log: &Log, token: Address) -> Option<(Address, Address, U256)> {
+pub(super) fn transfer_in(log: &Log, token: Address) -> Option<(Address, Address, U256)> {
     let topics = log.data.topics();
     if log.address != token || topics.first() != Some(&TRANSFER_EVENT) {
         return None;
@@ -210,7 +210,7 @@ pub(super) fn ratio(part: U256, whole: U256) -> f64 {
     if whole.is_zero() { 0.0 } else { f64::from(part) / f64::from(whole) }
 }
 
-/// What it took to trade.
+/// What it took for trading to go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     Open,
@@ -245,7 +245,7 @@ const ROUNDS: usize = 4;
 const FLIPS_MAX: usize = 40;
 
 /// Makes trading possible, by the mildest means that works, and leaves the world so.
-pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, Vec<u8>)]) -> (Trial, Opening) {
+pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) -> (Trial, Opening) {
     let mut slots = HashSet::new();
     let start = machine.mark();
     let first = trial(machine, scene, true, Some(&mut slots));
@@ -306,17 +306,17 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, 
 fn by_call(
     machine: &mut Machine<'_>,
     scene: &Scene,
-    calls: &[(Address, Vec<u8>)],
+    calls: &[Vec<u8>],
     slots: &mut HashSet<(Address, U256)>,
     before: &Trial,
 ) -> Option<Trial> {
     let (mut best, mut chosen) = (before.score(), None);
-    for (at, (from, data)) in calls.iter().enumerate() {
+    for (at, data) in calls.iter().enumerate() {
         let mark = machine.mark();
-        let outcome = machine.call(*from, scene.token, data.clone());
+        let outcome = machine.call(scene.owner, scene.token, data.clone());
         let now: Vec<U256> = outcome.writes.iter().map(|(at, slot)| machine.world().slot(*at, *slot)).collect();
         if outcome.writes.iter().any(|slot| slots.contains(slot)) && !abdicates(machine, scene, mark, &outcome, &now) {
-            machine.call(*from, scene.token, data.clone());
+            machine.call(scene.owner, scene.token, data.clone());
             let score = trial(machine, scene, true, None).score();
             if score > best {
                 (best, chosen) = (score, Some(at));
@@ -327,8 +327,8 @@ fn by_call(
             break;
         }
     }
-    let (from, data) = &calls[chosen?];
-    machine.call(*from, scene.token, data.clone());
+    let data = &calls[chosen?];
+    machine.call(scene.owner, scene.token, data.clone());
     Some(trial(machine, scene, true, Some(slots)))
 }
 

@@ -17,7 +17,7 @@ use revm::{
 pub(super) const PAIR: Address = small(0x00FA_1700);
 pub(super) const OWNER: Address = person(0x11);
 pub(super) const STRANGER: Address = person(0x22);
-/// Two holders, so that a power over one can be told from a power over all.
+/// Two holders, so that a power over one differs from a power over all.
 pub(super) const HOLDER: Address = person(0x33);
 pub(super) const OTHER: Address = person(0x44);
 /// Somebody who holds nothing yet.
@@ -209,7 +209,7 @@ fn mock(answer: MockAnswer) -> Bytes {
     };
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];
-    for selector in [super::abi::TRANSFER, super::abi::APPROVE, super::abi::TRANSFER_FROM] {
+    for selector in super::abi::MOVING {
         code.extend([0x80, 0x63]);
         code.extend(selector);
         code.extend([0x14, 0x60, 0x00, 0x57]);

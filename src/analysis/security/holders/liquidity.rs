@@ -2,7 +2,7 @@
 //! were published with labels.
 
 use super::super::{
-    Anomaly, AnomalyCode, Evidence, EvidenceRow,
+    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
     facts::{AddressRole, Facts},
     missing::{Lacking, NeededInput},
     pool_story::PoolStory,
@@ -63,8 +63,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         if let Some(risk) = risk {
             anomaly = anomaly.figure("pullRisk", risk);
         }
-        let evidence = Evidence { what: "wallets with liquidity".to_owned(), rows: held.rows.clone(), ..Evidence::default() };
-        found.push(anomaly.evidence(evidence));
+        found.push(anomaly.rows("wallets with liquidity", held.rows));
     }
     let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
     if facts.creator.is_none() {
@@ -78,10 +77,10 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
             address: facts.creator,
             amount: Some(held.creator),
             share: Some(creator),
-            ..EvidenceRow::default()
+            ..Default::default()
         };
-        let evidence = Evidence { what: "liquidity of the creator".to_owned(), rows: vec![row], ..Evidence::default() };
-        found.push(Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator).evidence(evidence));
+        let anomaly = Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
+        found.push(anomaly.rows("liquidity of the creator", vec![row]));
     }
     found
 }
@@ -116,7 +115,7 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             AddressRole::Trader => 0.0,
         };
         held.locked += kept;
-        if held.largest.len() < super::super::EVIDENCE_ROWS_MAX {
+        if held.largest.len() < EVIDENCE_ROWS_MAX {
             let note = match facts.role(address) {
                 AddressRole::Burned => Some("burned"),
                 _ if kept >= balance => Some("locked"),
@@ -124,25 +123,14 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
                 _ => None,
             };
             let note = note.map(str::to_owned);
-            held.largest.push(EvidenceRow {
-                table: "holders",
-                address: Some(*address),
-                amount: Some(balance),
-                note,
-                ..EvidenceRow::default()
-            });
+            held.largest.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", *address) });
         }
         held.free += balance - kept;
-        if balance > kept && held.rows.len() < super::super::EVIDENCE_ROWS_MAX {
-            held.rows.push(EvidenceRow {
-                table: "holders",
-                address: Some(*address),
-                amount: Some(balance - kept),
-                ..EvidenceRow::default()
-            });
+        if balance > kept && held.rows.len() < EVIDENCE_ROWS_MAX {
+            held.rows.push(EvidenceRow { amount: Some(balance - kept), ..EvidenceRow::of("holders", *address) });
         }
     }
-    // None of the rest is locked: who may be is told one by one.
+    // Holders that may be lockers are in the rows; none of the rest is locked.
     held.total += holding.rest().sum;
     held.free += holding.rest().sum;
     held.creator += holding.behind().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();

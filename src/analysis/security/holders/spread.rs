@@ -26,7 +26,7 @@ pub(super) struct Spread {
     pub(super) whole: &'static str,
     /// The table holds fewer holders than the token is said to have.
     pub(super) truncated: bool,
-    /// HolderFindings that count, or as many as the token is said to have.
+    /// Holders that count, or as many as the token is said to have.
     pub(super) known_count: u64,
 }
 

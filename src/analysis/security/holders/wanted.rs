@@ -1,4 +1,5 @@
-//! What the tests of holders need of tables that stay elsewhere, and who is told apart in it.
+//! Which balances to fetch for the tests of holders where the table stays in another database, and which of its addresses count one by
+//! one.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! A linear rule that tells two groups of sparse vectors apart with the widest margin. What the vectors stand for is the caller's
-//! business.
+//! The linear support vector machine: the linear rule that separates two groups of sparse vectors with the widest margin. What the
+//! vectors stand for is the caller's business.
 
 /// Coordinates that are not zero, in order.
 pub(super) type Sparse = Vec<(u32, f64)>;
@@ -18,12 +18,12 @@ pub(super) struct Sample<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Margin {
+pub(super) struct LinearSvm {
     pub(super) weights: Vec<f64>,
     pub(super) offset: f64,
 }
 
-impl Margin {
+impl LinearSvm {
     /// The support vector machine with squared hinge loss, by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A
     /// dual coordinate descent method for large-scale linear SVM", 2008). The samples are gone through in their order, so that the same
     /// samples give the same rule.
@@ -76,15 +76,15 @@ mod tests {
     }
 
     #[test]
-    fn two_points_are_parted_in_the_middle() {
+    fn two_points_are_separated_in_the_middle() {
         let vectors = [(vec![(0, 1.0)], true), (vec![(0, -1.0)], false)];
-        let rule = Margin::fit(&samples(&vectors, 1e6), 1);
+        let rule = LinearSvm::fit(&samples(&vectors, 1e6), 1);
         assert!((rule.weights[0] - 1.0).abs() < 1e-3 && rule.offset.abs() < 1e-3, "{rule:?}");
     }
 
     proptest! {
         #[test]
-        fn what_can_be_parted_is_parted(points in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 4..40), turn in 0.0..6.0_f64) {
+        fn separable_points_are_separated(points in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 4..40), turn in 0.0..6.0_f64) {
             let (sine, cosine) = turn.sin_cos();
             let along = |point: &(f64, f64)| point.0 * cosine + point.1 * sine;
             let vectors: Vec<(Sparse, bool)> = points
@@ -92,22 +92,22 @@ mod tests {
                 .filter(|point| along(point).abs() > 0.2)
                 .map(|point| (vec![(0, point.0), (1, point.1)], along(point) > 0.0))
                 .collect();
-            let rule = Margin::fit(&samples(&vectors, 1e4), 2);
+            let rule = LinearSvm::fit(&samples(&vectors, 1e4), 2);
             for (vector, wanted) in &vectors {
                 prop_assert_eq!(rule.of(vector) > 0.0, *wanted, "{:?} {:?}", rule, vector);
             }
         }
 
         #[test]
-        fn no_small_step_lowers_what_is_minimised(points in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64, any::<bool>()), 3..30)) {
+        fn no_small_step_lowers_the_objective(points in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64, any::<bool>()), 3..30)) {
             let vectors: Vec<(Sparse, bool)> = points.iter().map(|(x, y, wanted)| (vec![(0, *x), (1, *y)], *wanted)).collect();
             let samples = samples(&vectors, 0.5);
-            let loss = |rule: &Margin| {
+            let loss = |rule: &LinearSvm| {
                 let size = rule.offset * rule.offset + rule.weights.iter().map(|weight| weight * weight).sum::<f64>();
                 let missed = |sample: &Sample<'_>| (1.0 - rule.of(sample.vector) * if sample.wanted { 1.0 } else { -1.0 }).max(0.0);
                 0.5 * size + samples.iter().map(|sample| sample.cost * missed(sample).powi(2)).sum::<f64>()
             };
-            let rule = Margin::fit(&samples, 2);
+            let rule = LinearSvm::fit(&samples, 2);
             let best = loss(&rule);
             for (at, step) in [(0, 0.05), (0, -0.05), (1, 0.05), (1, -0.05)] {
                 let mut other = rule.clone();

@@ -1,6 +1,6 @@
-//! Whether a code's mix of instructions is that of known scams or that of listed tokens: learned from the codes of the dataset, and
-//! trusted as far as it tells codes apart that it has not seen. Scams of one kind are seldom copied to the letter, but they are built
-//! from the same parts. Which code is near to which is the index's.
+//! A classifier of contracts by their opcode bigrams, the pairs of instructions that follow one another: are they mixed as in known scams
+//! or as in listed tokens? Learned from the codes of the dataset, and trusted as far as it tells codes apart that it has not seen. Scams
+//! of one kind are seldom copied to the letter, but they are built from the same parts. Which code is near to which is the index's.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use revm::bytecode::OpCode;
 
 use super::{
     CodeOrigin, Signature, agreeing,
-    margin::{Margin, Sample, Sparse},
+    margin::{LinearSvm, Sample, Sparse},
     normal::{DUP, PUSH, SWAP, normalise},
 };
 use crate::error::Result;
@@ -29,7 +29,7 @@ const HINT: f64 = 0.75;
 const COST: f64 = 0.25;
 /// A group's few codes of one era do not outweigh the many of another.
 const ERA_MIN: f64 = 3.0;
-/// How well codes must be told apart that were not learned from, as the area under the curve, for a mix to say anything and to say all.
+/// The area under the ROC curve, on codes that were not learned from, at which a mix begins to count and at which it counts in full.
 const TRUST: (f64, f64) = (0.6, 0.8);
 /// Share of listed tokens with a mix as bad, from which on a mix says nothing.
 const COMMON: f64 = 0.15;
@@ -52,7 +52,7 @@ impl Era {
     }
 }
 
-/// What tells one function from another in the code of every token: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
+/// Selectors that the code of every token compares with: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
 /// each after its PUSH4.
 const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
 /// `Panic(uint256)`.
@@ -74,7 +74,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// `None` for a code that is no token's: it tells nothing about tokens.
+    /// `None` for a code that is no token's.
     pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
         let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);
@@ -102,11 +102,11 @@ pub struct Judgement {
 #[derive(Debug, Clone)]
 pub struct Mix {
     terms: Terms,
-    rule: Margin,
+    rule: LinearSvm,
     /// What the listed tokens came to when they were not learned from, ascending.
     listed: Vec<f64>,
     scams: usize,
-    /// The chance that a scam not learned from comes to more than a listed token not learned from.
+    /// The area under the ROC curve, cross-validated: the chance that an unseen scam scores more than an unseen listed token.
     told_apart: f64,
 }
 
@@ -126,7 +126,7 @@ impl Mix {
         let terms = Terms::new(&examples);
         let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
         let (mut scams, mut listed) = (Vec::new(), Vec::new());
-        let mut rule = Margin { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
+        let mut rule = LinearSvm { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
         for fold in 0..FOLDS {
             step()?;
             let unseen = |i: usize| families[i] % FOLDS == fold;
@@ -276,7 +276,7 @@ fn families(examples: &[&Example]) -> Vec<usize> {
 }
 
 /// Each group costs the same altogether, and within a group each era: so the rule has no use for what only tells the era.
-fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> Margin {
+fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> LinearSvm {
     let key = |i: usize| (examples[i].group == CodeOrigin::Scam, examples[i].era);
     let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
     let mut peers: BTreeMap<(bool, Era), f64> = BTreeMap::new();
@@ -292,10 +292,10 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
         Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { listed } }
     };
     let samples: Vec<Sample<'_>> = seen.iter().map(|i| sample(*i)).collect();
-    Margin::fit(&samples, coordinates)
+    LinearSvm::fit(&samples, coordinates)
 }
 
-/// The area under the curve; ties count half.
+/// The area under the ROC curve; ties count half.
 fn told_apart(scams: &[f64], listed: &[f64]) -> f64 {
     let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
     let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_like_scams_is_told_from_what_is_made_like_listed_tokens() {
+    fn code_like_that_of_scams_is_told_from_code_like_that_of_listed_tokens() {
         let mix = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
         assert_eq!((mix.learned_from(), mix.told_apart()), ((15, 40), 1.0));
         let judge = |seed, habit| mix.judge(&code(seed, habit)).expect("a code");
@@ -368,10 +368,10 @@ mod tests {
     }
 
     #[test]
-    fn a_worse_sum_is_never_more_common() {
+    fn the_higher_a_score_the_fewer_listed_tokens_reach_it() {
         let mix = Mix {
             terms: Terms::new(&[]),
-            rule: Margin { weights: Vec::new(), offset: 0.0 },
+            rule: LinearSvm { weights: Vec::new(), offset: 0.0 },
             listed: vec![-1.0, -1.0, 0.0, 0.5],
             scams: 0,
             told_apart: 1.0,

@@ -1,6 +1,9 @@
-//! A code in the form that is compared: metadata cut off, read from front to end, and what compilers vary made one.
+//! Bytecode normalised for comparison: metadata cut off, and what compilers vary (the data of PUSH, which DUP, which SWAP) made one
+//! symbol.
 
-pub(super) const PUSH: u8 = 0x60;
+use crate::analysis::security::opcodes::{PUSH0, PUSH1, PUSH32, instructions};
+
+pub(super) const PUSH: u8 = PUSH1;
 pub(super) const DUP: u8 = 0x80;
 pub(super) const SWAP: u8 = 0x90;
 
@@ -8,21 +11,12 @@ pub(super) const SWAP: u8 = 0x90;
 pub fn normalise(code: &[u8]) -> Vec<u8> {
     let code = without_metadata(code);
     let mut symbols = Vec::with_capacity(code.len() / 2);
-    let mut at = 0;
-    while let Some(&opcode) = code.get(at) {
-        at += 1;
-        symbols.push(match opcode {
-            // PUSH0 has no data.
-            0x5f => PUSH,
-            0x60..=0x7f => {
-                at += usize::from(opcode - PUSH) + 1;
-                PUSH
-            }
-            0x80..=0x8f => DUP,
-            0x90..=0x9f => SWAP,
-            other => other,
-        });
-    }
+    symbols.extend(instructions(code).map(|(opcode, _)| match opcode {
+        PUSH0..=PUSH32 => PUSH,
+        DUP..=0x8f => DUP,
+        SWAP..=0x9f => SWAP,
+        other => other,
+    }));
     symbols
 }
 
@@ -48,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_compilers_vary_is_one_symbol() {
+    fn pushes_dups_and_swaps_are_one_symbol_each() {
         // PUSH1 80, PUSH2 0040, PUSH0, DUP3, SWAP2, ADD
         assert_eq!(normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]), [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]);
         // A PUSH that the end cuts short.

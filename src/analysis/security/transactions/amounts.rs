@@ -1,5 +1,5 @@
-//! First digits of amounts. In organic amounts the first digit is d with probability log10(1 + 1/d) (Benford); the mean absolute
-//! deviation from it and its limit are Nigrini's ("Benford's Law", 2012). No more than a hint: taxes, faucets and round sums break it.
+//! Benford's law of first digits: in organic amounts the first digit is d with probability log10(1 + 1/d). The mean absolute deviation
+//! from it and its limit are Nigrini's ("Benford's Law", 2012). No more than a hint: taxes, faucets and round sums break it.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 

@@ -1,4 +1,4 @@
-//! Tests of what creators and early birds did: minted, sold, deployed, sniped.
+//! Tests of the creator and of early buyers: minted after launch, dumped, deployed in series, sniped.
 
 use super::{SNIPE_BLOCKS, Seen, percent};
 use crate::{
@@ -44,16 +44,10 @@ fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let count = late.len();
     let sentence =
         format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
-    seen.lacking.saw(code, &*sentence);
-    seen.prove(code, "transfers from the zero address", &seen.trades.mints_late.clone());
-    (share > MINTED_MIN).then(|| {
-        let rows = seen.rows(&seen.trades.mints_late);
-        Anomaly::new(code, (largest / MINTED_FULL).max(MINTED_LEAST), sentence)
-            .figure("share", share)
-            .figure("largestReceiver", largest)
-            .figure("receivers", count as f64)
-            .evidence(Evidence { what: "transfers from the zero address".to_owned(), rows, ..Evidence::default() })
-    })
+    let strength = (share > MINTED_MIN).then(|| (largest / MINTED_FULL).max(MINTED_LEAST));
+    let rows = seen.rows(&seen.trades.mints_late);
+    let found = seen.lacking.measured(code, strength, sentence, "transfers from the zero address", rows)?;
+    Some(found.figure("share", share).figure("largestReceiver", largest).figure("receivers", count as f64))
 }
 
 fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
@@ -65,13 +59,10 @@ fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let supply = launched(seen, code)?;
     let share = seen.trades.creator_sold / supply;
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
-    seen.lacking.saw(code, &*sentence);
-    seen.prove(code, "sales of the creator", &seen.trades.creator_sales.clone());
-    (share >= DUMPED_MIN).then(|| {
-        let rows = seen.rows(&seen.trades.creator_sales);
-        let evidence = Evidence { what: "sales of the creator".to_owned(), rows, ..Evidence::default() };
-        Anomaly::new(code, share / DUMPED_FULL, sentence).figure("share", share).evidence(evidence)
-    })
+    let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
+    let rows = seen.rows(&seen.trades.creator_sales);
+    let found = seen.lacking.measured(code, strength, sentence, "sales of the creator", rows)?;
+    Some(found.figure("share", share))
 }
 
 fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
@@ -90,7 +81,7 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
         .iter()
         .filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some_and(|called| called.decisive))
         .collect();
-    let row = |address, timestamp| EvidenceRow { table: "contracts", timestamp, address: Some(address), ..EvidenceRow::default() };
+    let row = |address, timestamp| EvidenceRow { timestamp, ..EvidenceRow::of("contracts", address) };
     let rows = contracts.iter().take(EVIDENCE_ROWS_MAX).map(|(address, time)| row(*address, *time)).collect();
     seen.lacking.prove_by(code, "contracts of the creator", rows);
     if let Some((scam, time)) = scams.first() {
@@ -101,9 +92,8 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
             scams.len(),
             if scams.len() == 1 { "" } else { "s" }
         );
-        let rows = vec![row(*scam, *time)];
-        let evidence = Evidence { what: "known scams of the creator".to_owned(), rows, ..Evidence::default() };
-        return Some(Anomaly::new(code, 1.0, sentence).figure("scams", scams.len() as f64).evidence(evidence));
+        let found = Anomaly::new(code, 1.0, sentence).figure("scams", scams.len() as f64);
+        return Some(found.rows("known scams of the creator", vec![row(*scam, *time)]));
     }
     let mut times: Vec<(Time, _)> = contracts.iter().filter_map(|(address, time)| Some(((*time)?, *address))).collect();
     times.sort_unstable();
@@ -111,8 +101,7 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let within = times.iter().filter(|(time, _)| (0..=SERIES_MS).contains(&(time.0 - burst[0].0.0))).count();
     let rows = burst.iter().map(|(time, address)| row(*address, Some(*time))).collect();
     let sentence = format!("its creator {} deployed {within} contracts within 7 days (contracts)", creator.short());
-    let evidence = Evidence { what: "contracts of the creator".to_owned(), rows, ..Evidence::default() };
-    Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).evidence(evidence))
+    Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).rows("contracts of the creator", rows))
 }
 
 fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {

@@ -1,6 +1,6 @@
-//! Tests of how liquidity and trades flow: pulled, one way only, failing, for some only.
+//! Tests of liquidity and trades: liquidity pulled, trades one way only, sales that fail, sales by insiders only.
 
-use super::{Seen, percent};
+use super::{Seen, ledger::Wallet, percent};
 use crate::{
     analysis::security::{
         Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
@@ -44,18 +44,10 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
         let pool = seen.facts.pools[i];
-        let row = EvidenceRow {
-            table: "pool_events",
-            timestamp: Some(pull.at.time),
-            block_number: pull.at.block,
-            address: Some(pool),
-            share: Some(share),
-            ..EvidenceRow::default()
-        };
+        let row = pool_row(pool, pull.at, Some(share));
         let sentence =
             format!("{} of the liquidity of pool {} was taken out within a day of {}", percent(share), pool.short(), pull.at.time);
-        let evidence = Evidence { what: "liquidity burned within a day".to_owned(), rows: vec![row], ..Evidence::default() };
-        return Some(Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence));
+        return Some(Anomaly::new(code, share, sentence).figure("share", share).rows("liquidity burned within a day", vec![row]));
     }
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
@@ -72,22 +64,13 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
         let row = seen.row(emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
         let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
-        let evidence = Evidence { what: "transfer out of the pool".to_owned(), rows: vec![row], ..Evidence::default() };
-        Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence)
+        Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
     })
 }
 
 /// Of each pool that counts, when it first had liquidity and the most that was taken out of it within a day.
 fn pool_rows(seen: &Seen<'_>) -> Vec<EvidenceRow> {
-    let row = |pool: Address, at: Moment, share, note: &str| EvidenceRow {
-        table: "pool_events",
-        timestamp: Some(at.time),
-        block_number: at.block,
-        address: Some(pool),
-        share,
-        note: Some(note.to_owned()),
-        ..EvidenceRow::default()
-    };
+    let row = |pool: Address, at, share, note: &str| EvidenceRow { note: Some(note.to_owned()), ..pool_row(pool, at, share) };
     let mut rows = Vec::new();
     for (pool, story) in seen.facts.pools.iter().zip(&seen.pools).take(seen.facts.telling) {
         rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
@@ -97,7 +80,11 @@ fn pool_rows(seen: &Seen<'_>) -> Vec<EvidenceRow> {
     rows
 }
 
-/// From the pools' reserves where they are told, by count and by money; else from the transfers, by count.
+fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
+    EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
+}
+
+/// From the pools' reserves where events name them, by count and by money; else from the transfers, by count.
 fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
     let told = seen
@@ -197,6 +184,8 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
+    let unit = facts.unit();
+    let row = |wallet: &Wallet| EvidenceRow { amount: unit.map(|unit| wallet.sold / unit), ..EvidenceRow::of("transfers", wallet.address) };
     let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
     let (mut buyers, mut sellers) = (0u64, Vec::new());
     for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader) {
@@ -204,38 +193,28 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         buyers += u64::from(wallet.bought > 0.0 && !own);
         if wallet.sold > 0.0 {
             if !own {
-                let amount = facts.unit().map(|unit| wallet.sold / unit);
-                let row = EvidenceRow { table: "transfers", address: Some(wallet.address), amount, ..EvidenceRow::default() };
-                seen.lacking.prove_by(code, "sold by one who is not of the owner's circle", vec![row]);
+                seen.lacking.prove_by(code, "sold by one who is not of the owner's circle", vec![row(wallet)]);
                 seen.lacking.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
                 return None;
             }
             sellers.push(wallet);
         }
     }
-    if buyers < BUYS_MIN || sellers.is_empty() {
-        let n = sellers.len();
+    let n = sellers.len();
+    if buyers < BUYS_MIN || n == 0 {
         seen.lacking.unsure(
             code,
             format!("transfers: {buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"),
         );
     }
-    (buyers >= BUYS_MIN && !sellers.is_empty()).then(|| {
-        let n = sellers.len();
+    (buyers >= BUYS_MIN && n > 0).then(|| {
         let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
         let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
-        let unit = facts.unit();
-        let rows = sellers.iter().take(EVIDENCE_ROWS_MAX).map(|wallet| EvidenceRow {
-            table: "transfers",
-            address: Some(wallet.address),
-            amount: unit.map(|unit| wallet.sold / unit),
-            ..EvidenceRow::default()
-        });
-        let evidence = Evidence { what: "who sold".to_owned(), rows: rows.collect(), ..Evidence::default() };
+        let rows = sellers.into_iter().take(EVIDENCE_ROWS_MAX).map(row).collect();
         Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
             .figure("buyers", buyers as f64)
             .figure("sellers", n as f64)
-            .evidence(evidence)
+            .rows("who sold", rows)
     })
 }
 

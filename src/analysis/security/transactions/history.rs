@@ -1,4 +1,4 @@
-//! Tests of the transfers themselves: what goes round, what does not add up, what was strewn, how its digits look.
+//! Tests of the transfers themselves: wash trades, balances that do not add up, airdrops, first digits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::{
     amounts::{CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
     percent,
 };
-use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::AddressRole, missing::NeededInput};
+use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, facts::AddressRole, missing::NeededInput};
 use crate::dataset::address::Address;
 
 const MISMATCH_MIN: f64 = 0.001;
@@ -19,7 +19,7 @@ const WASH_MIN: f64 = 0.05;
 const WASH_FULL: f64 = 0.5;
 /// Transfers that must go round: two friends who lend and give back are no market.
 const WASH_TRANSFERS_MIN: u64 = 6;
-const STREWN_MIN: f64 = 0.5;
+const AIRDROPPED_MIN: f64 = 0.5;
 const RECEIVERS_MIN: u64 = 20;
 
 /// The codes of these tests.
@@ -27,7 +27,7 @@ pub(super) const CODES: &[AnomalyCode] =
     &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
 
 pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
-    [mismatch(seen), wash(seen), strewn(seen), digits(seen)].into_iter().flatten().collect()
+    [mismatch(seen), wash(seen), airdropped(seen), digits(seen)].into_iter().flatten().collect()
 }
 
 /// The replayed balances against the holder table: over the addresses that the table names.
@@ -63,12 +63,10 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         worst = f64::max(worst, share);
         if replays.len() < EVIDENCE_ROWS_MAX {
             let note = Some(format!("{:.2} by the transfers", replayed / unit));
-            let address = Some(holder);
-            replays.push(EvidenceRow { table: "holders", address, amount: Some(balance), note, ..EvidenceRow::default() });
+            replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
         }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
-            let address = Some(holder);
-            rows.push(EvidenceRow { table: "holders", address, amount: Some(balance), share: Some(share), ..EvidenceRow::default() });
+            rows.push(EvidenceRow { amount: Some(balance), share: Some(share), ..EvidenceRow::of("holders", holder) });
         }
     }
     let sentence = format!(
@@ -82,7 +80,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
             .figure("share", sum)
             .figure("largest", worst)
-            .evidence(Evidence { what: "balances that the transfers do not add up to".to_owned(), rows, ..Evidence::default() })
+            .rows("balances that the transfers do not add up to", rows)
     })
 }
 
@@ -105,11 +103,11 @@ fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
             found.window,
             found.count
         );
-        Anomaly::new(AnomalyCode::WashTrading, share / WASH_FULL, sentence)
+        Anomaly::new(code, share / WASH_FULL, sentence)
             .figure("share", share)
             .figure("wallets", members as f64)
             .figure("transfers", found.count as f64)
-            .evidence(Evidence { what: format!("{AMONG}, which come back within {}", found.window), rows, ..Evidence::default() })
+            .rows(format!("{AMONG}, which come back within {}", found.window), rows)
     })
 }
 
@@ -134,7 +132,7 @@ fn among(seen: &Seen<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
 }
 
 /// Receivers who got one equal amount from one sender and never acted.
-fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn airdropped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let mut receivers = 0;
     for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader && wallet.received > 0) {
@@ -151,19 +149,14 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
     let share = count as f64 / receivers as f64;
     let amount = seen.facts.unit().map(|unit| f64::from_bits(value) / unit);
-    let address = Some(seen.ledger.wallet(sender).address);
-    let row = EvidenceRow { table: "transfers", address, amount, share: Some(share), ..EvidenceRow::default() };
-    seen.lacking.prove_by(code, "one amount to many", vec![row.clone()]);
-    seen.lacking.saw(code, format!("{count} of {receivers} receivers got one amount from one sender and never acted (transfers)"));
-    (receivers >= RECEIVERS_MIN && share >= STREWN_MIN).then(|| {
-        let sender = seen.ledger.wallet(sender).address;
-        let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
-        let evidence = Evidence { what: "one amount to many".to_owned(), rows: vec![row], ..Evidence::default() };
-        Anomaly::new(AnomalyCode::AirdropSpam, share, sentence)
-            .figure("share", share)
-            .figure("receivers", receivers as f64)
-            .evidence(evidence)
-    })
+    let sender = seen.ledger.wallet(sender).address;
+    let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
+    let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
+    // A sender is named where it is a finding: below that it is one of many.
+    let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
+    let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
+    let found = seen.lacking.measured(code, strength, sentence, "one amount to many", vec![row])?;
+    Some(found.figure("share", share).figure("receivers", receivers as f64))
 }
 
 fn digits(seen: &mut Seen<'_>) -> Option<Anomaly> {

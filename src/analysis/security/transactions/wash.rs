@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_round_across_the_edge_of_a_window_is_seen_in_the_one_half_of_it_later() {
+    fn a_cycle_across_the_edge_of_a_window_is_seen_in_the_window_half_its_length_later() {
         // Halves of half an hour: who gives back when, and the window that shows both ways.
         let cases: &[(i64, i64, &str)] = &[
             (4, 4, "1 hour"),

@@ -1,13 +1,10 @@
 //! Counting and describing columns of a small dataset.
 
 use super::*;
-use crate::{
-    dataset::sample,
-    question::{parameter::Arguments, snapshot::AnswerSettings},
-};
+use crate::question::tests::{answered, snapshot};
 
 fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
-    let dataset = sample::dataset(&[
+    let snapshot = snapshot(&[
         ("tokens", "token_address,symbol,name,chain,rating\n0x1,A,A,eth,3\n0x2,B,B,base,3\n0x3,C,,eth,5\n0x4,A,D,eth,"),
         (
             "candles",
@@ -25,9 +22,7 @@ fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
              0x1,0xa,0xb,123456789012345678902,2026-01-01,0x1,3,1",
         ),
     ]);
-    let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[("table", table)], query)?)?;
-    let answer = question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default())?;
-    Ok(serde_json::to_value(answer).expect("JSON"))
+    Ok(serde_json::to_value(answered::<Q>(&snapshot, &[("table", table)], query)?).expect("JSON"))
 }
 
 #[test]
@@ -62,7 +57,7 @@ fn a_column_is_described_by_what_it_holds() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn a_column_that_is_not_there_is_refused_with_its_name() {
     for (query, says) in [
         ("", "`column` is missing: name one of token_address, symbol"),
         ("column=symbl", "did you mean `symbol`?"),

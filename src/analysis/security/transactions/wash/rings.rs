@@ -1,4 +1,5 @@
-//! Rings in the graph of who gave to whom: the pairs among which everything goes round. Knows edges alone, no time and no tokens.
+//! Balanced cycles in the graph of transfers: the strongly connected edges whose every node gets back what it gives. Knows edges alone, no
+//! time and no tokens.
 
 use super::Edge;
 
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_goes_round_is_left() {
+    fn only_edges_of_balanced_cycles_are_left() {
         type Flow = (u32, u32, f64);
         let cases: &[(&[Flow], usize)] = &[
             (&[(0, 1, 5.0), (1, 0, 5.0)], 2),

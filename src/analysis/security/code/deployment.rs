@@ -1,5 +1,5 @@
-//! Setting the scene: the token stands in the world, by its constructor or by its code alone, and knows our owner. Dealing balances is
-//! `deal`'s.
+//! Deploying the token: by its constructor, with the storage of the dataset, or by its code alone, and so that it obeys our owner. The
+//! balances are `funding`'s.
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256};
@@ -12,9 +12,9 @@ use super::{
     world::{OWNER, PAIR, PLACED, small},
 };
 
-/// How the contract came to stand.
+/// How the contract was deployed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum DeployedBy {
     Constructor,
     /// Only its code was put there: every slot is zero but those that name our owner.
     Code,
@@ -22,7 +22,7 @@ pub enum Standing {
     Snapshot,
 }
 
-impl Standing {
+impl DeployedBy {
     pub fn word(self) -> &'static str {
         match self {
             Self::Constructor => "constructor",
@@ -36,11 +36,11 @@ pub(super) struct Deployment {
     pub(super) token: Address,
     /// The deployer, or the address that the contract takes for its owner.
     pub(super) owner: Address,
-    pub(super) standing: Standing,
+    pub(super) deployed_by: DeployedBy,
     /// Whether the constructor of the dataset ran to its end; `None` when there is none.
     pub(super) deploys: Option<bool>,
     /// Other addresses that it obeys: they stand in its code, or in the storage of the dataset.
-    pub(super) masters: Vec<Address>,
+    pub(super) privileged: Vec<Address>,
     /// Places of mappings that were written so that our owner has a role.
     pub(super) roles: Vec<U256>,
     /// Whether the dataset tells who the owner is or was.
@@ -48,8 +48,8 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    fn new(token: Address, standing: Standing, deploys: Option<bool>) -> Self {
-        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), roles: Vec::new(), owner_known: false }
+    fn new(token: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
+        Self { token, owner: OWNER, deployed_by, deploys, privileged: Vec::new(), roles: Vec::new(), owner_known: false }
     }
 }
 
@@ -71,9 +71,9 @@ const TRIES: &[(&[Address], u128, bool)] = &[
 const BLIND_WORDS: usize = 8;
 /// Comparisons with the caller that are followed up.
 const CLAIMS_MAX: usize = 48;
-const MASTERS_MAX: usize = 3;
+const PRIVILEGED_MAX: usize = 3;
 
-pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
+pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
     for behind in input.behind {
         let address = Address::new(behind.address.0);
         machine.world().place(address, &behind.code);
@@ -89,25 +89,28 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
         let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(PLACED, *selector, &[]));
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
         let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
-        let mut stage =
-            Deployment { owner: known.unwrap_or(OWNER), owner_known: known.is_some(), ..Deployment::new(PLACED, Standing::Snapshot, None) };
-        machine.world().person(stage.owner);
-        claim(machine, &mut stage, functions, Claims::None);
-        return stage;
+        let mut deployment = Deployment {
+            owner: known.unwrap_or(OWNER),
+            owner_known: known.is_some(),
+            ..Deployment::new(PLACED, DeployedBy::Snapshot, None)
+        };
+        machine.world().person(deployment.owner);
+        claim(machine, &mut deployment, functions, Claims::None);
+        return deployment;
     }
-    // A proxy's constructor would be told another implementation than the one that stands behind it.
+    // A proxy's constructor would be passed another implementation than the one behind the proxy.
     let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
     let deployed = creation.map(|code| deploy(machine, code, input));
-    let mut stage = if let Some(Some(token)) = deployed {
-        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, Standing::Constructor, Some(true)) }
+    let mut deployment = if let Some(Some(token)) = deployed {
+        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, DeployedBy::Constructor, Some(true)) }
     } else {
         machine.world().place(PLACED, input.runtime);
-        Deployment::new(PLACED, Standing::Code, deployed.map(|token| token.is_some()))
+        Deployment::new(PLACED, DeployedBy::Code, deployed.map(|token| token.is_some()))
     };
     // A place that a constructor left empty stays so.
-    let claims = if stage.standing == Standing::Code { Claims::All } else { Claims::None };
-    claim(machine, &mut stage, functions, claims);
-    stage
+    let claims = if deployment.deployed_by == DeployedBy::Code { Claims::All } else { Claims::None };
+    claim(machine, &mut deployment, functions, claims);
+    deployment
 }
 
 /// The owner after the constructor ran: the address that `owner()` names, unless it is one of our own making; else the deployer.
@@ -146,7 +149,7 @@ impl Claims {
 
 /// Runs the constructor with one set of arguments after another. `None` when all of them fail.
 fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
-    let mut bare = None;
+    let mut without_supply = None;
     // Whom a list names has powers that nobody would have whom it does not: lists stay empty where that works.
     let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
     let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
@@ -156,7 +159,9 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
         match input.constructor_types {
             Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
             // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
-            None if bare.is_some() || addresses.len() > 1 => code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS)),
+            None if without_supply.is_some() || addresses.len() > 1 => {
+                code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS));
+            }
             None => {}
         }
         let made = machine.create(OWNER, code.clone());
@@ -165,14 +170,14 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
             if machine.ask(token, abi::TOTAL_SUPPLY, &[]).is_some_and(|supply| !supply.is_zero()) {
                 return Some(settle(machine, token, input));
             }
-            bare = bare.or(Some(code));
+            without_supply = without_supply.or(Some(code));
         }
         machine.rollback(mark);
         if input.constructor_types.is_some_and(<[_]>::is_empty) {
             break;
         }
     }
-    let token = machine.create(OWNER, bare?).created?;
+    let token = machine.create(OWNER, without_supply?).created?;
     Some(settle(machine, token, input))
 }
 
@@ -189,7 +194,7 @@ fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, l
     // Eight bits are the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None, token: Address::ZERO };
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, decimals: None, token: Address::ZERO };
     abi::encode_lists(&types, &filling, lists).0
 }
 
@@ -206,15 +211,14 @@ const ADDRESS_BITS: usize = 160;
 
 /// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with an empty slot get our owner into
 /// that slot where that is claimed, and other addresses that the caller is compared with are remembered. Returns whether a place was claimed.
-pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions: &[Function], claims: Claims) -> bool {
+pub(super) fn claim(machine: &mut Machine<'_>, deployment: &mut Deployment, functions: &[Function], claims: Claims) -> bool {
     let (mut left, mut any) = (CLAIMS_MAX, false);
-    let owner = stage.owner;
+    let owner = deployment.owner;
     for function in functions {
-        let (data, _) = abi::encode(&function.arguments, &Filling::plain(vec![owner], U256::ONE));
-        let data = [&function.selector[..], &data].concat();
+        let (data, _) = function.call(&Filling::plain(vec![owner], U256::ONE));
         // Each success shows the next check, of which there are seldom more than two.
         for _ in 0..3 {
-            let (outcome, trace) = machine.trace(owner, stage.token, data.clone());
+            let (outcome, trace) = machine.trace(owner, deployment.token, data.clone());
             if outcome.ok || left == 0 {
                 break;
             }
@@ -226,13 +230,18 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions
                 let known = abi::address_of(other);
                 if let (true, Some(slot), false) = (other.is_zero() && claims.places(), slot, function.standard()) {
                     left -= 1;
-                    claimed |= obeys(machine, stage, slot, &data);
+                    claimed |= obeys(machine, deployment, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != owner {
                     // Without a snapshot what a slot holds is of our own making, unless a constructor had it in its code.
-                    let ours = stage.standing == Standing::Code || stage.standing == Standing::Constructor && invented(known);
-                    let stored = ours && slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
-                    if !stored && stage.masters.len() < MASTERS_MAX && !stage.masters.contains(&known) && machine.world().mocked(known) {
-                        stage.masters.push(known);
+                    let ours =
+                        deployment.deployed_by == DeployedBy::Code || deployment.deployed_by == DeployedBy::Constructor && invented(known);
+                    let stored = ours && slot.is_some_and(|slot| holds(machine.world().slot(deployment.token, slot), other));
+                    if !stored
+                        && deployment.privileged.len() < PRIVILEGED_MAX
+                        && !deployment.privileged.contains(&known)
+                        && machine.world().mocked(known)
+                    {
+                        deployment.privileged.push(known);
                     }
                 }
             }
@@ -241,11 +250,11 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions
             }
             let seen = trace.read.len();
             for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(owner))).map(|(slot, _)| *slot) {
-                if left > 0 && claims.roles() && machine.world().slot(stage.token, slot).is_zero() {
+                if left > 0 && claims.roles() && machine.world().slot(deployment.token, slot).is_zero() {
                     left -= 1;
-                    let admitted = admits(machine, stage, slot, &data, seen);
+                    let admitted = admits(machine, deployment, slot, &data, seen);
                     if admitted {
-                        stage.roles.push(slot);
+                        deployment.roles.push(slot);
                     }
                     claimed |= admitted;
                 }
@@ -260,10 +269,10 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Deployment, functions
 }
 
 /// Writes "yes" where a mapping keeps what our owner may do. Kept when the refused call gets further by it.
-fn admits(machine: &mut Machine<'_>, stage: &Deployment, slot: U256, data: &[u8], seen: usize) -> bool {
+fn admits(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8], seen: usize) -> bool {
     let mark = machine.mark();
-    machine.world().set_slot(stage.token, slot, U256::ONE);
-    let (outcome, trace) = machine.trace(stage.owner, stage.token, data.to_vec());
+    machine.world().set_slot(deployment.token, slot, U256::ONE);
+    let (outcome, trace) = machine.trace(deployment.owner, deployment.token, data.to_vec());
     let further = outcome.ok || trace.read.len() > seen;
     if !further {
         machine.rollback(mark);
@@ -277,15 +286,15 @@ pub(super) fn holds(word: U256, address: U256) -> bool {
 }
 
 /// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
-fn obeys(machine: &mut Machine<'_>, stage: &Deployment, slot: U256, data: &[u8]) -> bool {
-    let token = stage.token;
+fn obeys(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8]) -> bool {
+    let token = deployment.token;
     let old = machine.world().slot(token, slot);
     machine.world().set_slot(token, slot, pattern());
-    let (_, trace) = machine.trace(stage.owner, token, data.to_vec());
+    let (_, trace) = machine.trace(deployment.owner, token, data.to_vec());
     let mask = U256::MAX >> (256 - ADDRESS_BITS);
     let place =
         trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
-    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(stage.owner) << shift));
+    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(deployment.owner) << shift));
     machine.world().set_slot(token, slot, value);
     place.is_some()
 }

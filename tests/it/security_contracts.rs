@@ -1,0 +1,59 @@
+//! What the tests of contracts have in common: a deck over tables of contracts and its answers, what executing a contract raises, and
+//! whether that is what the contract was planted with.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use tokendeck::{
+    analysis::security::{
+        SecurityInference,
+        code::{Budget, CodeInput, CodeReport, inspect},
+    },
+    dataset::address::Address,
+    deck::{Deck, DeckOptions},
+    demo::contracts::{Contract, ContractCode},
+    error::Result,
+    question::{progress::Progress, security::SecurityQuestion},
+};
+
+pub(crate) type Codes = BTreeSet<&'static str>;
+
+/// A deck over these tables, given as CSV.
+pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<Deck> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in tables {
+        std::fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
+    }
+    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
+    deck.load().unwrap();
+    deck
+}
+
+/// The explained answer.
+pub(crate) fn ask(deck: &Deck, contract_address: Address) -> Result<SecurityInference> {
+    deck.answer(&SecurityQuestion { contract_address, explain: true }, &Progress::default()).map(|known| known.answer.clone())
+}
+
+/// What comes of deploying the contract, whose constructor takes nothing, and of trading its token.
+pub(crate) fn executed(code: &ContractCode) -> CodeReport {
+    let input = CodeInput {
+        runtime: &code.runtime,
+        creation: Some(&code.creation),
+        constructor_types: Some(&[]),
+        has_source: true,
+        ..CodeInput::default()
+    };
+    inspect(&input, &Budget::default(), &|| false)
+}
+
+pub(crate) fn codes(report: &CodeReport) -> Codes {
+    report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
+}
+
+/// What is wrong with what was found: faults missed, and codes that nothing bears out.
+pub(crate) fn wrong(what: &str, contract: &Contract, found: &Codes) -> Option<String> {
+    let missed: Vec<_> = contract.fires.iter().filter(|code| !found.contains(*code)).collect();
+    let borne_out = |code: &&&'static str| contract.fires.contains(*code) || contract.also.contains(*code);
+    let false_alarms: Vec<_> = found.iter().filter(|code| !borne_out(code)).collect();
+    let right = missed.is_empty() && false_alarms.is_empty();
+    (!right).then(|| format!("{what}: {} missed {missed:?}, accused falsely {false_alarms:?}", contract.name))
+}
