@@ -59,8 +59,6 @@ pub enum AlertMark {
 
 /// A view of the selected token or of the whole market.
 pub trait View {
-    fn id(&self) -> ViewId;
-
     /// After anything changed outside (token, generation, an answer came): asks what is needed, takes what is there. Never waits.
     fn refresh(&mut self, context: &Context<'_>);
 

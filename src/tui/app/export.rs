@@ -148,7 +148,7 @@ mod tests {
         tui::{
             app::Setup,
             event::Event,
-            keymap::{Action, ViewId},
+            keymap::Action,
             overlay::Command,
             picture,
             view::{Context, Effect, Export, View},
@@ -174,10 +174,6 @@ mod tests {
     }
 
     impl View for Slow {
-        fn id(&self) -> ViewId {
-            ViewId::Tokens
-        }
-
         fn refresh(&mut self, _: &Context<'_>) {}
 
         fn act(&mut self, action: Action, _: &Context<'_>) -> Effect {

@@ -159,7 +159,7 @@ mod tests {
         tui::{
             app::Setup,
             event::Event,
-            keymap::{Action, ViewId},
+            keymap::Action,
             overlay::Command,
             theme::Theme,
             view::{Context, Effect, View},
@@ -170,10 +170,6 @@ mod tests {
     struct Blank;
 
     impl View for Blank {
-        fn id(&self) -> ViewId {
-            ViewId::Tokens
-        }
-
         fn refresh(&mut self, _: &Context<'_>) {}
 
         fn act(&mut self, _: Action, _: &Context<'_>) -> Effect {

@@ -10,7 +10,7 @@ use self::log::RequestFields;
 use super::{inset, listing, many};
 use crate::tui::{
     format,
-    keymap::{Action, ViewId},
+    keymap::Action,
     list::{Did, List, ListFrame},
     text,
     theme::Role,
@@ -36,10 +36,6 @@ pub struct ApiView {
 }
 
 impl View for ApiView {
-    fn id(&self) -> ViewId {
-        ViewId::Api
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.state = context.api.state();
         self.key = context.api.key();

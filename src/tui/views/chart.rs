@@ -35,7 +35,7 @@ use crate::{
     },
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
@@ -118,10 +118,6 @@ impl Default for ChartView {
 }
 
 impl View for ChartView {
-    fn id(&self) -> ViewId {
-        ViewId::Chart
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(token) = context.token else { return };
         if self.token != Some(token) {

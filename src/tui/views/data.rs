@@ -25,7 +25,7 @@ use crate::{
     question::snapshot::Snapshot,
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, ListFrame, Listing},
         text,
         theme::Role,
@@ -74,10 +74,6 @@ struct Detail {
 const COLUMNS_STEP: usize = 6;
 
 impl View for DataView {
-    fn id(&self) -> ViewId {
-        ViewId::Data
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.arrange(context);
         let Some(snapshot) = context.snapshot else { return };

@@ -20,7 +20,7 @@ use crate::{
         dexes::{DexDetailQuestion, DexListQuestion},
     },
     tui::{
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, ListFrame, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
@@ -51,10 +51,6 @@ pub struct DexesView {
 }
 
 impl View for DexesView {
-    fn id(&self) -> ViewId {
-        ViewId::Dexes
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
             (self.token, self.in_pools) = (context.token, false);

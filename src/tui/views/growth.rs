@@ -22,7 +22,7 @@ use crate::{
     },
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{List, ListFrame, Listing},
         text,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
@@ -56,10 +56,6 @@ impl Default for GrowthView {
 }
 
 impl View for GrowthView {
-    fn id(&self) -> ViewId {
-        ViewId::Growth
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.compare.refresh(context);
         let mut changed = self.ranking.refresh(self.question(), context);

@@ -19,7 +19,7 @@ use super::listing;
 use crate::{
     jobs::Job,
     tui::{
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, Listing, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View},
     },
@@ -44,10 +44,6 @@ pub struct JobsView {
 }
 
 impl View for JobsView {
-    fn id(&self) -> ViewId {
-        ViewId::Jobs
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let watched = self.job().map(|job| job.job_id.clone());
         self.desk.refresh(context, watched.as_deref());

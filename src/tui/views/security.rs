@@ -25,7 +25,7 @@ use crate::{
     question::{Question, security::SecurityQuestion},
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             panel::{self, Panel},
@@ -52,10 +52,6 @@ pub struct SecurityView {
 }
 
 impl View for SecurityView {
-    fn id(&self) -> ViewId {
-        ViewId::Security
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
             *self = Self { token: context.token, ..Self::default() };

@@ -87,10 +87,6 @@ impl Default for TokensView {
 }
 
 impl View for TokensView {
-    fn id(&self) -> ViewId {
-        ViewId::Tokens
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {

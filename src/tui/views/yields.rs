@@ -97,10 +97,6 @@ impl Default for YieldView {
 }
 
 impl View for YieldView {
-    fn id(&self) -> ViewId {
-        ViewId::Yield
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.read != snapshot.generation {

@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     dataset::{Dataset, sample},
-    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
+    tui::{
+        keymap::ViewId,
+        views::fixture::{Stage, address, draw_whatever_there_is, shown},
+    },
 };
 
 #[test]

@@ -123,7 +123,7 @@ fn the_chart_as_a_whole() {
         buffer[(layout.x_of(25).expect("a candle on screen"), 0)].bg,
         Theme::default().tint(Role::Up).bg.expect("the role has a colour")
     );
-    assert_eq!(layout.shown(), (0, 48));
+    assert_eq!(layout.shown, (0, 48));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn wide_bodies_end_to_an_eighth() {
 fn the_mouse_finds_candles_and_prices() {
     let owned = wave(200);
     let (_, layout) = drawn(&ChartData::new(owned.candles()), 111, 30, &Theme::default());
-    assert_eq!(layout.shown(), (100, 200));
+    assert_eq!(layout.shown, (100, 200));
     for index in [100, 150, 199] {
         assert_eq!(layout.candle_at(layout.x_of(index).expect("a candle on screen")), Some(index));
     }
