@@ -453,9 +453,8 @@ impl App {
 
     pub(super) fn open_palette(&mut self) {
         let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
-        let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
-        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
+        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, on)));
     }
 
     pub(super) fn view(&self) -> &dyn View {
