@@ -2,6 +2,8 @@
 //! Draws nothing and writes to no terminal.
 
 mod alerts;
+#[cfg(test)]
+mod bench;
 mod carry;
 mod context;
 mod export;
@@ -56,24 +58,6 @@ pub struct Setup {
     pub demo_folder: Option<std::path::PathBuf>,
     /// Things that went wrong before the screen was taken, to be said in the header.
     pub warnings: Vec<String>,
-}
-
-#[cfg(test)]
-impl Setup {
-    /// Over the deck, with everything else as plain as it gets.
-    fn plain(deck: Arc<Deck>) -> Self {
-        Self {
-            deck,
-            jobs: None,
-            api: Arc::new(super::view::NoApi),
-            start_api: false,
-            keymap: Keymap::default(),
-            look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: super::theme::Options::default(), fixed: true },
-            clock: wall_clock,
-            demo_folder: None,
-            warnings: Vec::new(),
-        }
-    }
 }
 
 /// How things look.
