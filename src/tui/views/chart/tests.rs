@@ -71,12 +71,6 @@ fn screens_look_as_they_did() {
 }
 
 #[test]
-fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = (shapes(), ChartView::default());
-    stage.assert_themes_share_the_text(&mut view);
-}
-
-#[test]
 fn keys_step_through_the_patterns_and_back_again() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);

@@ -9,10 +9,7 @@ use crate::{
     error::{Code, Problem},
     jobs::{JobOptions, JobStatus, Jobs, Report, Task, TaskProgress, TaskStatus, TokenReport},
     question::progress::Progress,
-    tui::{
-        picture,
-        views::fixture::{LINK, NOW, SIZES, Stage, UNI},
-    },
+    tui::views::fixture::{LINK, NOW, SIZES, Stage, UNI},
 };
 
 const ANALYSES: [(&str, &str); 6] = [
@@ -99,13 +96,8 @@ fn jobs_with_the_tasks_of_the_selected_one() {
 fn a_task_that_has_no_result_says_why() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    stage.look(|context| {
-        view.act(Action::Down, context);
-        view.act(Action::Right, context);
-        for _ in 0..7 {
-            view.act(Action::Down, context);
-        }
-    });
+    stage.press(&mut view, &[Action::Down, Action::Right]);
+    stage.press(&mut view, &[Action::Down; 7]);
     stage.hold("jobs-tasks", &mut view, &[(80, 20), (140, 38)]);
     let said = stage.look(|context| view.act(Action::CopyValue, context));
     assert_eq!(said, Effect::Copy("Trendlines of LINK: The question met a defect of the program.".to_owned(), "task"));
@@ -121,7 +113,7 @@ fn without_jobs_it_says_how_to_start_one() {
     stage.draw_in_odd_sizes(&mut view);
     assert_eq!(stage.look(|context| view.act(Action::StartJob, context)), Effect::Warn(pane::NO_STORE.to_owned()));
     view.desk.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("! The job store cannot be used"));
+    assert!(stage.text_now(&mut view, 80, 20).contains("! The job store cannot be used"));
 }
 
 #[test]
@@ -200,12 +192,11 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
     stage.draw_in_odd_sizes(&mut view);
     stage.draw_now(&mut view, 80, 20);
-    stage.look(|context| view.act(Action::Right, context));
-    stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("trendlines"));
+    stage.press(&mut view, &[Action::Right; 2]);
+    assert!(stage.text_now(&mut view, 80, 20).lines().nth(1).expect("a line").contains("trendlines"));
     assert!(view.answers(Action::ReportJson));
-    stage.look(|context| view.act(Action::ReportJson, context));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("\"job_id\": \"j_"));
+    stage.press(&mut view, &[Action::ReportJson]);
+    assert!(stage.text_now(&mut view, 80, 20).contains("\"job_id\": \"j_"));
     stage.look(|context| view.act(Action::ReportJson, context));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
@@ -229,7 +220,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
         }
     };
     until(&mut view, &|view| view.desk.read);
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("no deep analysis yet"));
+    assert!(stage.text_now(&mut view, 80, 20).contains("no deep analysis yet"));
     let said = stage.look(|context| view.act(Action::StartJob, context));
     assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
     until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
@@ -238,6 +229,6 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
     stage.look(|context| view.act(Action::Open, context));
     until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
-    let shown = picture::text(&stage.draw_now(&mut view, 80, 20));
+    let shown = stage.text_now(&mut view, 80, 20);
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
 }
