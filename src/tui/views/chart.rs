@@ -1,4 +1,4 @@
-//! The ChartView view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
+//! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
 //! candles and trendline questions answer.
 
 mod card;
@@ -21,7 +21,7 @@ use self::{
     studies::Studies,
     title::Title,
 };
-use super::many;
+use super::{many, parts::Timeframe};
 use crate::{
     analysis::{indicators::Indicator, market::TokenSummary},
     dataset::{address::Address, time::Time},
@@ -30,7 +30,6 @@ use crate::{
         candles::CandlesQuestion,
         indicators::IndicatorsQuestion,
         patterns::{Explain, PatternsQuestion},
-        timeframes::TIMEFRAMES,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
     tui::{
@@ -53,25 +52,29 @@ const CANDLES_ASKED: u64 = 5_000;
 /// The periods that `[` and `]` step through.
 const PERIODS: &[u64] = &[5, 7, 14, 21, 30, 50, 90, 120, 200, 365, 500, 1_000, 5_000];
 
-/// The second of `TIMEFRAMES` after which a day follows.
-const TIMEFRAME_DEFAULT: usize = 2;
-
 #[derive(Debug, Clone, PartialEq)]
 struct Choices {
-    timeframe: usize,
+    timeframe: Timeframe,
     period: u64,
     log: bool,
     volume: bool,
     lines: bool,
 }
 
+impl Default for Choices {
+    fn default() -> Self {
+        Self { timeframe: Timeframe::default(), period: PERIOD_DEFAULT, log: false, volume: true, lines: true }
+    }
+}
+
+#[derive(Default)]
 pub struct ChartView {
     choices: Choices,
     zoom: Zoom,
     /// The zoom is one's own choice and stays from token to token.
     zoom_chosen: bool,
-    /// Nothing of this token and timeframe has been on screen yet.
-    fresh: bool,
+    /// The zoom has been fitted to the candles of this token and timeframe.
+    fitted: bool,
     /// Candles hidden to the right of the screen.
     offset: usize,
     /// The latest candle asked for, when one has panned far back.
@@ -92,37 +95,12 @@ pub struct ChartView {
     drag: Option<(u16, usize)>,
 }
 
-impl Default for ChartView {
-    fn default() -> Self {
-        Self {
-            choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT, log: false, volume: true, lines: true },
-            zoom: Zoom::default(),
-            zoom_chosen: false,
-            fresh: true,
-            offset: 0,
-            anchor: None,
-            crosshair: None,
-            crosshair_price: None,
-            token: None,
-            candles: ViewQuestion::default(),
-            trendline: ViewQuestion::default(),
-            patterns: ChartPatterns::default(),
-            studies: Studies::default(),
-            record: Record::default(),
-            sought: None,
-            sheet: ChartSheet::default(),
-            layout: None,
-            drag: None,
-        }
-    }
-}
-
 impl View for ChartView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(token) = context.token else { return };
         if self.token != Some(token) {
             self.token = Some(token);
-            self.fresh = true;
+            self.fitted = false;
             self.home();
             self.candles.clear();
             self.trendline.clear();
@@ -133,7 +111,7 @@ impl View for ChartView {
         self.trendline.refresh(self.trendline_question(token), context);
         self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
-        self.record.refresh(token, TIMEFRAMES[self.choices.timeframe], context);
+        self.record.refresh(token, self.frame(), context);
         self.sheet.take(self.candles.answer.as_ref());
     }
 
@@ -156,8 +134,7 @@ impl View for ChartView {
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
             Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
             Action::Back if self.patterns.zoomed() => self.leave_pattern(),
-            Action::Timeframe => self.turn_timeframe(1),
-            Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
+            Action::Timeframe | Action::TimeframeBack => self.step_timeframe(action == Action::Timeframe),
             Action::PeriodLonger => {
                 self.choices.period = PERIODS.iter().copied().find(|p| *p > self.choices.period).unwrap_or(self.choices.period);
             }
@@ -215,7 +192,7 @@ impl View for ChartView {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let area = area.intersection(buffer.area);
         if self.record.is_open() {
-            return self.record.draw(buffer, area, TIMEFRAMES[self.choices.timeframe], context);
+            return self.record.draw(buffer, area, self.frame(), context);
         }
         // A token without candles has no patterns to list either.
         let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.patterns.divide(area) };
@@ -274,13 +251,15 @@ impl View for ChartView {
     fn save(&self) -> Value {
         let Choices { timeframe, period, log, volume, lines } = self.choices;
         let patterns = self.patterns.save();
-        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns, "indicators": self.studies.save()})
+        json!({
+            "timeframe": timeframe.word(), "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns,
+            "indicators": self.studies.save(),
+        })
     }
 
     fn restore(&mut self, kept: &Value) {
         let choices = &mut self.choices;
-        let frame = |word: &str| TIMEFRAMES.iter().position(|frame| *frame == word);
-        choices.timeframe = kept["timeframe"].as_str().and_then(frame).unwrap_or(choices.timeframe);
+        choices.timeframe = kept["timeframe"].as_str().and_then(Timeframe::parse).unwrap_or(choices.timeframe);
         choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
         for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
             *choice = kept[name].as_bool().unwrap_or(*choice);
@@ -343,33 +322,35 @@ impl ChartView {
     /// `only 1d and 1w candles; t to switch`.
     fn other_frames(&self) -> String {
         match self.candles.answer.as_ref().map_or(&[][..], |known| &known.answer.elsewhere) {
-            [] => format!("no {} candles", TIMEFRAMES[self.choices.timeframe]),
+            [] => format!("no {} candles", self.frame()),
             [one] => format!("only {one} candles; t to switch"),
             [rest @ .., last] => format!("only {} and {last} candles; t to switch", rest.join(", ")),
         }
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
-        let timeframe = TIMEFRAMES[self.choices.timeframe];
-        CandlesQuestion { token_address: token, timeframe, from: None, to: self.anchor, limit: CANDLES_ASKED }
+        CandlesQuestion { token_address: token, timeframe: self.frame(), from: None, to: self.anchor, limit: CANDLES_ASKED }
     }
 
     fn trendline_question(&self, token: Address) -> TrendlineQuestion {
-        let timeframe = Some(TIMEFRAMES[self.choices.timeframe]);
-        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe, explain: true }
+        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe: Some(self.frame()), explain: true }
     }
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: Explain::Levels }
+        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels }
     }
 
     fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
-        self.studies.question(token, TIMEFRAMES[self.choices.timeframe], self.anchor, CANDLES_ASKED)
+        self.studies.question(token, self.frame(), self.anchor, CANDLES_ASKED)
     }
 
-    fn turn_timeframe(&mut self, by: usize) {
-        self.choices.timeframe = (self.choices.timeframe + by) % TIMEFRAMES.len();
-        self.fresh = true;
+    fn frame(&self) -> &'static str {
+        self.choices.timeframe.word()
+    }
+
+    fn step_timeframe(&mut self, longer: bool) {
+        self.choices.timeframe = self.choices.timeframe.step(longer);
+        self.fitted = false;
         self.home();
     }
 
@@ -384,7 +365,7 @@ impl ChartView {
     /// The title's words; without candles it says so.
     fn title(&self, context: &Context<'_>, cells: usize) -> String {
         let symbol = symbol(context);
-        let frame = TIMEFRAMES[self.choices.timeframe];
+        let frame = self.frame();
         let Some(known) = &self.candles.answer else { return format!("{symbol} · {frame}") };
         let count = match known.answer.candles.len() as u64 {
             0 => "no candles".to_owned(),
@@ -400,7 +381,7 @@ impl ChartView {
             log: self.choices.log,
             count: &count,
             at: self.pointed(),
-            dates: self.choices.timeframe >= TIMEFRAME_DEFAULT,
+            dates: self.choices.timeframe.is_in_days(),
         };
         title.text(cells)
     }

@@ -7,13 +7,10 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::parts::symbol_of;
+use super::parts::{Timeframe, symbol_of};
 use crate::{
     dataset::address::Address,
-    question::{
-        compare::{CompareQuestion, Comparison, TOKENS_MAX},
-        timeframes::TIMEFRAMES,
-    },
+    question::compare::{CompareQuestion, Comparison, TOKENS_MAX},
     tui::{
         keymap::Action,
         text,
@@ -26,9 +23,6 @@ use crate::{
         },
     },
 };
-
-/// The second of `TIMEFRAMES` after which a day follows.
-const TIMEFRAME_DEFAULT: usize = 2;
 
 /// What the keys do, in as many words as there is room for.
 const NOTES: &[&str] = &[
@@ -64,28 +58,16 @@ pub(super) const ROLES: &[Role] =
     &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
 
 /// The marks of a list, and the comparison once it is opened.
+#[derive(Default)]
 pub(super) struct Compare {
     marks: Vec<Address>,
     open: bool,
-    timeframe: usize,
+    timeframe: Timeframe,
     /// The row of the answer under the crosshair; none is the last.
     at: Option<usize>,
     asked: ViewQuestion<CompareQuestion>,
     /// Where the lines were drawn last.
     plot: Rect,
-}
-
-impl Default for Compare {
-    fn default() -> Self {
-        Self {
-            marks: Vec::new(),
-            open: false,
-            timeframe: TIMEFRAME_DEFAULT,
-            at: None,
-            asked: ViewQuestion::default(),
-            plot: Rect::default(),
-        }
-    }
 }
 
 impl Compare {
@@ -139,12 +121,7 @@ impl Compare {
     }
 
     fn question(&self) -> CompareQuestion {
-        CompareQuestion {
-            addresses: self.marks.clone(),
-            timeframe: TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d"),
-            from: None,
-            to: None,
-        }
+        CompareQuestion { addresses: self.marks.clone(), timeframe: self.timeframe.word(), from: None, to: None }
     }
 
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
@@ -174,8 +151,7 @@ impl Compare {
             Action::First => self.at = Some(0),
             Action::Last => self.at = None,
             Action::Up | Action::Down => {
-                let by = if action == Action::Down { 1 } else { TIMEFRAMES.len() - 1 };
-                self.timeframe = (self.timeframe + by) % TIMEFRAMES.len();
+                self.timeframe = self.timeframe.step(action == Action::Down);
                 self.at = None;
                 self.refresh(context);
             }
@@ -223,9 +199,8 @@ impl Compare {
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let timeframe = TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d");
         let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
-        let title = format!("{} tokens, {measure} · {timeframe}", self.marks.len());
+        let title = format!("{} tokens, {measure} · {}", self.marks.len(), self.timeframe.word());
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
         let panel = Panel { note, focused: true, ascii: context.ascii, ..Panel::new(&title) };

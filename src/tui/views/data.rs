@@ -1,4 +1,4 @@
-//! The DataView view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
+//! The Data view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
 //! wrong in it. Esc goes back a level.
 
 mod cells;

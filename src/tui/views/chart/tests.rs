@@ -1,4 +1,4 @@
-//! The ChartView view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
+//! The Chart view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
@@ -174,7 +174,7 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
             stage.text(&mut view, 140, 38);
             stage.act(&mut view, action);
         }
-        view.choices.timeframe = TIMEFRAME_DEFAULT;
+        view.choices.timeframe = Timeframe::default();
         let text = stage.text(&mut view, 140, 38);
         let says = if rows.is_empty() { "hold no candles" } else { "no pattern in these candles" };
         assert!(text.contains(says), "{name}:\n{text}");

@@ -1,4 +1,4 @@
-//! What the DataView view shows and exports of a large table: the same as of the source, in any order.
+//! What the Data view shows and exports of a large table: the same as of the source, in any order.
 
 use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path};
 

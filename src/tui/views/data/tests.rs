@@ -1,4 +1,4 @@
-//! What the DataView view shows and does.
+//! What the Data view shows and does.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
