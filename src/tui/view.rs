@@ -276,13 +276,14 @@ impl Export {
 pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
     pending: Option<Pending<Q::Answer>>,
-    pub answer: Option<Arc<Known<Q::Answer>>>,
+    /// The answer that stands, to be held while it is drawn.
+    pub known: Option<Arc<Known<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
 
 impl<Q: Question> Default for ViewQuestion<Q> {
     fn default() -> Self {
-        Self { question: None, pending: None, answer: None, problem: None }
+        Self { question: None, pending: None, known: None, problem: None }
     }
 }
 
@@ -300,7 +301,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         if self.question.as_ref() != Some(&wanted) {
             if let Some(known) = context.deck.known(&wanted.1) {
                 self.pending = None;
-                (self.answer, self.problem) = (Some(known), None);
+                (self.known, self.problem) = (Some(known), None);
             } else {
                 let wake = Arc::clone(context.wake);
                 self.pending = Some(context.deck.ask(wanted.1.clone(), move || wake()));
@@ -312,8 +313,8 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
             self.pending = None;
             changed = true;
             match outcome {
-                Ok(known) => (self.answer, self.problem) = (Some(known), None),
-                Err(problem) => (self.answer, self.problem) = (None, Some(problem)),
+                Ok(known) => (self.known, self.problem) = (Some(known), None),
+                Err(problem) => (self.known, self.problem) = (None, Some(problem)),
             }
         }
         changed
@@ -322,6 +323,11 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
     /// Forgets everything; what is on its way is cancelled.
     pub fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    /// The answer that stands.
+    pub fn answer(&self) -> Option<&Q::Answer> {
+        self.known.as_deref().map(|known| &known.answer)
     }
 
     pub fn question(&self) -> Option<&Q> {

@@ -112,7 +112,7 @@ impl View for ChartView {
         self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
         self.record.refresh(token, self.frame(), context);
-        self.sheet.take(self.candles.answer.as_ref());
+        self.sheet.take(self.candles.known.as_ref());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -200,7 +200,7 @@ impl View for ChartView {
             self.draw_chart(buffer, area, context);
         }
         if !list.is_empty() && !self.sheet.is_empty() {
-            let trendline = self.trendline.answer.as_ref().map(|known| &known.answer);
+            let trendline = self.trendline.answer();
             self.patterns.draw(buffer, list, trendline, context);
         }
     }
@@ -227,16 +227,16 @@ impl View for ChartView {
         if self.record.is_open() {
             return Some(self.record.export());
         }
-        let known = self.candles.answer.as_ref()?;
+        let answer = self.candles.answer()?;
         let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];
         let columns: Vec<&str> = candle_columns.into_iter().chain(self.studies.columns()).collect();
-        let rows = known.answer.candles.iter().map(|candle| {
+        let rows = answer.candles.iter().map(|candle| {
             let row = serde_json::to_value(candle).unwrap_or_default();
             candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
         });
         let symbol = symbol(context).to_lowercase();
-        let selected = self.crosshair.or(known.answer.candles.len().checked_sub(1));
-        Some(Export::of(format!("{symbol}-candles-{}", known.answer.timeframe), &columns, rows.collect(), selected))
+        let selected = self.crosshair.or(answer.candles.len().checked_sub(1));
+        Some(Export::of(format!("{symbol}-candles-{}", answer.timeframe), &columns, rows.collect(), selected))
     }
 
     fn indicators(&self) -> Option<&[Indicator]> {
@@ -286,7 +286,7 @@ impl ChartView {
             return;
         }
         if self.sheet.is_empty() {
-            if self.candles.answer.is_some() {
+            if self.candles.answer().is_some() {
                 put(buffer, body, 1, 1, &self.other_frames(), theme.dim());
             } else {
                 progress::skeleton(body, buffer, theme, context.ascii);
@@ -296,7 +296,7 @@ impl ChartView {
         let chart = draw_stale(buffer, chart, context);
         let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
-        let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
+        let lines = self.trendline.answer().filter(|_| self.choices.lines);
         let view =
             sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.patterns, &self.studies), context);
@@ -321,7 +321,7 @@ impl ChartView {
 
     /// `only 1d and 1w candles; t to switch`.
     fn other_frames(&self) -> String {
-        match self.candles.answer.as_ref().map_or(&[][..], |known| &known.answer.elsewhere) {
+        match self.candles.answer().map_or(&[][..], |answer| &answer.elsewhere) {
             [] => format!("no {} candles", self.frame()),
             [one] => format!("only {one} candles; t to switch"),
             [rest @ .., last] => format!("only {} and {last} candles; t to switch", rest.join(", ")),
@@ -366,8 +366,8 @@ impl ChartView {
     fn title(&self, context: &Context<'_>, cells: usize) -> String {
         let symbol = symbol(context);
         let frame = self.frame();
-        let Some(known) = &self.candles.answer else { return format!("{symbol} · {frame}") };
-        let count = match known.answer.candles.len() as u64 {
+        let Some(answer) = self.candles.answer() else { return format!("{symbol} · {frame}") };
+        let count = match answer.candles.len() as u64 {
             0 => "no candles".to_owned(),
             count => many(count, "candle", "candles"),
         };
@@ -395,7 +395,7 @@ impl ChartView {
     /// `last 14 candles`, or `last 58 of 5000 candles` where there are only 58 to draw the lines through.
     fn period(&self) -> String {
         let period = self.choices.period;
-        let there = self.candles.answer.as_ref().map(|known| known.answer.candles.len() as u64);
+        let there = self.candles.answer().map(|answer| answer.candles.len() as u64);
         // Older candles than were asked for may be there too, and the lines are about the latest.
         match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
             Some(there) => format!("last {there} of {period} candles"),
@@ -415,12 +415,12 @@ impl ChartView {
         let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
         // Each after a gap, and a wider one before them all.
         let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
-        if let Some(known) = &self.trendline.answer {
+        if let Some(answer) = self.trendline.answer() {
             // What the lines are called comes before the trend's words; the marks give way first.
-            let (short, named) = (sheet::legends_width(&sheet::legends(&known.answer, 0)), sheet::named_width(&known.answer));
+            let (short, named) = (sheet::legends_width(&sheet::legends(answer, 0)), sheet::named_width(answer));
             let trend = |beside: usize| {
                 let beside = if self.choices.lines { beside } else { 0 };
-                sheet::trend(&known.answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
+                sheet::trend(answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
             };
             let (word, role) = trend(named);
             let fits = text::width(&word) + named < usize::from(row.width);
@@ -428,7 +428,7 @@ impl ChartView {
             x += put(buffer, row, x, 0, &word, theme.style(role));
             let room = usize::from(row.width.saturating_sub(x));
             let room = if fits { room.saturating_sub(marks_cells).max(named) } else { room };
-            let (legends, gap) = sheet::legends(&known.answer, room);
+            let (legends, gap) = sheet::legends(answer, room);
             for legend in legends.iter().filter(|_| self.choices.lines) {
                 x += gap as u16;
                 x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));

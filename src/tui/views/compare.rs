@@ -130,12 +130,8 @@ impl Compare {
         }
     }
 
-    fn answer(&self) -> Option<&Comparison> {
-        self.asked.answer.as_ref().map(|known| &known.answer)
-    }
-
     fn rows(&self) -> usize {
-        self.answer().map_or(0, |answer| answer.rows.len())
+        self.asked.answer().map_or(0, |answer| answer.rows.len())
     }
 
     /// A key while it is open.
@@ -189,7 +185,7 @@ impl Compare {
 
     /// The rows as a table: a column for each token, by its address.
     pub(super) fn export(&self) -> Option<Export> {
-        let answer = self.answer()?;
+        let answer = self.asked.answer()?;
         let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
         let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
         let row = |row: &crate::question::compare::ComparedRow| {
@@ -208,7 +204,7 @@ impl Compare {
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let plot = self.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
+        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
         self.plot = plot.unwrap_or_default();
         if plot.is_none() {
             progress::skeleton(body, buffer, context.theme, context.ascii);

@@ -59,7 +59,7 @@ impl ChartView {
 
     /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
     pub(super) fn fit_first(&mut self) {
-        let answered = self.candles.answer.as_ref().is_some_and(|known| known.answer.timeframe == self.frame());
+        let answered = self.candles.answer().is_some_and(|answer| answer.timeframe == self.frame());
         if self.fitted || !answered {
             return;
         }

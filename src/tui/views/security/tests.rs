@@ -207,7 +207,7 @@ fn unknown() -> SecurityInference {
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
     let stage = Stage::new(Some(market()));
     let mut view = SecurityView { token: stage.token, ..SecurityView::default() };
-    view.asked.answer = Some(Arc::new(Known { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
+    view.asked.known = Some(Arc::new(Known { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
     (stage, view)
 }
 

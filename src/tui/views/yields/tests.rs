@@ -33,7 +33,7 @@ fn stage() -> (Stage, YieldView) {
 }
 
 fn plan(view: &YieldView) -> &YieldPlan {
-    &view.plan.answer.as_ref().expect("answered").answer
+    view.plan.answer().expect("answered")
 }
 
 #[test]
