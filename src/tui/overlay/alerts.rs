@@ -11,7 +11,7 @@ use crate::{
     tui::{
         format, text,
         theme::{Role, Theme},
-        widgets::put,
+        widgets::{put, put_wrapped},
     },
 };
 
@@ -118,10 +118,7 @@ impl Dialog for AlertsDialog {
         let used = put(buffer, inside, 0, 0, &format!("tell me when {who} has  "), dim);
         self.condition.draw(buffer, inside, used, theme);
         if let Some(problem) = &self.problem {
-            let wrapped = text::wrap(problem, usize::from(inside.width), 2);
-            for (row, says) in wrapped.iter().enumerate() {
-                put(buffer, inside, 0, 1 + row as u16, says, theme.style(Role::Warning).patch(base));
-            }
+            put_wrapped(buffer, inside, 0, 1, problem, 2, theme.style(Role::Warning).patch(base));
         }
         let height = usize::from(inside.height);
         let log = self.list.fired.len().clamp(1, FIRED) + 1;

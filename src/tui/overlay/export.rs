@@ -8,10 +8,9 @@ use super::{Command, Dialog, OverlayOutcome, TypedLine, floating};
 use crate::{
     dataset::export::form::ExportFormat,
     tui::{
-        text,
         theme::{Role, Theme},
         views::many,
-        widgets::put,
+        widgets::{put, put_wrapped},
         words,
     },
 };
@@ -132,9 +131,7 @@ impl Dialog for ExportDialog {
             Some(ExportRetry::Refused(reason)) => (format!("not exported: {reason}"), Role::Warning),
             None => (format!("{}   Tab other format", words::SAVE_OR_CANCEL), Role::Dim),
         };
-        for (nth, said) in text::wrap(&says, usize::from(inside.width), REASON_LINES).iter().enumerate() {
-            put(buffer, inside, 0, 4 + nth as u16, said, theme.style(style).patch(base));
-        }
+        put_wrapped(buffer, inside, 0, 4, &says, REASON_LINES, theme.style(style).patch(base));
     }
 }
 

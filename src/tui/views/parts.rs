@@ -17,7 +17,7 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::{put, put_right, table::Cell},
+        widgets::{put, put_right, put_wrapped, table::Cell},
     },
 };
 
@@ -191,9 +191,7 @@ const TEXTS_MAX: usize = 40;
 
 /// What one sentence says in the middle of an empty list, wrapped.
 pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {
-    for (y, line) in text::wrap(sentence, usize::from(area.width.saturating_sub(2)), usize::from(area.height.min(6))).iter().enumerate() {
-        put(buffer, area, 1, y as u16, line, context.theme.dim());
-    }
+    put_wrapped(buffer, area, 1, 0, sentence, usize::from(area.height.min(6)), context.theme.dim());
 }
 
 /// A sparkline that leaves a gap to the line above it, so that the rows of a table stay apart.

@@ -17,7 +17,7 @@ use crate::{
         view::Context,
         widgets::{
             panel::{self, Panel},
-            progress, put,
+            progress, put, put_wrapped,
         },
     },
 };
@@ -91,9 +91,7 @@ impl JobsView {
             let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
             let says = format!("a starts one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
-            for (y, line) in text::wrap(&says, usize::from(body.width.saturating_sub(2)), 4).iter().enumerate() {
-                put(buffer, body, 1, 2 + y as u16, line, theme.dim());
-            }
+            put_wrapped(buffer, body, 1, 2, &says, 4, theme.dim());
         }
     }
 
@@ -139,27 +137,23 @@ impl JobsView {
     /// The selected task's description whole, or the job's id and time.
     fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
         let theme = context.theme;
-        let mut y = 1;
         let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);
         if let Some(task) = task {
-            for line in text::wrap(&task.description, usize::from(area.width), usize::from(area.height.saturating_sub(1)).min(3)) {
-                put(buffer, area, 0, y, &line, theme.text());
-                y += 1;
-            }
+            put_wrapped(buffer, area, 0, 1, &task.description, usize::from(area.height.saturating_sub(1)).min(3), theme.text());
             return;
         }
-        let mut x = put(buffer, area, 0, y, &job.job_id, theme.text());
+        let mut x = put(buffer, area, 0, 1, &job.job_id, theme.text());
         if let Some(time) = jobs::created(&job.job_id) {
-            x += put(buffer, area, x, y, &format!("  started {}", format::moment(time)), theme.dim());
+            x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
         }
         let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
-            put(buffer, area, x, y, &read, theme.dim());
+            put(buffer, area, x, 1, &read, theme.dim());
         }
         if let Some(problem) = &self.desk.problem {
-            put(buffer, area, 0, y + 1, &problem.detail, theme.style(Role::Warning));
+            put(buffer, area, 0, 2, &problem.detail, theme.style(Role::Warning));
         } else {
-            put(buffer, area, 0, y + 1, "Enter report   → tasks   x terminate", theme.dim());
+            put(buffer, area, 0, 2, "Enter report   → tasks   x terminate", theme.dim());
         }
     }
 }

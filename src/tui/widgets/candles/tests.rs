@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tui::theme::{Depth, Options, Palette};
+use crate::tui::{
+    picture,
+    theme::{Depth, Options, Palette},
+};
 
 const DAY: i64 = 86_400_000;
 
@@ -49,8 +52,7 @@ fn drawn(data: &ChartData<'_>, width: u16, height: u16, theme: &Theme) -> (Buffe
 }
 
 fn lines(buffer: &Buffer) -> Vec<String> {
-    let row = |y: u16| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..buffer.area.height).map(row).collect()
+    picture::text(buffer).lines().map(str::to_owned).collect()
 }
 
 #[test]
