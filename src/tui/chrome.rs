@@ -11,6 +11,7 @@ use super::{
     theme::{Role, Theme},
     view::ApiState,
     views,
+    widgets::put,
 };
 
 /// Under this a line asks for more room.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::parts::{Timeframe, symbol_of};
 use crate::{
     dataset::address::Address,
-    question::compare::{CompareQuestion, Comparison, TOKENS_MAX},
+    question::compare::{CompareQuestion, TOKENS_MAX},
     tui::{
         keymap::Action,
         text,
