@@ -192,7 +192,9 @@ mod tests {
 
     fn priced(price: u32) -> Dataset {
         let tokens = format!("token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5");
-        Dataset { folder: "/data/market".into(), ..sample::dataset(&[("tokens", &tokens)]) }
+        let mut dataset = sample::dataset(&[("tokens", &tokens)]);
+        dataset.folder = "/data/market".into();
+        dataset
     }
 
     #[test]

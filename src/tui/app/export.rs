@@ -196,7 +196,7 @@ mod tests {
         Bench::new(vec![Box::new(Slow { rows, stretch })])
     }
 
-    fn start(bench: &mut Bench, name: &str) {
+    fn begin(bench: &mut Bench, name: &str) {
         bench.app.message = None;
         bench.app.export_to(bench.folder.path().join(name), false);
     }
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn an_export_says_how_far_it_is_and_what_came_of_it() {
         let mut bench = bench(100_000, Duration::from_millis(5));
-        start(&mut bench, "slow.csv");
+        begin(&mut bench, "slow.csv");
         let (start, mut seen) = (Instant::now(), Vec::new());
         while seen.len() < 2 && start.elapsed() < Duration::from_secs(20) {
             bench.app.deadline_passed(Instant::now());
@@ -226,7 +226,7 @@ mod tests {
         assert!(bench.app.deadline().is_some());
         assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
         assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
-        start(&mut bench, "slow.csv");
+        begin(&mut bench, "slow.csv");
         assert!(ended(&mut bench).ends_with("exists already: choose another name"));
         assert_eq!(bench.files(), ["slow.csv"]);
     }
@@ -259,7 +259,7 @@ mod tests {
     fn esc_stops_an_export_at_once_and_no_file_is_left() {
         for ending in ["csv", "json", "ndjson", "parquet"] {
             let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
-            start(&mut bench, &format!("slow.{ending}"));
+            begin(&mut bench, &format!("slow.{ending}"));
             thread::sleep(Duration::from_millis(60));
             bench.app.act(Action::Export);
             assert_eq!(bench.app.message.take().unwrap().text, "an export is under way: Esc stops it");
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn leaving_the_program_takes_away_what_was_half_written() {
         let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
-        start(&mut bench, "slow.csv");
+        begin(&mut bench, "slow.csv");
         while bench.files().is_empty() {
             thread::sleep(Duration::from_millis(1));
         }

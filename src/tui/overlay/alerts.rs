@@ -165,6 +165,8 @@ fn told(fired: &FiredAlert) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
 
     fn press(dialog: &mut AlertsDialog, code: KeyCode) -> OverlayOutcome {

@@ -137,6 +137,8 @@ impl Dialog for ExportDialog {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
 
     #[test]

@@ -174,6 +174,8 @@ fn type_in(row: &mut Row, digit: char) {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
 
     fn names(outcome: &OverlayOutcome) -> String {
