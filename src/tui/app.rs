@@ -4,8 +4,8 @@
 mod alerts;
 #[cfg(test)]
 mod bench;
-mod carry;
 mod context;
+mod effects;
 mod export;
 mod filter;
 mod follow;

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    app::App,
+    app::{App, FilterLine},
     format,
     keymap::{Action, VIEWS, ViewId},
     text,
@@ -223,35 +223,42 @@ impl App {
         }
     }
 
-    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
+    /// The line that `/` opened, and what Enter, Esc and Tab make of it.
+    fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        if let Some(line) = &self.filter {
-            let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
-            let room = usize::from(row.width / 2).max(1);
-            let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
-            x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
-            x += put(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
-            if let Some(problem) = &line.problem {
-                draw_problem(buffer, row, x + 2, problem, theme);
-                return;
-            }
-            x += 2;
-            let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
-            offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
-                let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
-                ("   ", word, KeyCode::Tab, nth + 1)
-            }));
-            for (before, says, key, times) in offered {
-                if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
-                    break;
-                }
-                x += put(buffer, row, x, 0, before, theme.dim());
-                let width = put(buffer, row, x, 0, &says, theme.dim());
-                self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
-                x += width;
-            }
+        let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
+        let room = usize::from(row.width / 2).max(1);
+        let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
+        x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
+        x += put(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
+        if let Some(problem) = &line.problem {
+            draw_problem(buffer, row, x + 2, problem, theme);
             return;
         }
+        x += 2;
+        let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+        offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
+            let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+            ("   ", word, KeyCode::Tab, nth + 1)
+        }));
+        for (before, says, key, times) in offered {
+            if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
+                break;
+            }
+            x += put(buffer, row, x, 0, before, theme.dim());
+            let width = put(buffer, row, x, 0, &says, theme.dim());
+            self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+            x += width;
+        }
+    }
+
+    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
+        if let Some(line) = self.filter.take() {
+            self.draw_filter(&line, buffer, row);
+            self.filter = Some(line);
+            return;
+        }
+        let theme = &self.setup.look.theme;
         // What is said comes before the keys, which are always the same.
         let room = usize::from(row.width.saturating_sub(2));
         let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));

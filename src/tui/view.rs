@@ -107,7 +107,7 @@ pub trait View {
         None
     }
 
-    /// Takes the columns of its list up that were chosen; none puts them back as they were at first.
+    /// Shows its list with the columns that were chosen; none are those it has at first.
     fn choose_columns(&mut self, layout: Option<ColumnLayout>, context: &Context<'_>) {
         if let Some(list) = self.listing_mut() {
             list.set_layout(layout);
@@ -136,7 +136,7 @@ pub trait View {
         None
     }
 
-    /// The token under the view's selection: the program takes it up once a filter is kept, since rows moved under the selection.
+    /// The token of the selected row: it becomes the program's once a filter is kept, since rows moved under the selection.
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         None
     }

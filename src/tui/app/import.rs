@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{App, carry::expand};
+use super::{App, effects::expand};
 use crate::{
     dataset::{
         import::{ImportError, ImportOptions, ImportReport, VALUED, import},

@@ -248,7 +248,7 @@ impl DataView {
         }
         let mut rows = RowsPane::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(kept, context);
+            rows.restore(kept, context);
         }
         self.open = Open::Rows(Box::new(rows));
     }
@@ -365,8 +365,8 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
 }
 
 #[cfg(test)]
-mod away_tests;
-#[cfg(test)]
 mod large_tests;
+#[cfg(test)]
+mod remote_tests;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! The Tokens view: every token in one table, and the selected one's detail beside it, below it or over it.
 
-mod asked;
 mod detail;
 mod draw;
 mod figures;
 mod list;
+mod request;
 
 use std::{collections::HashSet, sync::Arc};
 

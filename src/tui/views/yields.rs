@@ -299,7 +299,7 @@ impl YieldView {
         Ok(())
     }
 
-    /// Takes up a request whole. The line says it in the words a person types; in JSON only what those cannot say exactly.
+    /// Makes a request the wallet, with its settings. The line says it in the words a person types; in JSON only what those cannot say exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
         let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
         // What says it already keeps its order and its spelling.

@@ -40,7 +40,7 @@ fn listening() -> ApiState {
 }
 
 #[test]
-fn the_api_at_work() {
+fn a_listening_api_shows_its_requests_and_how_long_they_took() {
     let (stage, mut view) = stage(listening(), requests());
     stage.hold("api-listening", &mut view, SIZES);
     stage.draw_in_odd_sizes(&mut view);

@@ -103,7 +103,7 @@ pub(super) enum PatternFocus {
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
-    told: ViewQuestion<TrackRecordQuestion>,
+    record: ViewQuestion<TrackRecordQuestion>,
     /// Whether what the patterns say to buy is safe, once they say so: as the Security view asks it.
     security: ViewQuestion<SecurityQuestion>,
     /// Drawn and listed at all.
@@ -126,7 +126,7 @@ impl Default for ChartPatterns {
     fn default() -> Self {
         Self {
             asked: ViewQuestion::default(),
-            told: ViewQuestion::default(),
+            record: ViewQuestion::default(),
             security: ViewQuestion::default(),
             shown: true,
             hidden: Vec::new(),
@@ -143,7 +143,7 @@ impl Default for ChartPatterns {
 impl ChartPatterns {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        self.told.clear();
+        self.record.clear();
         self.security.clear();
         (self.focus, self.place) = (PatternFocus::Latest, 0);
     }
@@ -154,7 +154,7 @@ impl ChartPatterns {
         }
         let PatternsQuestion { contract_address, timeframe, .. } = question;
         if self.explained() {
-            self.told.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+            self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         self.asked.refresh(question, context);
         if self.asked.answer().is_some_and(says_buy) {
@@ -175,8 +175,8 @@ impl ChartPatterns {
     }
 
     #[cfg(test)]
-    pub(super) fn is_told(&self) -> bool {
-        self.told.answer().is_some()
+    pub(super) fn has_record(&self) -> bool {
+        self.record.answer().is_some()
     }
 
     /// The patterns to draw, in the order of the list.
@@ -333,8 +333,8 @@ impl ChartPatterns {
         let about = |told: &TrackRecord| {
             asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
         };
-        let told = self.told.answer().filter(|told| about(told));
-        let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
+        let told = self.record.answer().filter(|told| about(told));
+        let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
         let part = match self.focus {
             PatternFocus::Latest | PatternFocus::Zoomed => CardPart::Figures,
             PatternFocus::Explained => CardPart::Whole,

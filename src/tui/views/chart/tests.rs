@@ -360,7 +360,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     stage.draw(&mut view, 140, 38);
     assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
-    let text = settled(&stage, &mut view, |view| view.patterns.is_told());
+    let text = settled(&stage, &mut view, |view| view.patterns.has_record());
     assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 

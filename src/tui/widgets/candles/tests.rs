@@ -103,7 +103,7 @@ const SUPPORT: ChartLine<'static> =
     ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
 
 #[test]
-fn the_chart_as_a_whole() {
+fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     let owned = wave(48);
     let support = [SUPPORT];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
