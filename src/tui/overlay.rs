@@ -260,3 +260,24 @@ fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title:
     block.render(place, buffer);
     Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::picture;
+
+    #[test]
+    fn what_is_typed_or_pasted_stands_where_the_cursor_is_seen() {
+        let mut line = TypedLine::new("", 6);
+        for code in [KeyCode::Char('a'), KeyCode::Char('d'), KeyCode::Left] {
+            line.key(&KeyEvent::new(code, KeyModifiers::NONE));
+        }
+        line.paste("b\u{7}c");
+        let area = Rect::new(0, 0, 12, 1);
+        let mut buffer = Buffer::empty(area);
+        line.draw(&mut buffer, area, 2, &Theme::default());
+        assert_eq!(picture::text(&buffer), "  abc▏d\n");
+        line.paste("too long");
+        assert_eq!(line.text(), "abctod");
+    }
+}
