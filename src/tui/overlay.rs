@@ -196,7 +196,9 @@ impl Rows {
             (row, Rect { y: area.y + (row - self.first) as u16, height: 1, ..area }, ground, item)
         };
         let shown: Vec<_> = shown.map(row).collect();
-        shown.iter().for_each(|(_, place, ground, _)| buffer.set_style(*place, *ground));
+        for (_, place, ground, _) in &shown {
+            buffer.set_style(*place, *ground);
+        }
         shown
     }
 }
