@@ -182,7 +182,9 @@ impl Stage {
     /// Presses the keys of these actions, nothing waited for between them.
     pub(super) fn press(&self, view: &mut dyn View, actions: &[Action]) {
         let context = self.context();
-        actions.iter().for_each(|action| drop(view.act(*action, &context)));
+        for action in actions {
+            drop(view.act(*action, &context));
+        }
     }
 
     /// The screen as text, held against the snapshot of that name.
