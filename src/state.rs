@@ -43,15 +43,6 @@ impl Dirs {
     }
 }
 
-/// Who may read a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Mode 0600.
-    Private,
-    /// As the umask has it.
-    Shared,
-}
-
 /// Creates the directory for the user alone, with those above it.
 pub fn create_dir(path: &Path) -> Result<(), String> {
     let mut builder = std::fs::DirBuilder::new();
@@ -63,20 +54,14 @@ pub fn create_dir(path: &Path) -> Result<(), String> {
         .map_err(|error| format!("cannot create the folder `{}`: {error}: make it writable, or choose another", path.display()))
 }
 
-/// Replaces the file whole: written beside it, synced, renamed. Its folder is created where it is missing.
-pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), String> {
+/// Replaces the file whole, for the user alone (mode 0600): written beside it, synced, renamed. Its folder is created where it is missing.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
     // A link stays a link: what it points to is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(folder)?;
     let write = || {
-        let mut beside = tempfile::Builder::new();
-        beside.prefix(".tokendeck-").suffix(".tmp");
-        #[cfg(unix)]
-        if access == Access::Shared {
-            beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        }
-        let mut beside = beside.tempfile_in(folder)?;
+        let mut beside = tempfile::Builder::new().prefix(".tokendeck-").suffix(".tmp").tempfile_in(folder)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
         beside.persist(&target)?;

@@ -2,23 +2,23 @@
 
 use std::{collections::HashSet, path::PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     dataset::address::Address,
-    state::{session::Session, watchlist::Watchlist},
+    state::{session, watchlist::Watchlist},
     tui::memory::Memory,
 };
 
 pub(super) struct Kept {
     folder: PathBuf,
-    session: Session,
+    session: Map<String, Value>,
     watchlist: Watchlist,
 }
 
 impl Kept {
     pub(super) fn open(folder: PathBuf) -> Self {
-        Self { session: Session::open(&folder), watchlist: Watchlist::open(&folder), folder }
+        Self { session: session::open(&folder), watchlist: Watchlist::open(&folder), folder }
     }
 }
 
@@ -28,13 +28,7 @@ impl Memory for Kept {
     }
 
     fn session(&self) -> Value {
-        json!({
-            "view": self.session.view,
-            "token": self.session.token,
-            "theme": self.session.theme,
-            "views": self.session.more.get("views"),
-            "screens": self.session.more.get("screens"),
-        })
+        Value::Object(self.session.clone())
     }
 
     fn star(&mut self, token: Address) -> Result<(), String> {
@@ -42,14 +36,9 @@ impl Memory for Kept {
     }
 
     fn keep_session(&mut self, session: &Value) {
-        let text = |name: &str| session[name].as_str().map(str::to_owned);
-        self.session.view = text("view");
-        self.session.theme = text("theme");
-        self.session.token = session["token"].as_str().and_then(Address::parse);
-        for name in ["views", "screens"] {
-            self.session.more.insert(name.to_owned(), session[name].clone());
-        }
-        if let Err(reason) = self.session.save(&self.folder) {
+        // Members of a newer program stay.
+        self.session.extend(session.as_object().cloned().unwrap_or_default());
+        if let Err(reason) = session::save(&self.session, &self.folder) {
             super::program::warn(&reason);
         }
     }

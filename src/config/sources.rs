@@ -30,9 +30,19 @@ pub struct SourceRow {
 /// Takes the value in, if it is what is expected.
 type Put = fn(&mut Source, &DeValue<'_>) -> Option<()>;
 
+/// The row of the field of `Source` with that name: how its value is read, an example, what is expected, what it means.
 macro_rules! row {
-    ($key:literal, $example:literal, $expected:literal, $meaning:literal, $put:expr) => {
-        SourceRow { key: $key, example: $example, expected: $expected, meaning: $meaning, put: $put }
+    ($key:ident, |$value:ident| $read:expr, $example:literal, $expected:literal, $meaning:literal) => {
+        SourceRow {
+            key: stringify!($key),
+            example: $example,
+            expected: $expected,
+            meaning: $meaning,
+            put: |source, $value| {
+                source.$key = $read;
+                Some(())
+            },
+        }
     };
 }
 
@@ -40,135 +50,92 @@ fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn whole(value: &DeValue<'_>, least: u64, most: u64) -> Option<u64> {
-    let number = integer(value).and_then(|number| u64::try_from(number).ok());
-    number.filter(|number| (least..=most).contains(number))
+fn names(value: &DeValue<'_>) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|item| text(item.get_ref()).filter(|name| !name.is_empty())).collect()
+}
+
+fn kind(value: &DeValue<'_>) -> Option<SourceKind> {
+    let word = value.as_str()?;
+    SourceKind::WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+}
+
+fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<T> {
+    integer(value).filter(|number| (least..=most).contains(number)).and_then(|number| T::try_from(number).ok())
 }
 
 /// What may be said of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!("kind", "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\" or \"clickhouse\"", "What it speaks.", |source, value| {
-        let word = value.as_str()?;
-        source.kind = SourceKind::WORDS.iter().find(|(known, _)| *known == word)?.1;
-        Some(())
-    }),
+    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\" or \"clickhouse\"", "What it speaks."),
     row!(
-        "buckets",
+        buckets,
+        |value| names(value)?,
         "[\"my-bucket\"]",
         "a list of names",
-        "Of s3, gcs and azure: the buckets or containers its keys may be sent to.",
-        |source, value| {
-            let names: Option<Vec<String>> =
-                value.as_array()?.iter().map(|item| text(item.get_ref()).filter(|name| !name.is_empty())).collect();
-            source.buckets = names?;
-            Some(())
-        }
+        "Of s3, gcs and azure: the buckets or containers its keys may be sent to."
     ),
-    row!("region", "\"eu-west-1\"", "text", "Of s3, where the environment does not say it.", |source, value| {
-        source.region = text(value)?;
-        Some(())
-    }),
+    row!(region, |value| text(value)?, "\"eu-west-1\"", "text", "Of s3, where the environment does not say it."),
     row!(
-        "endpoint",
+        endpoint,
+        |value| text(value)?,
         "\"http://127.0.0.1:9000\"",
         "a URL",
-        "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only.",
-        |source, value| {
-            source.endpoint = text(value)?;
-            Some(())
-        }
+        "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only."
     ),
-    row!("profile", "\"work\"", "text", "Of s3: whose keys of `~/.aws` are used, before those of the environment.", |source, value| {
-        source.profile = text(value)?;
-        Some(())
-    }),
-    row!("account", "\"myaccount\"", "text", "Of azure: the storage account.", |source, value| {
-        source.account = text(value)?;
-        Some(())
-    }),
+    row!(profile, |value| text(value)?, "\"work\"", "text", "Of s3: whose keys of `~/.aws` are used, before those of the environment."),
+    row!(account, |value| text(value)?, "\"myaccount\"", "text", "Of azure: the storage account."),
     row!(
-        "url",
+        url,
+        |value| text(value)?,
         "\"https://files.example.org/data\"",
         "a URL",
-        "Of https: what its URLs begin with; of clickhouse: its HTTP interface.",
-        |source, value| {
-            source.url = text(value)?;
-            Some(())
-        }
+        "Of https: what its URLs begin with; of clickhouse: its HTTP interface."
     ),
     row!(
-        "token_env",
+        token_env,
+        |value| text(value)?,
         "\"FILES_TOKEN\"",
         "the name of an environment variable",
-        "Of https: the variable with the token that is sent.",
-        |source, value| {
-            source.token_env = text(value)?;
-            Some(())
-        }
+        "Of https: the variable with the token that is sent."
     ),
-    row!("anonymous", "true", "true or false", "Whether it is asked without keys.", |source, value| {
-        source.anonymous = value.as_bool()?;
-        Some(())
-    }),
-    row!("insecure", "true", "true or false", "Whether http:// is used to other machines too.", |source, value| {
-        source.insecure = value.as_bool()?;
-        Some(())
-    }),
-    row!("database", "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none.", |source, value| {
-        source.database = text(value)?;
-        Some(())
-    }),
-    row!("user", "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`.", |source, value| {
-        source.user = text(value)?;
-        Some(())
-    }),
+    row!(anonymous, |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys."),
+    row!(insecure, |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too."),
+    row!(database, |value| text(value)?, "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none."),
+    row!(user, |value| text(value)?, "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`."),
     row!(
-        "password_env",
+        password_env,
+        |value| text(value)?,
         "\"CLICKHOUSE_PASSWORD\"",
         "the name of an environment variable",
-        "Of clickhouse: the variable with the user's password.",
-        |source, value| {
-            source.password_env = text(value)?;
-            Some(())
-        }
+        "Of clickhouse: the variable with the user's password."
     ),
     row!(
-        "password_file",
+        password_file,
+        |value| text(value)?,
         "\"/run/secrets/clickhouse\"",
         "the path of a file",
-        "Of clickhouse: the file with the user's password, in place of the variable.",
-        |source, value| {
-            source.password_file = text(value)?;
-            Some(())
-        }
+        "Of clickhouse: the file with the user's password, in place of the variable."
     ),
     row!(
-        "timeout_seconds",
+        timeout_seconds,
+        |value| whole(value, 1, 86_400)?,
         "60",
         "a whole number from 1 to 86400",
-        "Of clickhouse: how long an answer may take to come, and may be worked on there.",
-        |source, value| {
-            source.timeout_seconds = whole(value, 1, 86_400)? as u32;
-            Some(())
-        }
+        "Of clickhouse: how long an answer may take to come, and may be worked on there."
     ),
-    row!("scan_rows_max", "5000000000", "a whole number above 0", "Of clickhouse: rows that one query may read there.", |source, value| {
-        source.scan_rows_max = whole(value, 1, u64::MAX >> 1)?;
-        Some(())
-    }),
-    row!("queries_max", "2", "a whole number from 1 to 64", "Of clickhouse: queries at once.", |source, value| {
-        source.queries_max = whole(value, 1, 64)? as u32;
-        Some(())
-    }),
     row!(
-        "lag_minutes",
+        scan_rows_max,
+        |value| whole(value, 1, i64::MAX)?,
+        "5000000000",
+        "a whole number above 0",
+        "Of clickhouse: rows that one query may read there."
+    ),
+    row!(queries_max, |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", "Of clickhouse: queries at once."),
+    row!(
+        lag_minutes,
+        |value| Some(whole(value, 0, 10_080)?),
         "15",
         "a whole number from 0 to 10080",
-        "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back.",
-        |source, value| {
-            source.lag_minutes = Some(whole(value, 0, 10_080)? as u32);
-            Some(())
-        }
+        "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back."
     ),
 ];
 

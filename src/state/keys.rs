@@ -15,7 +15,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
-use super::{Access, exclusively, read_text, write_atomic};
+use super::{exclusively, read_text, write_atomic};
 use crate::dataset::time::Time;
 
 /// The variable that holds the one key, before all files.
@@ -256,7 +256,7 @@ impl Keys {
             let key = find(&read(path, &self.source)?.keys)?;
             let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
             let kept: String = text.split_inclusive('\n').filter(|line| line.split_whitespace().next() != Some(&key.secret)).collect();
-            write_atomic(path, kept.as_bytes(), Access::Private)?;
+            write_atomic(path, kept.as_bytes())?;
             Ok(key)
         })?;
         self.forget();
@@ -396,7 +396,7 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
     text.push(' ');
     text.push_str(key.created.as_deref().unwrap_or_default());
     text.push('\n');
-    write_atomic(path, text.as_bytes(), Access::Private)
+    write_atomic(path, text.as_bytes())
 }
 
 /// 256 bits from the system's random source.

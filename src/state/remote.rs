@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Access, exclusively, read_text, write_atomic};
+use super::{exclusively, read_text, write_atomic};
 use crate::wire::Ledger;
 
 const FILE: &str = "remote.json";
@@ -52,7 +52,7 @@ impl Remote {
             let mut notes = self.read();
             change(&mut notes);
             let text = serde_json::to_vec_pretty(&notes).map_err(|error| error.to_string())?;
-            write_atomic(&self.folder.join(FILE), &text, Access::Private)
+            write_atomic(&self.folder.join(FILE), &text)
         })
     }
 }

@@ -5,17 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Access, exclusively, read_text, write_atomic};
+use super::{exclusively, read_text, write_atomic};
 use crate::dataset::address::Address;
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;
 const TOKENS_MAX: usize = 50_000;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Watchlist {
-    /// `None`: kept in memory only.
-    folder: Option<PathBuf>,
+    folder: PathBuf,
     tokens: BTreeSet<Address>,
 }
 
@@ -26,16 +25,7 @@ impl Watchlist {
             tracing::warn!("{reason}");
             BTreeSet::new()
         });
-        Self { folder: Some(state_dir.to_owned()), tokens }
-    }
-
-    /// One that ends with the program.
-    pub fn in_memory() -> Self {
-        Self::default()
-    }
-
-    pub fn contains(&self, token: &Address) -> bool {
-        self.tokens.contains(token)
+        Self { folder: state_dir.to_owned(), tokens }
     }
 
     /// By address.
@@ -52,14 +42,13 @@ impl Watchlist {
             return Err(format!("the watchlist holds {TOKENS_MAX} tokens already: take one off first"));
         }
         change(&mut self.tokens);
-        let Some(folder) = &self.folder else { return Ok(starred) };
-        let kept = exclusively(folder, || {
-            let path = folder.join(FILE);
+        let kept = exclusively(&self.folder, || {
+            let path = self.folder.join(FILE);
             // Another program's stars are kept too: the change is made to what the file holds now.
             let mut tokens = read(&path)?;
             change(&mut tokens);
             let text = tokens.iter().fold(String::new(), |text, token| text + &token.to_string() + "\n");
-            write_atomic(&path, text.as_bytes(), Access::Private)?;
+            write_atomic(&path, text.as_bytes())?;
             Ok(tokens)
         })?;
         self.tokens = kept;

@@ -2,8 +2,10 @@
 //! Draws nothing and writes to no terminal.
 
 mod alerts;
-mod carry;
+#[cfg(test)]
+mod bench;
 mod context;
+mod effects;
 mod export;
 mod filter;
 mod follow;
@@ -56,24 +58,6 @@ pub struct Setup {
     pub demo_folder: Option<std::path::PathBuf>,
     /// Things that went wrong before the screen was taken, to be said in the header.
     pub warnings: Vec<String>,
-}
-
-#[cfg(test)]
-impl Setup {
-    /// Over the deck, with everything else as plain as it gets.
-    fn plain(deck: Arc<Deck>) -> Self {
-        Self {
-            deck,
-            jobs: None,
-            api: Arc::new(super::view::NoApi),
-            start_api: false,
-            keymap: Keymap::default(),
-            look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: super::theme::Options::default(), fixed: true },
-            clock: wall_clock,
-            demo_folder: None,
-            warnings: Vec::new(),
-        }
-    }
 }
 
 /// How things look.
@@ -453,9 +437,8 @@ impl App {
 
     pub(super) fn open_palette(&mut self) {
         let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
-        let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
-        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
+        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, on)));
     }
 
     pub(super) fn view(&self) -> &dyn View {

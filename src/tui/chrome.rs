@@ -4,13 +4,14 @@ use crossterm::event::KeyCode;
 use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    app::App,
+    app::{App, FilterLine},
     format,
     keymap::{Action, VIEWS, ViewId},
     text,
     theme::{Role, Theme},
     view::ApiState,
     views,
+    widgets::put,
 };
 
 /// Under this a line asks for more room.
@@ -63,7 +64,7 @@ impl App {
         self.draw_header(buffer, row(0));
         self.draw_tabs(buffer, row(1));
         let rule = if self.setup.look.ascii { "-" } else { "─" };
-        write(buffer, row(2), 0, 0, &rule.repeat(usize::from(area.width)), theme.style(Role::Grid));
+        put(buffer, row(2), 0, 0, &rule.repeat(usize::from(area.width)), theme.style(Role::Grid));
         let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
@@ -88,26 +89,26 @@ impl App {
         let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
         // Under that only the size itself.
         let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
-        write(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
+        put(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
     }
 
     fn draw_header(&self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        let mut x = write(buffer, row, 1, 0, "tokendeck", theme.strong());
+        let mut x = put(buffer, row, 1, 0, "tokendeck", theme.strong());
         if let Some(snapshot) = &self.snapshot {
             let title = snapshot.dataset.title.clone().unwrap_or_else(|| folder_name(&snapshot.dataset.folder));
-            x += 3 + write(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
+            x += 3 + put(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
             if snapshot.dataset.synthetic {
-                x += 3 + write(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
+                x += 3 + put(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
             }
         }
         if self.load.running {
-            x += 3 + write(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
+            x += 3 + put(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
         }
         if !self.load.asking.is_empty() {
             let arrow = if self.setup.look.ascii { "->" } else { "↗" };
             let names = text::truncate(&self.load.asking.join(", "), usize::from(row.width / 4)).into_owned();
-            x += 3 + write(buffer, row, x + 3, 0, &format!("{arrow} {names}"), theme.style(Role::Accent));
+            x += 3 + put(buffer, row, x + 3, 0, &format!("{arrow} {names}"), theme.style(Role::Accent));
         }
         let (api, style) = self.api_text();
         let jobs = self.running_jobs();
@@ -127,7 +128,7 @@ impl App {
         let token = if fits(&right, &whole) { whole.as_str() } else { symbol };
         let token_x = right_x.saturating_sub(text::width(token) as u16 + 3);
         if token_x > x + 1 {
-            write(buffer, row, token_x, 0, token, theme.text());
+            put(buffer, row, token_x, 0, token, theme.text());
         }
         if let Some(warning) = self.setup.warnings.first() {
             let room = token_x.saturating_sub(x + 6);
@@ -136,11 +137,11 @@ impl App {
             let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? says all)" } else { "" };
             let says = text::truncate(warning, cells.saturating_sub(more.len())).into_owned() + more;
             if room > 2 {
-                write(buffer, row, x + 3, 0, &format!("{sign} {says}"), theme.style(Role::Warning));
+                put(buffer, row, x + 3, 0, &format!("{sign} {says}"), theme.style(Role::Warning));
             }
         }
         if right_x > x + 1 {
-            write(buffer, row, right_x, 0, &right, style);
+            put(buffer, row, right_x, 0, &right, style);
         }
     }
 
@@ -193,8 +194,8 @@ impl App {
             let active = view.id == self.current;
             let title = if active { view.title } else { &view.title[..view.title.len().min(letters)] };
             let start = x;
-            x += write(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
-            x += 1 + write(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
+            x += put(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
+            x += 1 + put(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
             self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
             x += gap;
         }
@@ -222,35 +223,42 @@ impl App {
         }
     }
 
-    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
+    /// The line that `/` opened, and what Enter, Esc and Tab make of it.
+    fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        if let Some(line) = &self.filter {
-            let mut x = write(buffer, row, 1, 0, "/ ", theme.accent());
-            let room = usize::from(row.width / 2).max(1);
-            let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
-            x += 1 + write(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
-            x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
-            if let Some(problem) = &line.problem {
-                draw_problem(buffer, row, x + 2, problem, theme);
-                return;
-            }
-            x += 2;
-            let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
-            offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
-                let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
-                ("   ", word, KeyCode::Tab, nth + 1)
-            }));
-            for (before, says, key, times) in offered {
-                if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
-                    break;
-                }
-                x += write(buffer, row, x, 0, before, theme.dim());
-                let width = write(buffer, row, x, 0, &says, theme.dim());
-                self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
-                x += width;
-            }
+        let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
+        let room = usize::from(row.width / 2).max(1);
+        let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
+        x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
+        x += put(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
+        if let Some(problem) = &line.problem {
+            draw_problem(buffer, row, x + 2, problem, theme);
             return;
         }
+        x += 2;
+        let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+        offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
+            let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+            ("   ", word, KeyCode::Tab, nth + 1)
+        }));
+        for (before, says, key, times) in offered {
+            if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
+                break;
+            }
+            x += put(buffer, row, x, 0, before, theme.dim());
+            let width = put(buffer, row, x, 0, &says, theme.dim());
+            self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+            x += width;
+        }
+    }
+
+    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
+        if let Some(line) = self.filter.take() {
+            self.draw_filter(&line, buffer, row);
+            self.filter = Some(line);
+            return;
+        }
+        let theme = &self.setup.look.theme;
         // What is said comes before the keys, which are always the same.
         let room = usize::from(row.width.saturating_sub(2));
         let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
@@ -261,12 +269,12 @@ impl App {
         for (action, key, label) in self.hints(usize::from(room.saturating_sub(x))) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
             self.hits.hints.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, action));
-            x += write(buffer, row, x, 0, &key, theme.accent());
-            x += 1 + write(buffer, row, x + 1, 0, label, theme.dim()) + 3;
+            x += put(buffer, row, x, 0, &key, theme.accent());
+            x += 1 + put(buffer, row, x + 1, 0, label, theme.dim()) + 3;
         }
         if let Some((says, warning)) = message {
             let style = if warning { theme.style(Role::Warning) } else { theme.text() };
-            write(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
+            put(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
         }
     }
 }
@@ -275,15 +283,15 @@ impl App {
 fn draw_problem(buffer: &mut Buffer, row: Rect, x: u16, problem: &str, theme: &Theme) {
     let style = theme.style(Role::Warning);
     if usize::from(row.width.saturating_sub(x)) >= text::width(problem) {
-        write(buffer, row, x, 0, problem, style);
+        put(buffer, row, x, 0, problem, style);
         return;
     }
     let lines = text::wrap(problem, usize::from(row.width.saturating_sub(2)), PROBLEM_LINES);
     let top = row.y.saturating_sub(lines.len() as u16);
     for (nth, says) in lines.iter().enumerate() {
         let place = Rect { y: top + nth as u16, ..row };
-        write(buffer, place, 0, 0, &" ".repeat(usize::from(row.width)), theme.text());
-        write(buffer, place, 1, 0, says, style);
+        put(buffer, place, 0, 0, &" ".repeat(usize::from(row.width)), theme.text());
+        put(buffer, place, 1, 0, says, style);
     }
 }
 
@@ -299,9 +307,4 @@ fn tab_room(width: u16, current: ViewId) -> (u16, usize) {
 
 fn folder_name(folder: &std::path::Path) -> String {
     folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-/// Writes safe text at (`x`, `y`) of `area`, cut at its edge; the cells used.
-fn write(buffer: &mut Buffer, area: Rect, x: u16, y: u16, says: &str, style: Style) -> u16 {
-    super::widgets::put(buffer, area, x, y, says, style)
 }

@@ -2,7 +2,6 @@
 //! keys lie over it.
 
 mod chord;
-mod everyday;
 mod table;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -114,7 +113,7 @@ impl Keymap {
                 scope: row.scope,
                 keys: chords.iter().map(Chord::to_string).collect::<Vec<_>>().join("  "),
                 says: row.help,
-                everyday: everyday::words(row.action),
+                synonyms: row.synonyms,
             })
             .collect()
     }
@@ -151,8 +150,7 @@ pub struct HelpLine {
     pub scope: Scope,
     pub keys: String,
     pub says: &'static str,
-    /// Synonyms: the palette finds it by them too.
-    pub everyday: &'static str,
+    pub synonyms: &'static str,
 }
 
 /// Of everywhere, what is done with the row under the cursor.

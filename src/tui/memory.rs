@@ -42,7 +42,7 @@ impl Memory for Forgetful {
 }
 
 impl App {
-    /// Takes up where the last run was left. Anything unreadable is passed over.
+    /// Restores the session of the last run. Anything unreadable is passed over.
     pub(super) fn remember(&mut self, memory: &dyn Memory) {
         self.watchlist = memory.watchlist();
         let session = memory.session();

@@ -10,12 +10,14 @@ pub mod indicators;
 pub mod palette;
 pub mod screens;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
+    style::Style,
     widgets::{Block, Clear, Widget},
 };
+use tui_input::{Input, backend::crossterm::EventHandler};
 
 use self::{
     alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, help::Help, import::ImportDialog,
@@ -25,6 +27,7 @@ use super::{
     keymap::Action,
     list::ColumnLayout,
     theme::{Role, Theme},
+    widgets::put,
 };
 use crate::{
     analysis::indicators::Indicator,
@@ -93,68 +96,89 @@ pub enum Command {
 }
 
 impl Overlay {
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+    fn dialog(&mut self) -> &mut dyn Dialog {
         match self {
-            Self::Palette(palette) => palette.key(key),
-            Self::Help(help) => help.key(key),
-            Self::Export(dialog) => dialog.key(key),
-            Self::Import(dialog) => dialog.key(key),
-            Self::Confirm(confirm) => confirm.key(key),
-            Self::Columns(dialog) => dialog.key(key),
-            Self::Screens(dialog) => dialog.key(key),
-            Self::Indicators(dialog) => dialog.key(key),
-            Self::Alerts(dialog) => dialog.key(key),
+            Self::Palette(palette) => palette,
+            Self::Help(help) => help,
+            Self::Export(dialog) => dialog,
+            Self::Import(dialog) => dialog,
+            Self::Confirm(confirm) => confirm,
+            Self::Columns(dialog) => dialog,
+            Self::Screens(dialog) => dialog,
+            Self::Indicators(dialog) => dialog,
+            Self::Alerts(dialog) => dialog,
         }
     }
 
-    /// A click; none where it lies beside everything that can be clicked.
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        if ctrl_c { OverlayOutcome::Close } else { self.dialog().key(key) }
+    }
+
     pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        match self {
-            Self::Palette(palette) => palette.click(x, y),
-            Self::Help(help) => help.click(x, y),
-            Self::Columns(dialog) => dialog.click(x, y),
-            Self::Screens(dialog) => dialog.click(x, y),
-            Self::Indicators(dialog) => dialog.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Confirm(_) | Self::Alerts(_) => None,
-        }
+        self.dialog().click(x, y)
     }
 
     pub fn paste(&mut self, text: &str) {
-        match self {
-            Self::Palette(palette) => palette.paste(text),
-            Self::Export(dialog) => dialog.paste(text),
-            Self::Screens(dialog) => dialog.paste(text),
-            Self::Alerts(dialog) => dialog.paste(text),
-            Self::Help(_) | Self::Import(_) | Self::Confirm(_) | Self::Columns(_) | Self::Indicators(_) => {}
-        }
+        self.dialog().paste(text);
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        match self {
-            Self::Palette(palette) => palette.draw(buffer, area, theme),
-            Self::Help(help) => help.draw(buffer, area, theme),
-            Self::Export(dialog) => dialog.draw(buffer, area, theme),
-            Self::Import(dialog) => dialog.draw(buffer, area, theme),
-            Self::Confirm(confirm) => confirm.draw(buffer, area, theme),
-            Self::Columns(dialog) => dialog.draw(buffer, area, theme),
-            Self::Screens(dialog) => dialog.draw(buffer, area, theme),
-            Self::Indicators(dialog) => dialog.draw(buffer, area, theme),
-            Self::Alerts(dialog) => dialog.draw(buffer, area, theme),
-        }
+        self.dialog().draw(buffer, area, theme);
     }
 }
 
-/// The rows of an overlay's list as they were drawn: where they stand, and the first of them.
+/// What every overlay does; Ctrl-C closes each of them.
+trait Dialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome;
+
+    /// A click; none where it lies beside everything that can be clicked.
+    fn click(&mut self, _x: u16, _y: u16) -> Option<OverlayOutcome> {
+        None
+    }
+
+    fn paste(&mut self, _: &str) {}
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme);
+}
+
+/// The rows of an overlay: the selected one, where they were drawn, and the first of them on screen.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rows {
+    selected: usize,
     area: Rect,
     first: usize,
 }
 
 impl Rows {
-    /// The rows on screen: as many as fit, the selected one among them.
-    fn around(selected: usize, area: Rect) -> Self {
-        Self { area, first: selected.saturating_sub(usize::from(area.height).saturating_sub(1)) }
+    /// Moves the selection by the arrows and the page keys, among so many rows; false for any other key.
+    fn arrow(&mut self, code: KeyCode, count: usize) -> bool {
+        let to = match code {
+            KeyCode::Down => self.selected + 1,
+            KeyCode::Up => self.selected.saturating_sub(1),
+            KeyCode::PageDown => self.selected + 10,
+            KeyCode::PageUp => self.selected.saturating_sub(10),
+            _ => return false,
+        };
+        self.selected = to.min(count.saturating_sub(1));
+        true
+    }
+
+    /// As `arrow`, and by the letters of the lists, where none can be typed.
+    fn letter(&mut self, code: KeyCode, count: usize) -> bool {
+        match code {
+            KeyCode::Char('j') => self.arrow(KeyCode::Down, count),
+            KeyCode::Char('k') => self.arrow(KeyCode::Up, count),
+            KeyCode::Home | KeyCode::Char('g') => {
+                self.selected = 0;
+                true
+            }
+            KeyCode::End | KeyCode::Char('G') => {
+                self.selected = count.saturating_sub(1);
+                true
+            }
+            code => self.arrow(code, count),
+        }
     }
 
     /// The row at a place of the screen.
@@ -162,10 +186,64 @@ impl Rows {
         self.area.contains((x, y).into()).then(|| self.first + usize::from(y - self.area.y))
     }
 
-    /// The items on screen, each with its line.
-    fn of<T>(self, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = (usize, Rect, T)> {
-        let shown = items.into_iter().enumerate().skip(self.first).take(usize::from(self.area.height));
-        shown.map(move |(row, item)| (row, Rect { y: self.area.y + (row - self.first) as u16, height: 1, ..self.area }, item))
+    /// The items that fit in the area, the selected one among them: each with its line and its ground, which is painted.
+    fn draw<'a, T>(&mut self, items: &'a [T], buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(usize, Rect, Style, &'a T)> {
+        let height = usize::from(area.height);
+        (self.area, self.first) = (area, self.selected.saturating_sub(height.saturating_sub(1)));
+        let shown = items.iter().enumerate().skip(self.first).take(height);
+        let row = |(row, item): (usize, &'a T)| {
+            let ground = theme.style(if row == self.selected { Role::Selection } else { Role::Panel });
+            (row, Rect { y: area.y + (row - self.first) as u16, height: 1, ..area }, ground, item)
+        };
+        let shown: Vec<_> = shown.map(row).collect();
+        for (_, place, ground, _) in &shown {
+            buffer.set_style(*place, *ground);
+        }
+        shown
+    }
+}
+
+/// A line that is typed in an overlay, of at most so many characters.
+#[derive(Debug)]
+struct TypedLine {
+    input: Input,
+    chars_max: usize,
+}
+
+impl TypedLine {
+    fn new(text: impl Into<String>, chars_max: usize) -> Self {
+        Self { input: Input::new(text.into()), chars_max }
+    }
+
+    fn text(&self) -> &str {
+        self.input.value()
+    }
+
+    /// Whether the key changed the text.
+    fn key(&mut self, key: &KeyEvent) -> bool {
+        let full = self.text().chars().count() >= self.chars_max && matches!(key.code, KeyCode::Char(_));
+        !full && self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value)
+    }
+
+    /// Puts what is pasted where the cursor is.
+    fn paste(&mut self, pasted: &str) {
+        let (text, at) = (self.text(), self.input.cursor());
+        let room = self.chars_max.saturating_sub(text.chars().count());
+        let pasted: Vec<char> = pasted.chars().filter(|c| !c.is_control()).take(room).collect();
+        let whole: String = text.chars().take(at).chain(pasted.iter().copied()).chain(text.chars().skip(at)).collect();
+        self.input = Input::new(whole).with_cursor(at + pasted.len());
+    }
+
+    /// Draws it from column `x` on with its cursor, scrolled to where the cursor is.
+    fn draw(&self, buffer: &mut Buffer, line: Rect, x: u16, theme: &Theme) {
+        let ground = theme.style(Role::Panel);
+        let scroll = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
+        let shown = self.text().chars().skip(scroll);
+        let before: String = shown.clone().take(self.input.cursor().saturating_sub(scroll)).collect();
+        let after: String = shown.skip(before.chars().count()).collect();
+        let mut end = x + put(buffer, line, x, 0, &before, theme.text().patch(ground));
+        end += put(buffer, line, end, 0, "▏", theme.accent().patch(ground));
+        put(buffer, line, end, 0, &after, theme.text().patch(ground));
     }
 }
 
@@ -185,12 +263,23 @@ fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title:
     Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
 }
 
-/// Writes text into one line of a box; returns the cells used.
-fn line(buffer: &mut Buffer, area: Rect, row: u16, x: u16, text: &str, style: ratatui::style::Style) -> u16 {
-    if row >= area.height || x >= area.width {
-        return 0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::picture;
+
+    #[test]
+    fn what_is_typed_or_pasted_stands_where_the_cursor_is_seen() {
+        let mut line = TypedLine::new("", 6);
+        for code in [KeyCode::Char('a'), KeyCode::Char('d'), KeyCode::Left] {
+            line.key(&KeyEvent::new(code, KeyModifiers::NONE));
+        }
+        line.paste("b\u{7}c");
+        let area = Rect::new(0, 0, 12, 1);
+        let mut buffer = Buffer::empty(area);
+        line.draw(&mut buffer, area, 2, &Theme::default());
+        assert_eq!(picture::text(&buffer), "  abc▏d\n");
+        line.paste("too long");
+        assert_eq!(line.text(), "abctod");
     }
-    let shown = super::text::truncate(text, usize::from(area.width - x));
-    let (end, _) = buffer.set_stringn(area.x + x, area.y + row, &*shown, usize::from(area.width - x), style);
-    end - area.x - x
 }

@@ -94,8 +94,6 @@ const TINT: f64 = 0.13;
 /// A palette, reduced to the colours that this terminal has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
-    name: String,
-    light: bool,
     depth: Depth,
     styles: Vec<Style>,
     tints: [Option<Color>; 4],
@@ -116,15 +114,7 @@ impl Theme {
             Depth::Sixteen | Depth::None => None,
         };
         let tints = [tint(Role::Accent), tint(Role::Up), tint(Role::Down), tint(Role::Warning)];
-        Self { name: palette.name.clone(), light: palette.light, depth: options.depth, styles, tints }
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn light(&self) -> bool {
-        self.light
+        Self { depth: options.depth, styles, tints }
     }
 
     pub fn depth(&self) -> Depth {

@@ -59,8 +59,6 @@ pub enum AlertMark {
 
 /// A view of the selected token or of the whole market.
 pub trait View {
-    fn id(&self) -> ViewId;
-
     /// After anything changed outside (token, generation, an answer came): asks what is needed, takes what is there. Never waits.
     fn refresh(&mut self, context: &Context<'_>);
 
@@ -109,7 +107,7 @@ pub trait View {
         None
     }
 
-    /// Takes the columns of its list up that were chosen; none puts them back as they were at first.
+    /// Shows its list with the columns that were chosen; none are those it has at first.
     fn choose_columns(&mut self, layout: Option<ColumnLayout>, context: &Context<'_>) {
         if let Some(list) = self.listing_mut() {
             list.set_layout(layout);
@@ -138,7 +136,7 @@ pub trait View {
         None
     }
 
-    /// The token under the view's selection: the program takes it up once a filter is kept, since rows moved under the selection.
+    /// The token of the selected row: it becomes the program's once a filter is kept, since rows moved under the selection.
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         None
     }
@@ -278,13 +276,14 @@ impl Export {
 pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
     pending: Option<Pending<Q::Answer>>,
-    pub answer: Option<Arc<Known<Q::Answer>>>,
+    /// The answer that stands, to be held while it is drawn.
+    pub known: Option<Arc<Known<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
 
 impl<Q: Question> Default for ViewQuestion<Q> {
     fn default() -> Self {
-        Self { question: None, pending: None, answer: None, problem: None }
+        Self { question: None, pending: None, known: None, problem: None }
     }
 }
 
@@ -302,7 +301,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         if self.question.as_ref() != Some(&wanted) {
             if let Some(known) = context.deck.known(&wanted.1) {
                 self.pending = None;
-                (self.answer, self.problem) = (Some(known), None);
+                (self.known, self.problem) = (Some(known), None);
             } else {
                 let wake = Arc::clone(context.wake);
                 self.pending = Some(context.deck.ask(wanted.1.clone(), move || wake()));
@@ -314,8 +313,8 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
             self.pending = None;
             changed = true;
             match outcome {
-                Ok(known) => (self.answer, self.problem) = (Some(known), None),
-                Err(problem) => (self.answer, self.problem) = (None, Some(problem)),
+                Ok(known) => (self.known, self.problem) = (Some(known), None),
+                Err(problem) => (self.known, self.problem) = (None, Some(problem)),
             }
         }
         changed
@@ -324,6 +323,11 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
     /// Forgets everything; what is on its way is cancelled.
     pub fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    /// The answer that stands.
+    pub fn answer(&self) -> Option<&Q::Answer> {
+        self.known.as_deref().map(|known| &known.answer)
     }
 
     pub fn question(&self) -> Option<&Q> {

@@ -78,3 +78,33 @@ pub fn all() -> Vec<Box<dyn View>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::{
+        fixture::{Stage, market},
+        *,
+    };
+    use crate::{dataset::Dataset, tui::keymap::Action};
+
+    #[test]
+    fn every_view_can_be_drawn_in_any_size_with_and_without_data() {
+        thread::scope(|scope| {
+            for nth in 0..VIEWS.len() {
+                scope.spawn(move || {
+                    for dataset in [None, Some(Dataset::default()), Some(market())] {
+                        let (mut stage, mut views) = (Stage::new(dataset), all());
+                        let view = views[nth].as_mut();
+                        stage.draw(view, 80, 20);
+                        stage.draw_in_odd_sizes(view);
+                        // The detail, the post, the evidence, the rows.
+                        stage.act(view, Action::Open);
+                        stage.draw_in_odd_sizes(view);
+                    }
+                });
+            }
+        });
+    }
+}

@@ -24,6 +24,15 @@ pub fn put(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Styl
     end - left
 }
 
+/// Writes `text` in at most `lines` lines, broken at spaces, with as many cells free at the right as at the left; the lines used.
+pub fn put_wrapped(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, lines: usize, style: Style) -> u16 {
+    let wrapped = text::wrap(text, usize::from(area.width.saturating_sub(2 * x)), lines);
+    for (nth, line) in wrapped.iter().enumerate() {
+        put(buf, area, x, y + nth as u16, line, style);
+    }
+    wrapped.len() as u16
+}
+
 /// As `put`, with its last cell at the right edge.
 pub fn put_right(buf: &mut Buffer, area: Rect, y: u16, text: &str, style: Style) -> u16 {
     let shown = text::truncate(text, usize::from(area.width));

@@ -84,7 +84,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
     // Which program opens a link is the system's.
-    (&["cfg"], &["src/tui/app/carry.rs"], "what is tested is what is shipped: a limit that tests want lower is an option of its type"),
+    (&["cfg"], &["src/tui/app/effects.rs"], "what is tested is what is shipped: a limit that tests want lower is an option of its type"),
     (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),
 ];
 

@@ -341,8 +341,11 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     again.see("UNI is off the watchlist");
     again.keys("q");
     assert_eq!(again.exit(), 0);
-    // What was kept must be read: a token that is gone is none.
-    home.write("state/tokendeck/session.json", "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\"}");
+    // What cannot be read, or is gone, is as if it had not been kept.
+    home.write(
+        "state/tokendeck/session.json",
+        "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\", \"theme\": 7, \"views\": []}",
+    );
     let last = home.open();
     last.until("the largest token", |screen| header(screen).contains(LARGEST.0));
     assert_ne!(LARGEST.1, OTHER.1);

@@ -83,14 +83,14 @@ fn every_view_looks_as_it_did_at_every_size() {
 #[test]
 fn a_theme_changes_colours_and_no_letter() {
     let deck = deck();
-    for view in [ViewId::Tokens, ViewId::Chart, ViewId::Growth] {
-        let dark = plain(&deck, view, SIZES[2]);
+    in_each_view(VIEWS, |view| {
+        let dark = plain(&deck, view.id, SIZES[2]);
         for palette in [Palette::light(), Palette::high_contrast()] {
-            let other = screen(&deck, view, SIZES[2], &palette, Options::default(), false);
-            assert_eq!(picture::text(&dark), picture::text(&other), "{view:?} in {}", palette.name);
-            assert_ne!(dark.content()[0].bg, other.content()[0].bg, "{view:?}: the background is the theme's");
+            let other = screen(&deck, view.id, SIZES[2], &palette, Options::default(), false);
+            assert_eq!(picture::text(&dark), picture::text(&other), "{} in {}", view.word, palette.name);
+            assert_ne!(dark.content()[0].bg, other.content()[0].bg, "{}: the background is the theme's", view.word);
         }
-    }
+    });
 }
 
 /// Where a number ends with `…`: its first digits would read as another number. Of names and hashes any part may be left out.

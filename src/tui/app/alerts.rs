@@ -183,97 +183,45 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-    use ratatui::{buffer::Buffer, layout::Rect};
-
     use super::*;
     use crate::{
-        dataset::sample,
-        deck::{Deck, DeckEvent, DeckOptions},
+        dataset::{Dataset, sample},
         jobs::JobOptions,
-        tui::{app::Setup, event::Event, picture, views},
+        tui::{app::bench::Bench, views},
     };
 
-    struct Bench {
-        app: App,
-        events: tokio::sync::broadcast::Receiver<DeckEvent>,
-        _state: tempfile::TempDir,
-    }
-
-    impl Bench {
-        fn new() -> Self {
-            let deck = Deck::new(std::path::Path::new(""), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
-            let events = deck.listen();
-            let state = tempfile::tempdir().expect("a folder");
-            let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).expect("a store");
-            let setup = Setup { jobs: Some(jobs), ..Setup::plain(deck) };
-            Self { app: App::new(setup, views::all(), Arc::new(|| ())), events, _state: state }
-        }
-
-        fn load(&mut self, price: u32) {
-            let tokens = format!("token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5");
-            let mut dataset = sample::dataset(&[("tokens", &tokens)]);
-            dataset.folder = "/data/market".into();
-            self.app.setup.deck.stand_on(dataset);
-        }
-
-        fn press(&mut self, code: KeyCode) {
-            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-        }
-
-        /// Passes on what the deck tells until the screen shows it.
-        fn until(&mut self, shown: &str) {
-            let start = Instant::now();
-            loop {
-                while let Ok(event) = self.events.try_recv() {
-                    self.app.update(Event::Deck(event));
-                }
-                self.app.update(Event::Wake);
-                let screen = self.screen();
-                if screen.contains(shown) {
-                    return;
-                }
-                assert!(start.elapsed() < Duration::from_secs(20), "{shown}\n{screen}");
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
-
-        fn screen(&mut self) -> String {
-            let area = Rect::new(0, 0, 120, 30);
-            let mut buffer = Buffer::empty(area);
-            self.app.draw_into(&mut buffer, area);
-            picture::text(&buffer)
-        }
+    fn priced(price: u32) -> Dataset {
+        let tokens = format!("token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5");
+        let mut dataset = sample::dataset(&[("tokens", &tokens)]);
+        dataset.folder = "/data/market".into();
+        dataset
     }
 
     #[test]
     fn an_alert_is_typed_marked_heard_and_listed() {
-        let mut bench = Bench::new();
-        bench.load(10);
+        let (mut bench, state) = (Bench::new(views::all()), tempfile::tempdir().expect("a folder"));
+        let deck = Arc::clone(&bench.app.setup.deck);
+        bench.app.setup.jobs = Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
+        bench.load(priced(10));
         bench.until("ONE");
-        bench.press(KeyCode::Char('A'));
+        bench.keys("A");
         bench.until("tell me when ONE has");
-        "pric>20".chars().for_each(|c| bench.press(KeyCode::Char(c)));
-        bench.press(KeyCode::Enter);
+        bench.keys("pric>20⏎");
         bench.until("did you mean `price`?");
-        (0..3).for_each(|_| bench.press(KeyCode::Backspace));
-        "e>20".chars().for_each(|c| bench.press(KeyCode::Char(c)));
-        bench.press(KeyCode::Enter);
+        bench.keys("⌫⌫⌫e>20⏎");
         bench.until("ONE            price>20");
-        bench.press(KeyCode::Esc);
+        bench.keys("⎋");
         bench.until("◦ONE");
         assert!(!bench.app.take_after_frame().contains(&BELL));
-        bench.load(30);
+        bench.load(priced(30));
         bench.until("alert: ONE: price>20");
         bench.until("!ONE");
         assert!(bench.app.take_after_frame().contains(&BELL));
-        bench.press(KeyCode::Char('A'));
+        bench.keys("A");
         bench.until("fired once");
-        bench.press(KeyCode::Delete);
+        bench.keys("⌦");
         bench.until("no alert is set");
-        bench.press(KeyCode::Esc);
+        bench.keys("⎋");
         let screen = bench.screen();
         assert!(!screen.contains("!ONE") && !screen.contains("◦ONE"), "{screen}");
     }

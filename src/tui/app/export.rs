@@ -135,22 +135,19 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, sync::mpsc, thread};
+    use std::{fs, thread};
 
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use polars::prelude::{DataFrame, NamedFrom, Series};
     use ratatui::{buffer::Buffer, layout::Rect};
 
     use super::*;
     use crate::{
         dataset::export::{ExportRows, RowBatches, form::ExportFormat},
-        deck::{Deck, DeckOptions},
         tui::{
-            app::Setup,
+            app::bench::Bench,
             event::Event,
-            keymap::{Action, ViewId},
+            keymap::Action,
             overlay::Command,
-            picture,
             view::{Context, Effect, Export, View},
         },
     };
@@ -174,10 +171,6 @@ mod tests {
     }
 
     impl View for Slow {
-        fn id(&self) -> ViewId {
-            ViewId::Tokens
-        }
-
         fn refresh(&mut self, _: &Context<'_>) {}
 
         fn act(&mut self, action: Action, _: &Context<'_>) -> Effect {
@@ -199,47 +192,30 @@ mod tests {
         }
     }
 
-    struct Bench {
-        app: App,
-        woken: mpsc::Receiver<()>,
-        folder: tempfile::TempDir,
+    fn bench(rows: usize, stretch: Duration) -> Bench {
+        Bench::new(vec![Box::new(Slow { rows, stretch })])
     }
 
-    impl Bench {
-        fn new(rows: usize, stretch: Duration) -> Self {
-            let setup =
-                Setup::plain(Deck::new(&PathBuf::from("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap());
-            let (sender, woken) = mpsc::channel();
-            let wake = Arc::new(move || sender.send(()).unwrap_or_default());
-            Self { app: App::new(setup, vec![Box::new(Slow { rows, stretch })], wake), woken, folder: tempfile::tempdir().unwrap() }
-        }
+    fn begin(bench: &mut Bench, name: &str) {
+        bench.app.message = None;
+        bench.app.export_to(bench.folder.path().join(name), false);
+    }
 
-        fn start(&mut self, name: &str) {
-            self.app.message = None;
-            self.app.export_to(self.folder.path().join(name), false);
+    /// What the footer says once the export has ended.
+    fn ended(bench: &mut Bench) -> String {
+        let start = Instant::now();
+        while bench.app.export_says().is_some() {
+            assert!(start.elapsed() < Duration::from_secs(20));
+            thread::sleep(Duration::from_millis(1));
+            bench.app.update(Event::Wake);
         }
-
-        /// What the footer says once the export has ended.
-        fn ended(&mut self) -> String {
-            self.woken.recv_timeout(Duration::from_secs(20)).unwrap();
-            self.app.update(Event::Wake);
-            assert!(self.app.export_says().is_none());
-            self.app.message.as_ref().unwrap().text.clone()
-        }
-
-        fn esc(&mut self) {
-            self.app.update(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
-        }
-
-        fn files(&self) -> usize {
-            fs::read_dir(self.folder.path()).unwrap().count()
-        }
+        bench.app.message.as_ref().unwrap().text.clone()
     }
 
     #[test]
     fn an_export_says_how_far_it_is_and_what_came_of_it() {
-        let mut bench = Bench::new(100_000, Duration::from_millis(5));
-        bench.start("slow.csv");
+        let mut bench = bench(100_000, Duration::from_millis(5));
+        begin(&mut bench, "slow.csv");
         let (start, mut seen) = (Instant::now(), Vec::new());
         while seen.len() < 2 && start.elapsed() < Duration::from_secs(20) {
             bench.app.deadline_passed(Instant::now());
@@ -248,16 +224,16 @@ mod tests {
         }
         assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops it"), "{seen:?}");
         assert!(bench.app.deadline().is_some());
-        assert_eq!(bench.ended(), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
+        assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
         assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
-        bench.start("slow.csv");
-        assert!(bench.ended().ends_with("exists already: choose another name"));
-        assert_eq!(bench.files(), 1);
+        begin(&mut bench, "slow.csv");
+        assert!(ended(&mut bench).ends_with("exists already: choose another name"));
+        assert_eq!(bench.files(), ["slow.csv"]);
     }
 
     #[test]
     fn a_name_that_cannot_be_written_stays_in_the_dialog_with_the_reason() {
-        let mut bench = Bench::new(3, Duration::ZERO);
+        let mut bench = bench(3, Duration::ZERO);
         let file = bench.folder.path().join("nowhere/slow.csv").display().to_string();
         bench.app.run(Command::Export { file: file.clone(), format: ExportFormat::Csv, replace: false });
         let Some(Overlay::Export(dialog)) = &bench.app.overlay else { panic!("the dialog stays") };
@@ -268,46 +244,40 @@ mod tests {
 
     #[test]
     fn what_is_said_takes_the_whole_footer_and_what_is_wrong_with_a_filter_the_rows_it_needs() {
-        let mut bench = Bench::new(3, Duration::ZERO);
-        let area = Rect::new(0, 0, 80, 24);
-        let text = |app: &mut App| {
-            let mut buffer = Buffer::empty(area);
-            app.draw_into(&mut buffer, area);
-            picture::text(&buffer)
-        };
+        let mut bench = bench(3, Duration::ZERO);
         let says = "copied address 0xdac17f958d2ee523a2206206994597c13d831ec7 to the clipboard";
         bench.app.say(says, false);
-        assert!(text(&mut bench.app).contains(says));
+        assert!(bench.screen_of(80, 24).contains(says));
         bench.app.open_filter();
         let problem = "no column `shiny`, did you mean `sunny`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, and more";
         bench.app.filter.as_mut().expect("a line").problem = Some(problem.to_owned());
-        let shown = text(&mut bench.app);
+        let shown = bench.screen_of(80, 24);
         assert!(shown.contains("did you mean") && shown.contains("and more"), "{shown}");
     }
 
     #[test]
     fn esc_stops_an_export_at_once_and_no_file_is_left() {
         for ending in ["csv", "json", "ndjson", "parquet"] {
-            let mut bench = Bench::new(usize::MAX >> 1, Duration::from_millis(10));
-            bench.start(&format!("slow.{ending}"));
+            let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
+            begin(&mut bench, &format!("slow.{ending}"));
             thread::sleep(Duration::from_millis(60));
             bench.app.act(Action::Export);
             assert_eq!(bench.app.message.take().unwrap().text, "an export is under way: Esc stops it");
             let start = Instant::now();
-            bench.esc();
+            bench.keys("⎋");
             assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
-            assert_eq!(bench.ended(), "export stopped: no file was written");
+            assert_eq!(ended(&mut bench), "export stopped: no file was written");
             // 100 ms is what is promised; a busy machine gets more.
             assert!(start.elapsed() < Duration::from_secs(2), "{ending}: {:?}", start.elapsed());
-            assert_eq!(bench.files(), 0);
+            assert!(bench.files().is_empty());
         }
     }
 
     #[test]
     fn leaving_the_program_takes_away_what_was_half_written() {
-        let mut bench = Bench::new(usize::MAX >> 1, Duration::from_millis(10));
-        bench.start("slow.csv");
-        while bench.files() == 0 {
+        let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
+        begin(&mut bench, "slow.csv");
+        while bench.files().is_empty() {
             thread::sleep(Duration::from_millis(1));
         }
         let Bench { app, folder, .. } = bench;

@@ -18,7 +18,7 @@ impl App {
             self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
-        self.take_up_row();
+        self.adopt_selected_token();
         self.poll_export();
         self.poll_import();
         self.poll_settings();
@@ -55,9 +55,9 @@ impl App {
         }
     }
 
-    /// Makes the token of the selected row the program's: in the Tokens view, and in the view where keys were pressed before there
+    /// Makes the selected row's token the program's: in the Tokens view, and in the view where keys were pressed before there
     /// was data, wherever one is by now. Not while a filter is typed, which Esc takes back.
-    fn take_up_row(&mut self) {
+    fn adopt_selected_token(&mut self) {
         if self.snapshot.is_none() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{App, carry::expand};
+use super::{App, effects::expand};
 use crate::{
     dataset::{
         import::{ImportError, ImportOptions, ImportReport, VALUED, import},
@@ -147,83 +147,13 @@ fn unquoted(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, sync::Arc, sync::mpsc, time::Duration};
-
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-    use ratatui::{buffer::Buffer, layout::Rect};
+    use std::fs;
 
     use super::*;
     use crate::{
         dataset::address::Address,
-        deck::{Deck, DeckOptions},
-        tui::{
-            app::Setup,
-            event::Event,
-            keymap::{Action, ViewId},
-            overlay::Command,
-            theme::Theme,
-            view::{Context, Effect, View},
-        },
+        tui::{app::bench::Bench, overlay::Command, views},
     };
-
-    /// All that there is to see.
-    struct Blank;
-
-    impl View for Blank {
-        fn id(&self) -> ViewId {
-            ViewId::Tokens
-        }
-
-        fn refresh(&mut self, _: &Context<'_>) {}
-
-        fn act(&mut self, _: Action, _: &Context<'_>) -> Effect {
-            Effect::Pass
-        }
-
-        fn draw(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
-    }
-
-    struct Bench {
-        app: App,
-        woken: mpsc::Receiver<()>,
-        folder: tempfile::TempDir,
-    }
-
-    impl Bench {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let setup = Setup::plain(Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap());
-            let (sender, woken) = mpsc::channel();
-            let wake = Arc::new(move || sender.send(()).unwrap_or_default());
-            Self { app: App::new(setup, vec![Box::new(Blank)], wake), woken, folder }
-        }
-
-        fn wake(&mut self) {
-            self.woken.recv_timeout(Duration::from_secs(20)).unwrap();
-            self.app.update(Event::Wake);
-        }
-
-        fn key(&mut self, code: KeyCode) {
-            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-        }
-
-        /// What the dialog shows.
-        fn shown(&mut self) -> String {
-            let area = Rect::new(0, 0, 130, 40);
-            let mut buffer = Buffer::empty(area);
-            let theme = Theme::default();
-            self.app.overlay.as_mut().expect("a dialog").draw(&mut buffer, area, &theme);
-            let line = |y: u16| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-            (0..area.height).map(line).collect::<Vec<_>>().join("\n")
-        }
-
-        fn files(&self) -> Vec<String> {
-            let mut names: Vec<String> =
-                fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-            names.sort();
-            names
-        }
-    }
 
     const HOLDERS: &str = "token_address,holder_address,balance\n\
         0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n\
@@ -231,42 +161,36 @@ mod tests {
 
     #[test]
     fn a_file_is_shown_before_it_is_taken_and_esc_changes_nothing() {
-        let mut bench = Bench::new();
-        let outside = tempfile::tempdir().unwrap();
+        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
         let file = outside.path().join("holders.csv");
         fs::write(&file, HOLDERS).unwrap();
         let said = file.display().to_string();
         bench.app.run(Command::Import(said.clone()));
-        assert!(bench.shown().contains("looking at what is in it"));
-        bench.wake();
-        let shown = bench.shown();
-        assert!(shown.contains("holders: 2 rows") && shown.contains("Enter import"), "{shown}");
-        bench.key(KeyCode::Esc);
-        assert!(bench.app.overlay.is_none());
-        assert_eq!(bench.files(), [] as [&str; 0]);
+        assert!(bench.screen().contains("looking at what is in it"));
+        let shown = bench.until("holders: 2 rows");
+        assert!(shown.contains("Enter import"), "{shown}");
+        bench.keys("⎋");
+        assert!(bench.app.overlay.is_none() && bench.files().is_empty());
         bench.app.run(Command::Import(said));
-        bench.wake();
-        bench.key(KeyCode::Enter);
-        bench.wake();
-        assert!(bench.app.message.as_ref().unwrap().text.contains("2 rows taken in"), "{:?}", bench.app.message.as_ref().unwrap().text);
+        bench.until("Enter import");
+        bench.keys("⏎");
+        bench.until("2 rows taken in");
         assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
     }
 
     #[test]
     fn what_cannot_be_taken_says_why_and_offers_nothing() {
-        let mut bench = Bench::new();
-        let outside = tempfile::tempdir().unwrap();
+        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
         let file = outside.path().join("notes.csv");
         fs::write(&file, "a,b\n1,2\n").unwrap();
         bench.app.run(Command::Import(file.display().to_string()));
-        bench.wake();
-        let shown = bench.shown();
-        assert!(shown.contains("notes.csv") && shown.contains("nothing would be taken"), "{shown}");
-        bench.key(KeyCode::Enter);
-        assert_eq!(bench.files(), [] as [&str; 0]);
-        let shown = bench.shown();
+        let shown = bench.until("nothing would be taken");
+        assert!(shown.contains("notes.csv"), "{shown}");
+        bench.keys("⏎");
+        assert!(bench.files().is_empty());
+        let shown = bench.screen();
         assert!(shown.contains("notes.csv --"), "what is asked for is written behind it: {shown}");
-        bench.app.overlay = None;
+        bench.keys("⎋");
         bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
         assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
     }

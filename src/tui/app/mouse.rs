@@ -1,5 +1,5 @@
 //! What the mouse does before a view sees it: what floats comes first, then tabs and the keys that the footer offers; a right click
-//! takes up a row and shows what can be done with it.
+//! selects a row and shows what can be done with it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 

@@ -118,6 +118,8 @@ pub struct KeyRow {
     pub help: &'static str,
     /// Label in the footer and its weight: the heaviest are shown.
     pub footer: Option<(&'static str, u8)>,
+    /// Words that people have for it, by which help and palette find it too. An action that is called what people call it needs none.
+    pub synonyms: &'static str,
 }
 
 macro_rules! keys {
@@ -126,9 +128,12 @@ macro_rules! keys {
     (@scope Cells) => { CELLS };
     (@scope Token) => { TOKEN };
     (@scope $view:ident) => { Scope::View(ViewId::$view) };
+    (@synonyms) => { "" };
+    (@synonyms $words:literal) => { $words };
     (@footer) => { None };
     (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
-    ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal $(($label:literal $weight:literal))?;)* })*) => {
+    ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal
+        $(($label:literal $weight:literal))? $(or $words:literal)?;)* })*) => {
         /// Everything a key, the palette or the mouse can ask for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action { $($(#[doc = $help] $action,)*)* }
@@ -139,6 +144,7 @@ macro_rules! keys {
             keys: &[$($key),*],
             help: $help,
             footer: keys!(@footer $($label $weight)?),
+            synonyms: keys!(@synonyms $($words)?),
         },)*)*];
 
         impl Action {
@@ -152,122 +158,138 @@ macro_rules! keys {
 
 keys! {
     Everywhere {
-        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 255);
-        Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60);
-        Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90);
-        Sort "sort" ["s"] "Sort by the next column." ("sort" 80);
-        SortReverse "sort_reverse" ["S"] "Reverse the sort.";
+        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 255) or "keys shortcuts manual";
+        Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60) or "command search go jump find menu";
+        Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90)
+            or "search screen find where narrow condition only";
+        Sort "sort" ["s"] "Sort by the next column." ("sort" 80) or "order rank by";
+        SortReverse "sort_reverse" ["S"] "Reverse the sort." or "order descending ascending invert";
         Up "up" ["Up" "k"] "One row up.";
         Down "down" ["Down" "j"] "One row down.";
         Left "left" ["Left" "h"] "To the left; pans the chart.";
         Right "right" ["Right" "l"] "To the right; pans the chart.";
-        First "first" ["g" "Home"] "To the first row.";
-        Last "last" ["G" "End"] "To the last row.";
+        First "first" ["g" "Home"] "To the first row." or "top start begin";
+        Last "last" ["G" "End"] "To the last row." or "bottom end";
         PageUp "page_up" ["PageUp" "Ctrl-B"] "A page up.";
         PageDown "page_down" ["PageDown" "Ctrl-F"] "A page down.";
-        Open "open" ["Enter"] "Open what is selected." ("open" 100);
-        Back "back" ["Esc"] "Go back, close, cancel.";
-        CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40);
-        CopyRow "copy_row" ["Y"] "Copy the selected row as JSON.";
-        CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30);
-        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35);
-        Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns.";
-        OpenLink "open_link" ["o"] "Open the link of the selected row.";
+        Open "open" ["Enter"] "Open what is selected." ("open" 100) or "enter show detail inspect";
+        Back "back" ["Esc"] "Go back, close, cancel." or "escape close leave cancel stop";
+        CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40) or "clipboard yank address";
+        CopyRow "copy_row" ["Y"] "Copy the selected row as JSON." or "clipboard yank json";
+        CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30) or "http request api command";
+        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35) or "save download file csv excel parquet";
+        Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns."
+            or "save views presets layout named screener preset view saved search";
+        OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
-        Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
-        Reload "reload" ["r" "F5"] "Read the data again.";
-        NextView "next_view" ["Tab"] "To the next view.";
-        PreviousView "previous_view" ["Shift-Tab"] "To the view before.";
-        ViewTokens "view_tokens" ["1"] "Every token in one table.";
-        ViewPosts "view_posts" ["2"] "Posts about the token.";
-        ViewChart "view_chart" ["3"] "Candles, trendlines and patterns of the token.";
-        ViewSecurity "view_security" ["4"] "The token's score and the reasons for it.";
-        ViewDexes "view_dexes" ["5"] "Where the token is traded.";
-        ViewGrowth "view_growth" ["6"] "The tokens whose holders grow fastest.";
-        ViewYield "view_yield" ["7"] "A plan for idle tokens.";
-        ViewJobs "view_jobs" ["8"] "Deep analyses, running and done.";
-        ViewData "view_data" ["9"] "The tables, where they come from and their problems.";
-        ViewApi "view_api" ["0"] "Address, key and requests of the API.";
+        Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
+        Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
+        NextView "next_view" ["Tab"] "To the next view." or "tab";
+        PreviousView "previous_view" ["Shift-Tab"] "To the view before." or "tab";
+        ViewTokens "view_tokens" ["1"] "Every token in one table." or "coins list market overview screen";
+        ViewPosts "view_posts" ["2"] "Posts about the token." or "social news tweets mentions";
+        ViewChart "view_chart" ["3"] "Candles, trendlines and patterns of the token." or "candles price technical graph plot";
+        ViewSecurity "view_security" ["4"] "The token's score and the reasons for it." or "scam risk honeypot audit rug safe score";
+        ViewDexes "view_dexes" ["5"] "Where the token is traded." or "exchange pools liquidity trading";
+        ViewGrowth "view_growth" ["6"] "The tokens whose holders grow fastest." or "holders fastest ranking trending";
+        ViewYield "view_yield" ["7"] "A plan for idle tokens." or "plan apy invest strategy farming";
+        ViewJobs "view_jobs" ["8"] "Deep analyses, running and done." or "deep analysis report background queue";
+        ViewData "view_data" ["9"] "The tables, where they come from and their problems." or "tables files dataset quality problems";
+        ViewApi "view_api" ["0"] "Address, key and requests of the API." or "server http key requests";
         Redraw "redraw" ["Ctrl-L"] "Draw the screen afresh.";
         Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
-        Quit "quit" ["q" "Ctrl-C"] "Leave the program.";
+        Quit "quit" ["q" "Ctrl-C"] "Leave the program." or "exit close leave";
     }
     Cells {
-        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55);
+        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55)
+            or "fields show hide order width freeze resize layout";
     }
     Lists {
-        FilterLike "filter_like" ["+"] "Keep rows with the selected cell's value, figures from it up; ← → choose the cell.";
-        FilterUnlike "filter_unlike" ["-"] "Leave out rows with the selected cell's value, figures from it up.";
-        Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off.";
-        CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50);
+        FilterLike "filter_like" ["+"] "Keep rows with the selected cell's value, figures from it up; ← → choose the cell."
+            or "include only same value equal narrow";
+        FilterUnlike "filter_unlike" ["-"] "Leave out rows with the selected cell's value, figures from it up."
+            or "exclude without not value remove";
+        Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off." or "select choose tick compare pick";
+        CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50)
+            or "versus correlation side by side performance chart relative overlay";
     }
     Token {
-        NextToken "next_token" ["J"] "To the next token of the list.";
-        PreviousToken "previous_token" ["K"] "To the token before in the list.";
+        NextToken "next_token" ["J"] "To the next token of the list." or "following coin next";
+        PreviousToken "previous_token" ["K"] "To the token before in the list." or "earlier coin last back";
     }
     Tokens {
-        Detail "detail" ["d"] "Show or hide the detail beside the table.";
-        Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token.";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them.";
-        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops.";
+        Detail "detail" ["d"] "Show or hide the detail beside the table." or "side panel sidebar";
+        Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token." or "favourites favorites starred";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them."
+            or "columns fields show hide score";
+        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops."
+            or "compute calculate every";
     }
     Posts {
-        AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75);
+        AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75) or "every token global";
     }
     Chart {
-        ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110);
-        ZoomOut "zoom_out" ["-"] "Zoom out.";
-        Crosshair "crosshair" ["x"] "Show or hide the crosshair; left and right move it." ("crosshair" 105);
-        Timeframe "timeframe" ["t"] "The next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 108);
+        ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110) or "closer larger magnify";
+        ZoomOut "zoom_out" ["-"] "Zoom out." or "wider smaller";
+        Crosshair "crosshair" ["x"] "Show or hide the crosshair; left and right move it." ("crosshair" 105) or "cursor values ohlc";
+        Timeframe "timeframe" ["t"] "The next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 108) or "interval hourly daily weekly candle 4h 1d";
         TimeframeBack "timeframe_back" ["T"] "The timeframe before.";
-        PeriodShorter "period_shorter" ["["] "A shorter period for the trendlines." ("period" 85);
-        PeriodLonger "period_longer" ["]"] "A longer period for the trendlines.";
-        LogScale "log_scale" ["L"] "Logarithmic or linear prices." ("log" 84);
+        PeriodShorter "period_shorter" ["["] "A shorter period for the trendlines." ("period" 85) or "lookback window";
+        PeriodLonger "period_longer" ["]"] "A longer period for the trendlines." or "lookback window";
+        LogScale "log_scale" ["L"] "Logarithmic or linear prices." ("log" 84) or "logarithmic scale axis";
         Volume "volume" ["v"] "Show or hide the volume.";
-        Indicators "indicators" ["I"] "Choose indicators: averages, Bollinger, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104);
-        Trendlines "trendlines" ["m"] "Show or hide the trendlines: S support, R resistance, reg regression.";
-        Patterns "patterns" ["p"] "Show or hide the patterns.";
-        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106);
+        Indicators "indicators" ["I"] "Choose indicators: averages, Bollinger, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
+            or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay";
+        Trendlines "trendlines" ["m"] "Show or hide the trendlines: S support, R resistance, reg regression."
+            or "support resistance levels lines";
+        Patterns "patterns" ["p"] "Show or hide the patterns." or "shapes formations targets";
+        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106) or "target shape why";
         PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
         Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple tops.";
         Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
         Channels "channels" ["d"] "Show or hide rectangles and channels.";
         Flags "flags" ["f"] "Show or hide flags and pennants.";
-        TrackRecord "track_record" ["R"] "Which signals were worth following on this data: patterns, trend words, growth ranks beside any entry.";
+        TrackRecord "track_record" ["R"] "Which signals were worth following on this data: patterns, trend words, growth ranks beside any entry."
+            or "backtest history success hit rate worked reliable win skill signals";
         Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
     }
     Security {
-        ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75);
+        ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75)
+            or "proof evidence reasons why open all";
     }
     Growth {
-        Window "window" ["t"] "The next window: 1, 7, 30 days." ("window" 85);
+        Window "window" ["t"] "The next window: 1, 7, 30 days." ("window" 85) or "days week month span";
     }
     Yield {
-        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits it whole, or takes a JSON request." ("add" 95);
-        RemoveAmount "remove_amount" ["Delete" "d"] "Take the selected row's token out of the wallet.";
-        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 98);
-        Chains "chains" ["i"] "The next chain alone, or all." ("chain" 87);
-        MinimumApy "minimum_apy" ["m"] "Type the minimum APY, percent." ("min APY" 97);
+        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits it whole, or takes a JSON request." ("add" 95)
+            or "deposit wallet balance token";
+        RemoveAmount "remove_amount" ["Delete" "d"] "Take the selected row's token out of the wallet." or "delete wallet";
+        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 98) or "safe safety level";
+        Chains "chains" ["i"] "The next chain alone, or all." ("chain" 87) or "network";
+        MinimumApy "minimum_apy" ["m"] "Type the minimum APY, percent." ("min APY" 97) or "least interest rate";
         NoMinimumApy "no_minimum_apy" ["M"] "No minimum APY.";
-        Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96);
-        Compare "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86);
-        SavePlan "save_plan" ["v"] "Save the plan to compare with." ("save" 85);
-        NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84);
-        DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded.";
+        Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96) or "multiply larger amount";
+        Compare "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86) or "compare difference steps allocation tab";
+        SavePlan "save_plan" ["v"] "Save the plan to compare with." ("save" 85) or "keep store remember";
+        NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84) or "recall open earlier compare";
+        DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded." or "remove delete forget";
     }
     Jobs {
-        StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95);
-        Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92);
-        ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101);
+        StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95) or "analyse analyze deep new run begin";
+        Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92) or "stop cancel kill abort";
+        ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101) or "raw json page source";
     }
     Data {
-        CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87);
-        Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86);
-        Findings "findings" ["f"] "Show the problems of the selected table: rejected rows, warnings." ("problems" 88);
+        CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87)
+            or "frequency histogram group distinct unique";
+        Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86)
+            or "summary statistics mean median quartiles distribution profile";
+        Findings "findings" ["f"] "Show the problems of the selected table: rejected rows, warnings." ("problems" 88)
+            or "problems errors warnings rejected rows quality";
     }
     Api {
-        ShowKey "show_key" ["K"] "Show or hide the key." ("key" 95);
-        StartStop "start_stop" ["a"] "Start or stop the API." ("start/stop" 88);
+        ShowKey "show_key" ["K"] "Show or hide the key." ("key" 95) or "secret token password reveal";
+        StartStop "start_stop" ["a"] "Start or stop the API." ("start/stop" 88) or "server on off";
     }
 }
 

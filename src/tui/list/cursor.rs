@@ -109,7 +109,7 @@ impl Cursor {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.state.scroll(-WHEEL_ROWS, self.count, self.height()),
             MouseEventKind::ScrollDown => self.state.scroll(WHEEL_ROWS, self.count, self.height()),
-            // The row is taken up for what is done with it; nothing is opened.
+            // A right click selects the row that a menu is about, and opens nothing.
             MouseEventKind::Down(MouseButton::Right) => match self.hit(mouse.column, mouse.row) {
                 Some(Hit::Row(row) | Hit::Star(row)) => self.select(row),
                 _ => return Did::Nothing,

@@ -14,7 +14,7 @@ use crate::{
 pub trait Listing {
     fn filter_text(&self) -> &str;
 
-    /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
+    /// Sets the filter if it can be read; the rows are the caller's to arrange anew.
     fn set_filter(&mut self, text: &str) -> Result<(), String>;
 
     /// What the last word of a filter may become: the whole text, and the word that is new in it.

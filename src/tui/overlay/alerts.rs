@@ -1,10 +1,9 @@
 //! Alerts: a condition typed for the selected token or for all, those that are up, and the log of what fired.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
-use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, OverlayOutcome, floating, line};
+use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
 use crate::{
     dataset::{address::Address, time::Time},
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
@@ -12,6 +11,7 @@ use crate::{
     tui::{
         format, text,
         theme::{Role, Theme},
+        widgets::{put, put_wrapped},
     },
 };
 
@@ -32,9 +32,9 @@ pub struct AlertsDialog {
     about: Option<AboutToken>,
     /// The condition is for every token.
     all: bool,
-    input: Input,
+    condition: TypedLine,
     list: AlertList,
-    selected: usize,
+    rows: Rows,
     /// Why the store refused the last order.
     problem: Option<String>,
     /// An order is on its way.
@@ -44,29 +44,42 @@ pub struct AlertsDialog {
 impl AlertsDialog {
     pub fn new(about: Option<AboutToken>, list: AlertList) -> Self {
         let all = about.is_none();
-        Self { about, all, input: Input::default(), list, selected: 0, problem: None, waiting: false }
+        Self { about, all, condition: TypedLine::new("", TEXT_CHARS_MAX), list, rows: Rows::default(), problem: None, waiting: false }
     }
 
     /// The alerts as they are now.
     pub fn show(&mut self, list: AlertList) {
         self.list = list;
-        self.selected = self.selected.min(self.list.alerts.len().saturating_sub(1));
+        self.rows.selected = self.rows.selected.min(self.list.alerts.len().saturating_sub(1));
     }
 
     /// An order was carried out: the line is for the next one.
     pub fn done(&mut self) {
-        (self.input, self.problem, self.waiting) = (Input::default(), None, false);
+        (self.condition, self.problem, self.waiting) = (TypedLine::new("", TEXT_CHARS_MAX), None, false);
     }
 
     pub fn refuse(&mut self, why: String) {
         (self.problem, self.waiting) = (Some(why), false);
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let typed = self.input.value().trim().to_owned();
+    fn draw_alerts(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        for (_, place, style, alert) in self.rows.draw(&self.list.alerts, buffer, area, theme) {
+            let used = put(buffer, place, 0, 0, &text::fit(&alert.about(), NAME + 1, text::Align::Left), theme.text().patch(style));
+            let end = used + put(buffer, place, used, 0, &alert.condition, theme.text().patch(style));
+            let (says, role) = stands(alert);
+            put(buffer, place, end.max(46) + 2, 0, &says, theme.style(role).patch(style));
+        }
+        if self.list.alerts.is_empty() {
+            put(buffer, area, 0, 0, "no alert is set", theme.dim().patch(theme.style(Role::Panel)));
+        }
+    }
+}
+
+impl Dialog for AlertsDialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let typed = self.condition.text().trim().to_owned();
         match key.code {
             KeyCode::Esc => return OverlayOutcome::Close,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return OverlayOutcome::Close,
             KeyCode::Enter if typed.is_empty() => return OverlayOutcome::Close,
             // A second press is impatience.
             KeyCode::Enter if self.waiting => {}
@@ -77,27 +90,24 @@ impl AlertsDialog {
             }
             KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
             KeyCode::Delete if typed.is_empty() => {
-                let named = self.list.alerts.get(self.selected).map(|alert| alert.alert_id.clone());
+                let named = self.list.alerts.get(self.rows.selected).map(|alert| alert.alert_id.clone());
                 return named.map_or(OverlayOutcome::Stay, |id| OverlayOutcome::Apply(Command::RemoveAlert(id)));
             }
-            KeyCode::Down => self.selected = (self.selected + 1).min(self.list.alerts.len().saturating_sub(1)),
-            KeyCode::Up => self.selected = self.selected.saturating_sub(1),
-            _ => {
-                self.problem = None;
-                if self.input.value().chars().count() < TEXT_CHARS_MAX || key.code == KeyCode::Backspace {
-                    self.input.handle_event(&Event::Key(*key));
+            code => {
+                if !self.rows.arrow(code, self.list.alerts.len()) {
+                    self.problem = None;
+                    self.condition.key(key);
                 }
             }
         }
         OverlayOutcome::Stay
     }
 
-    pub fn paste(&mut self, pasted: &str) {
-        let text: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(TEXT_CHARS_MAX).collect();
-        self.input = Input::new(text);
+    fn paste(&mut self, pasted: &str) {
+        self.condition.paste(pasted);
     }
 
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let inside = floating(buffer, area, (90, 24), "alerts", theme);
         let base = theme.style(Role::Panel);
         let (dim, plain) = (theme.dim().patch(base), theme.text().patch(base));
@@ -105,51 +115,29 @@ impl AlertsDialog {
             Some(about) if !self.all => text::truncate(&about.name, NAME).into_owned(),
             _ => "any token".to_owned(),
         };
-        let used = line(buffer, inside, 0, 0, &format!("tell me when {who} has  "), dim);
-        let end = used + line(buffer, inside, 0, used, self.input.value(), plain);
-        line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
+        let used = put(buffer, inside, 0, 0, &format!("tell me when {who} has  "), dim);
+        self.condition.draw(buffer, inside, used, theme);
         if let Some(problem) = &self.problem {
-            let wrapped = text::wrap(problem, usize::from(inside.width), 2);
-            for (row, says) in wrapped.iter().enumerate() {
-                line(buffer, inside, 1 + row as u16, 0, says, theme.style(Role::Warning).patch(base));
-            }
+            put_wrapped(buffer, inside, 0, 1, problem, 2, theme.style(Role::Warning).patch(base));
         }
         let height = usize::from(inside.height);
         let log = self.list.fired.len().clamp(1, FIRED) + 1;
         let rows = height.saturating_sub(5 + log);
         self.draw_alerts(buffer, Rect { y: inside.y + 3.min(inside.height), height: rows as u16, ..inside }, theme);
         let below = Rect { y: inside.y + (3 + rows).min(height) as u16, height: (height - (3 + rows).min(height)) as u16, ..inside };
-        line(buffer, below, 0, 0, "fired", dim);
+        put(buffer, below, 0, 0, "fired", dim);
         for (row, fired) in self.list.fired.iter().take(FIRED).enumerate() {
-            line(buffer, below, 1 + row as u16, 0, &told(fired), plain);
+            put(buffer, below, 0, 1 + row as u16, &told(fired), plain);
         }
         if self.list.fired.is_empty() {
-            line(buffer, below, 1, 0, "nothing yet: alerts are looked at each time the data change", dim);
+            put(buffer, below, 0, 1, "nothing yet: alerts are looked at each time the data change", dim);
         }
-        let hint = match (self.waiting, self.input.value().trim().is_empty()) {
+        let hint = match (self.waiting, self.condition.text().trim().is_empty()) {
             (true, _) => "working it out…",
             (false, false) => "⏎ sets the alert   Tab this token or any   Esc",
             (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
         };
-        line(buffer, inside, inside.height.saturating_sub(1), 0, hint, dim);
-    }
-
-    fn draw_alerts(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let base = theme.style(Role::Panel);
-        let rows = usize::from(area.height);
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
-        for (row, alert) in self.list.alerts.iter().enumerate().skip(first).take(rows) {
-            let place = Rect { y: area.y + (row - first) as u16, height: 1, ..area };
-            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
-            buffer.set_style(place, style);
-            let used = line(buffer, place, 0, 0, &text::fit(&alert.about(), NAME + 1, text::Align::Left), theme.text().patch(style));
-            let end = used + line(buffer, place, 0, used, &alert.condition, theme.text().patch(style));
-            let (says, role) = stands(alert);
-            line(buffer, place, 0, end.max(46) + 2, &says, theme.style(role).patch(style));
-        }
-        if self.list.alerts.is_empty() {
-            line(buffer, area, 0, 0, "no alert is set", theme.dim().patch(base));
-        }
+        put(buffer, inside, 0, inside.height.saturating_sub(1), hint, dim);
     }
 }
 
@@ -177,6 +165,8 @@ fn told(fired: &FiredAlert) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
 
     fn press(dialog: &mut AlertsDialog, code: KeyCode) -> OverlayOutcome {

@@ -3,10 +3,11 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, OverlayOutcome, floating, line};
+use super::{Command, Dialog, OverlayOutcome, floating};
 use crate::tui::{
     text,
     theme::{Role, Theme},
+    widgets::put,
 };
 
 #[derive(Debug)]
@@ -22,8 +23,10 @@ impl Confirm {
     pub fn new(title: &str, says: String, yes: &str, command: Command) -> Self {
         Self { title: title.to_owned(), says, yes: yes.to_owned(), command }
     }
+}
 
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+impl Dialog for Confirm {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         match key.code {
             KeyCode::Enter | KeyCode::Char('y') => OverlayOutcome::Run(self.command.clone()),
             KeyCode::Esc | KeyCode::Char('n' | 'q' | 'c') => OverlayOutcome::Close,
@@ -31,14 +34,14 @@ impl Confirm {
         }
     }
 
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let width = 72_u16.min(area.width.saturating_sub(2));
         let lines = text::wrap(&self.says, usize::from(width.saturating_sub(4)).max(1), 12);
         let inside = floating(buffer, area, (width, lines.len() as u16 + 4), &self.title, theme);
         let base = theme.style(Role::Panel);
         for (row, says) in lines.iter().enumerate() {
-            line(buffer, inside, row as u16, 0, says, theme.text().patch(base));
+            put(buffer, inside, 0, row as u16, says, theme.text().patch(base));
         }
-        line(buffer, inside, lines.len() as u16 + 1, 0, &format!("Enter {}   Esc no", self.yes), theme.accent().patch(base));
+        put(buffer, inside, 0, lines.len() as u16 + 1, &format!("Enter {}   Esc no", self.yes), theme.accent().patch(base));
     }
 }

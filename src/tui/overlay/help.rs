@@ -1,20 +1,25 @@
 //! The help of a view: its keys from the key table, filtered as one types, and Enter runs the one that is selected.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, OverlayOutcome, Rows, floating, line};
-use crate::question::filter::words;
-use crate::tui::{
-    keymap::{Action, HelpLine, Keymap, Scope, ViewId},
-    text,
-    theme::{Role, Theme},
+use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+use crate::{
+    question::filter::words,
+    tui::{
+        keymap::{Action, HelpLine, Keymap, Scope, ViewId},
+        text,
+        theme::{Role, Theme},
+        widgets::put,
+    },
 };
 
 /// Lines that a sentence takes where it has not one of its own.
 const SENTENCE: usize = 2;
 /// Cells of the keys before what they do, at most.
 const KEYS_WIDTH: usize = 18;
+/// Bytes of the filter.
+const FILTER_BYTES_MAX: usize = 100;
 /// Cells of the box, as far as the terminal has them.
 const WIDTH_MIN: u16 = 76;
 const WIDTH_MAX: u16 = 110;
@@ -24,18 +29,16 @@ pub struct Help {
     lines: Vec<HelpLine>,
     /// `None` until `/` begins it.
     filter: Option<String>,
-    selected: usize,
     title: String,
     /// What was wrong with the configuration, whole.
     warnings: Vec<String>,
-    /// Where the lines stand on screen, and the first of them.
     rows: Rows,
 }
 
 impl Help {
     pub fn new(keymap: &Keymap, view: ViewId, warnings: &[String]) -> Self {
         let title = format!("keys · {}", view.title());
-        Self { lines: keymap.help(view), filter: None, selected: 0, title, warnings: warnings.to_vec(), rows: Rows::default() }
+        Self { lines: keymap.help(view), filter: None, title, warnings: warnings.to_vec(), rows: Rows::default() }
     }
 
     /// The keys of what stands in the view's place.
@@ -51,63 +54,58 @@ impl Help {
     /// What can be done with a row.
     pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
         let title = format!("actions · {row}");
-        Self { lines, filter: None, selected: 0, title, warnings: Vec::new(), rows: Rows::default() }
-    }
-
-    /// A click: on a line it runs it; none beside the lines.
-    pub fn click(&self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        self.shown().get(self.rows.at(x, y)?).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
-    }
-
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let count = self.shown().len();
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match (key.code, self.filter.as_mut()) {
-            (KeyCode::Esc, Some(_)) => self.set_filter(None),
-            (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
-            (KeyCode::Char('c'), _) if control => return OverlayOutcome::Close,
-            (KeyCode::Enter, _) => {
-                return self
-                    .shown()
-                    .get(self.selected)
-                    .map_or(OverlayOutcome::Close, |line| OverlayOutcome::Run(Command::Act(line.action)));
-            }
-            (KeyCode::Down, _) | (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
-            (KeyCode::Up, _) | (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
-            (KeyCode::Home, _) | (KeyCode::Char('g'), None) => self.selected = 0,
-            (KeyCode::End, _) | (KeyCode::Char('G'), None) => self.selected = count.saturating_sub(1),
-            (KeyCode::PageDown, _) => self.selected = (self.selected + 10).min(count.saturating_sub(1)),
-            (KeyCode::PageUp, _) => self.selected = self.selected.saturating_sub(10),
-            (KeyCode::Backspace, Some(filter)) => {
-                filter.pop();
-                self.selected = 0;
-            }
-            (KeyCode::Char(letter), Some(filter)) if filter.len() < 100 => {
-                filter.push(letter);
-                self.selected = 0;
-            }
-            (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
-            _ => {}
-        }
-        OverlayOutcome::Stay
+        Self { lines, filter: None, title, warnings: Vec::new(), rows: Rows::default() }
     }
 
     fn set_filter(&mut self, filter: Option<String>) {
         self.filter = filter;
-        self.selected = 0;
+        self.rows.selected = 0;
+    }
+
+    fn run(&self, row: usize) -> Option<OverlayOutcome> {
+        self.shown().get(row).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
     }
 
     fn shown(&self) -> Vec<&HelpLine> {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
         let hit = |line: &&HelpLine| {
             wanted.is_empty() || {
-                [line.says, line.everyday].iter().any(|text| words::contains(&wanted, text)) || line.action.name().contains(&wanted)
+                [line.says, line.synonyms].iter().any(|text| words::contains(&wanted, text)) || line.action.name().contains(&wanted)
             }
         };
         self.lines.iter().filter(hit).collect()
     }
+}
 
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+impl Dialog for Help {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let count = self.shown().len();
+        match (key.code, self.filter.as_mut()) {
+            (KeyCode::Esc, Some(_)) => self.set_filter(None),
+            (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
+            (KeyCode::Enter, _) => return self.run(self.rows.selected).unwrap_or(OverlayOutcome::Close),
+            (KeyCode::Backspace, Some(filter)) => {
+                filter.pop();
+                self.rows.selected = 0;
+            }
+            (KeyCode::Char(letter), Some(filter)) => {
+                if filter.len() < FILTER_BYTES_MAX {
+                    filter.push(letter);
+                    self.rows.selected = 0;
+                }
+            }
+            (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
+            (code, _) => _ = self.rows.letter(code, count),
+        }
+        OverlayOutcome::Stay
+    }
+
+    /// Runs the line.
+    fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.run(self.rows.at(x, y)?)
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         // As wide as the longest sentence: its keys, the gap, the borders and a cell of air at both sides.
         let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
         let keys_width = self.lines.iter().map(|line| text::width(&line.keys)).max().unwrap_or(0).min(KEYS_WIDTH);
@@ -117,7 +115,7 @@ impl Help {
         let warned: Vec<String> = self.warnings.iter().flat_map(wrapped).collect();
         let inside = floating(buffer, area, (width, (self.lines.len() + warned.len()) as u16 + 5), &self.title, theme);
         for (row, says) in warned.iter().enumerate() {
-            line(buffer, inside, row as u16, 0, says, theme.style(Role::Warning).patch(theme.style(Role::Panel)));
+            put(buffer, inside, 0, row as u16, says, theme.style(Role::Warning).patch(theme.style(Role::Panel)));
         }
         let top = (warned.len() as u16).min(inside.height);
         let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
@@ -126,30 +124,28 @@ impl Help {
         // Where sentences are cut that of the selected line stands whole below.
         let cells = usize::from(inside.width);
         let cut = keys_width + 1 + usize::from(longest) > cells;
-        let whole = shown.get(self.selected).filter(|_| cut).map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));
+        let whole = shown.get(self.rows.selected).filter(|_| cut).map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));
         let below = if cut { SENTENCE as u16 + 1 } else { 2 };
-        self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(below), ..inside });
         for (nth, says) in whole.iter().enumerate() {
-            line(buffer, inside, inside.height.saturating_sub(below) + nth as u16, 0, says, theme.text().patch(base));
+            put(buffer, inside, 0, inside.height.saturating_sub(below) + nth as u16, says, theme.text().patch(base));
         }
-        for (row, place, entry) in self.rows.of(&shown) {
-            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
-            buffer.set_style(place, style);
+        let list = Rect { height: inside.height.saturating_sub(below), ..inside };
+        for (_, place, style, entry) in self.rows.draw(&shown, buffer, list, theme) {
             let own = entry.scope != Scope::Everywhere;
             let keys = if own { theme.accent() } else { theme.text() };
-            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, keys_width, text::Align::Left), keys.patch(style));
-            line(buffer, place, 0, used + 1, entry.says, theme.dim().patch(style).patch(theme.text()));
+            let used = put(buffer, place, 0, 0, &text::fit(&entry.keys, keys_width, text::Align::Left), keys.patch(style));
+            put(buffer, place, used + 1, 0, entry.says, theme.dim().patch(style).patch(theme.text()));
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
             None => "Enter runs it   / filters   Esc closes".to_owned(),
         };
         let bottom = inside.height.saturating_sub(1);
-        let used = line(buffer, inside, bottom, 0, &hint, theme.dim().patch(base));
-        let place = format!("{} of {}", (self.selected + 1).min(shown.len()), shown.len());
+        let used = put(buffer, inside, 0, bottom, &hint, theme.dim().patch(base));
+        let place = format!("{} of {}", (self.rows.selected + 1).min(shown.len()), shown.len());
         let left = inside.width.saturating_sub(text::width(&place) as u16);
         if left > used {
-            line(buffer, inside, bottom, left, &place, theme.dim().patch(base));
+            put(buffer, inside, left, bottom, &place, theme.dim().patch(base));
         }
     }
 }

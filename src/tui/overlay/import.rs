@@ -1,16 +1,17 @@
 //! What an import would do, before it is done: what each file was taken for, what serves each column and why, the first rows, what would
 //! be rejected. Reads and writes no file itself.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, OverlayOutcome, floating, line};
+use super::{Command, Dialog, OverlayOutcome, floating};
 use crate::{
     dataset::import::{FileReport, ImportReport, Preview as Table, Taken},
     tui::{
         format, text,
         theme::{Role, Theme},
         views::many,
+        widgets::put,
         words::CANCEL,
     },
 };
@@ -78,12 +79,21 @@ impl ImportDialog {
         self.preview = Some(preview);
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    /// The line with what is asked for behind the path, as the refusal has it.
+    fn line_to_say_more(&self) -> String {
+        let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
+        match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
+            None | Some([]) => format!("import {} --", self.said),
+            Some(words) => format!("import {path} {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+        }
+    }
+}
+
+impl Dialog for ImportDialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let last = self.height.saturating_sub(self.room);
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return OverlayOutcome::Close,
-            KeyCode::Char('c') if control => return OverlayOutcome::Close,
             KeyCode::Enter if self.preview.as_ref().is_some_and(|preview| preview.takes) => {
                 return OverlayOutcome::Run(Command::ImportNow(self.said.clone()));
             }
@@ -101,31 +111,22 @@ impl ImportDialog {
         OverlayOutcome::Stay
     }
 
-    /// The line with what is asked for behind the path, as the refusal has it.
-    fn line_to_say_more(&self) -> String {
-        let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
-        match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
-            None | Some([]) => format!("import {} --", self.said),
-            Some(words) => format!("import {path} {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
-        }
-    }
-
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let base = theme.style(Role::Panel);
         let width = area.width.saturating_sub(6).min(120);
         let shown = self.preview.as_ref().map(|preview| wrapped(&preview.parts, usize::from(width.saturating_sub(4)).max(1)));
         let height = shown.as_ref().map_or(1, Vec::len).saturating_add(4).min(usize::from(area.height.saturating_sub(2))) as u16;
         let inside = floating(buffer, area, (width, height), &format!("import {}", text::clean(&self.said)), theme);
         let Some(shown) = shown else {
-            line(buffer, inside, 0, 0, "looking at what is in it", theme.dim().patch(base));
-            line(buffer, inside, inside.height.saturating_sub(1), 0, CANCEL, theme.dim().patch(base));
+            put(buffer, inside, 0, 0, "looking at what is in it", theme.dim().patch(base));
+            put(buffer, inside, 0, inside.height.saturating_sub(1), CANCEL, theme.dim().patch(base));
             return;
         };
         self.room = usize::from(inside.height.saturating_sub(2)).max(1);
         self.height = shown.len();
         self.top = self.top.min(shown.len().saturating_sub(self.room));
         for (row, Line(role, says)) in shown.iter().skip(self.top).take(self.room).enumerate() {
-            line(buffer, inside, row as u16, 0, says, theme.style(*role).patch(base));
+            put(buffer, inside, 0, row as u16, says, theme.style(*role).patch(base));
         }
         let takes = self.preview.as_ref().is_some_and(|preview| preview.takes);
         let more = if shown.len() > self.room { "   ↓↑ more" } else { "" };
@@ -134,7 +135,7 @@ impl ImportDialog {
         } else {
             format!("nothing would be taken   Enter say more of it{more}   {CANCEL}")
         };
-        line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
+        put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
     }
 }
 

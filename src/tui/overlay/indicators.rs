@@ -1,14 +1,15 @@
 //! Chooses the indicators of the chart and their numbers. What can be read holds at once.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, OverlayOutcome, Rows, floating, line};
+use super::{Command, Dialog, OverlayOutcome, Rows, floating};
 use crate::{
     analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorKind, KINDS},
     tui::{
         text,
         theme::{Role, Theme},
+        widgets::put,
     },
 };
 
@@ -17,9 +18,8 @@ const DIGITS_MAX: usize = 5;
 
 #[derive(Debug)]
 pub struct IndicatorsDialog {
-    rows: Vec<Row>,
-    selected: usize,
-    drawn: Rows,
+    indicators: Vec<Row>,
+    rows: Rows,
 }
 
 /// A row of the dialog: an indicator as text, `sma(20)`.
@@ -57,27 +57,46 @@ impl Row {
 impl IndicatorsDialog {
     /// The indicators on screen, then one with the usual parameters of every other kind.
     pub fn new(chosen: &[Indicator]) -> Self {
-        let mut rows = Vec::new();
+        let mut indicators = Vec::new();
         for kind in KINDS {
             let of_kind = chosen.iter().filter(|indicator| indicator.kind().word == kind.word);
-            let before = rows.len();
-            rows.extend(of_kind.map(|indicator| Row::of(kind, &indicator.to_string(), true)));
-            if rows.len() == before {
-                rows.push(Row::of(kind, kind.usual, false));
+            let before = indicators.len();
+            indicators.extend(of_kind.map(|indicator| Row::of(kind, &indicator.to_string(), true)));
+            if indicators.len() == before {
+                indicators.push(Row::of(kind, kind.usual, false));
             }
         }
-        Self { rows, selected: 0, drawn: Rows::default() }
+        Self { indicators, rows: Rows::default() }
     }
 
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let last = self.rows.len().saturating_sub(1);
-        let row = &mut self.rows[self.selected.min(last)];
+    /// What is changed is shown.
+    fn change(&mut self, change: impl FnOnce(&mut Row)) -> OverlayOutcome {
+        let Some(row) = self.indicators.get_mut(self.rows.selected).filter(|row| !row.numbers.is_empty()) else {
+            return OverlayOutcome::Stay;
+        };
+        change(row);
+        row.shown = true;
+        self.apply()
+    }
+
+    /// Those that are shown and can be read, each once.
+    fn apply(&self) -> OverlayOutcome {
+        let mut chosen: Vec<Indicator> = Vec::new();
+        for indicator in self.indicators.iter().filter(|row| row.shown).filter_map(|row| row.read().ok()) {
+            if !chosen.contains(&indicator) {
+                chosen.push(indicator);
+            }
+        }
+        OverlayOutcome::Apply(Command::Indicators(chosen))
+    }
+}
+
+impl Dialog for IndicatorsDialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let count = self.indicators.len();
+        let row = &mut self.indicators[self.rows.selected.min(count.saturating_sub(1))];
         match key.code {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'I') => return OverlayOutcome::Close,
-            KeyCode::Char('c') if control => return OverlayOutcome::Close,
-            KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
-            KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Left | KeyCode::Char('h') => (row.number, row.fresh) = (row.number.saturating_sub(1), true),
             KeyCode::Right | KeyCode::Char('l') => {
                 (row.number, row.fresh) = ((row.number + 1).min(row.numbers.len().saturating_sub(1)), true);
@@ -95,69 +114,49 @@ impl IndicatorsDialog {
                     row.numbers.get_mut(row.number).map(String::pop);
                 });
             }
-            KeyCode::Char('a') if last + 1 < INDICATORS_MAX => {
+            KeyCode::Char('a') if count < INDICATORS_MAX => {
                 let another = Row { shown: false, fresh: true, number: 0, ..row.clone() };
-                self.rows.insert(self.selected + 1, another);
-                self.selected += 1;
+                self.indicators.insert(self.rows.selected + 1, another);
+                self.rows.selected += 1;
             }
-            _ => {}
+            code => _ = self.rows.letter(code, count),
         }
         OverlayOutcome::Stay
     }
 
-    /// A click shows the indicator or takes it off; none beside the rows.
-    pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        self.selected = self.drawn.at(x, y).filter(|row| *row < self.rows.len())?;
-        let row = &mut self.rows[self.selected];
+    /// Shows the indicator or takes it off.
+    fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.rows.selected = self.rows.at(x, y).filter(|row| *row < self.indicators.len())?;
+        let row = &mut self.indicators[self.rows.selected];
         row.shown = !row.shown;
         Some(self.apply())
     }
 
-    /// What is changed is shown.
-    fn change(&mut self, change: impl FnOnce(&mut Row)) -> OverlayOutcome {
-        let Some(row) = self.rows.get_mut(self.selected).filter(|row| !row.numbers.is_empty()) else { return OverlayOutcome::Stay };
-        change(row);
-        row.shown = true;
-        self.apply()
-    }
-
-    /// Those that are shown and can be read, each once.
-    fn apply(&self) -> OverlayOutcome {
-        let mut chosen: Vec<Indicator> = Vec::new();
-        for indicator in self.rows.iter().filter(|row| row.shown).filter_map(|row| row.read().ok()) {
-            if !chosen.contains(&indicator) {
-                chosen.push(indicator);
-            }
-        }
-        OverlayOutcome::Apply(Command::Indicators(chosen))
-    }
-
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let height = (self.rows.len() as u16 + 6).min(area.height.saturating_sub(2));
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let height = (self.indicators.len() as u16 + 6).min(area.height.saturating_sub(2));
         let inside = floating(buffer, area, (66, height), "indicators", theme);
         let base = theme.style(Role::Panel);
-        self.drawn = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(4), ..inside });
-        for (nth, place, row) in self.drawn.of(&self.rows) {
-            let style = if nth == self.selected { theme.style(Role::Selection) } else { base };
-            buffer.set_style(place, style);
-            line(buffer, place, 0, 0, if row.shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
+        let selected = self.rows.selected;
+        let list = Rect { height: inside.height.saturating_sub(4), ..inside };
+        for (nth, place, style, row) in self.rows.draw(&self.indicators, buffer, list, theme) {
+            put(buffer, place, 0, 0, if row.shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
             let words = if row.shown { theme.text() } else { theme.dim() };
-            line(buffer, place, 0, 4, &text::fit(&row.kind.word.to_uppercase(), 10, text::Align::Left), words.patch(style));
+            put(buffer, place, 4, 0, &text::fit(&row.kind.word.to_uppercase(), 10, text::Align::Left), words.patch(style));
             let mut x = 15;
             for (at, number) in row.numbers.iter().enumerate() {
-                let here = nth == self.selected && at == row.number;
+                let here = nth == selected && at == row.number;
                 let number = if here { format!("[{number}]") } else { format!(" {number} ") };
-                x += line(buffer, place, 0, x, &number, if here { theme.accent() } else { words }.patch(style));
+                x += put(buffer, place, x, 0, &number, if here { theme.accent() } else { words }.patch(style));
             }
-            line(buffer, place, 0, 30, row.kind.title, theme.dim().patch(style));
+            put(buffer, place, 30, 0, row.kind.title, theme.dim().patch(style));
         }
         let bottom = inside.height.saturating_sub(3);
-        if let Some(Err(problem)) = self.rows.get(self.selected).filter(|row| row.shown).map(Row::read) {
-            line(buffer, inside, bottom, 0, &problem, theme.style(Role::Warning).patch(base));
+        if let Some(Err(problem)) = self.indicators.get(selected).filter(|row| row.shown).map(Row::read) {
+            put(buffer, inside, 0, bottom, &problem, theme.style(Role::Warning).patch(base));
         }
         let hints = ["Space shows or hides   0-9 types the number   + - change it", "← → other number   a another of the kind   Esc done"];
         for (nth, hint) in hints.iter().enumerate() {
-            line(buffer, inside, bottom + 1 + nth as u16, 0, hint, theme.dim().patch(base));
+            put(buffer, inside, 0, bottom + 1 + nth as u16, hint, theme.dim().patch(base));
         }
     }
 }
@@ -175,6 +174,8 @@ fn type_in(row: &mut Row, digit: char) {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
 
     fn names(outcome: &OverlayOutcome) -> String {

@@ -1,10 +1,9 @@
 //! The palette: every action, token and setting by name, found fuzzily. The list comes from the tables; nothing is run here.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
-use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, OverlayOutcome, Rows, floating, line};
+use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
 use crate::{
     analysis::market::TokenSummary,
     question::filter::words,
@@ -12,30 +11,31 @@ use crate::{
         format, fuzzy,
         keymap::{Keymap, ViewId},
         text,
-        theme::{Role, Theme},
+        theme::{BUILTIN, Role, Theme},
+        widgets::put,
     },
 };
 
 /// How many entries are ranked and shown at the most.
 const SHOWN_MAX: usize = 200;
+/// Characters of what is typed.
+const CHARS_MAX: usize = 500;
 
 #[derive(Debug)]
 pub struct CommandPalette {
-    input: Input,
+    line: TypedLine,
     entries: Vec<Entry>,
     /// How many entries, from the first, are not tokens.
     fixed: usize,
     /// Positions in `entries`, best first.
     found: Vec<usize>,
-    selected: usize,
-    /// Where the entries stand on screen, and the first of them.
     rows: Rows,
 }
 
 #[derive(Debug)]
 struct Entry {
     /// Other words that find it.
-    everyday: &'static str,
+    synonyms: &'static str,
     /// What is matched and shown.
     name: String,
     /// Shown dim beside it.
@@ -46,7 +46,7 @@ struct Entry {
 }
 
 impl CommandPalette {
-    pub fn new(keymap: &Keymap, view: ViewId, tokens: &[TokenSummary], themes: &[String], api_on: bool) -> Self {
+    pub fn new(keymap: &Keymap, view: ViewId, tokens: &[TokenSummary], api_on: bool) -> Self {
         let mut entries: Vec<Entry> = keymap
             .help(view)
             .into_iter()
@@ -55,38 +55,30 @@ impl CommandPalette {
                 note: row.says.to_owned(),
                 right: row.keys,
                 command: Command::Act(row.action),
-                everyday: row.everyday,
+                synonyms: row.synonyms,
             })
             .collect();
-        entries.push(Entry {
-            name: if api_on { "stop api" } else { "start api" }.to_owned(),
-            note: "Start or stop answering over HTTP.".to_owned(),
+        let keyless = |name: &str, note: &str, synonyms, command| Entry {
+            name: name.to_owned(),
+            note: note.to_owned(),
             right: String::new(),
-            command: Command::ToggleApi,
-            everyday: "server http",
-        });
-        for (name, note, typed) in [
-            ("import FILE", "Take a file of yours in: its path, and options as `tokendeck import` has them.", "import "),
-            ("open DIR", "Look at another dataset: its folder.", "open "),
-        ] {
-            let command = Command::Type(typed.to_owned());
-            entries.push(Entry {
-                name: name.to_owned(),
-                note: note.to_owned(),
-                right: String::new(),
-                command,
-                everyday: "load add file folder",
-            });
-        }
-        entries.extend(themes.iter().map(|theme| Entry {
-            name: format!("theme {theme}"),
-            note: "Change the colours.".to_owned(),
-            right: String::new(),
-            command: Command::Theme(theme.clone()),
-            everyday: "colors dark light appearance",
+            synonyms,
+            command,
+        };
+        let api = if api_on { "stop api" } else { "start api" };
+        let import = "Take a file of yours in: its path, and options as `tokendeck import` has them.";
+        let files = "load add file folder";
+        entries.extend([
+            keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
+            keyless("import FILE", import, files, Command::Type("import ".to_owned())),
+            keyless("open DIR", "Look at another dataset: its folder.", files, Command::Type("open ".to_owned())),
+        ]);
+        entries.extend(BUILTIN.iter().map(|(theme, _)| {
+            let command = Command::Theme((*theme).to_owned());
+            keyless(&format!("theme {theme}"), "Change the colours.", "colors dark light appearance", command)
         }));
         let fixed = entries.len();
-        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0, rows: Rows::default() };
+        let mut palette = Self { line: TypedLine::new("", CHARS_MAX), entries, fixed, found: Vec::new(), rows: Rows::default() };
         palette.set_tokens(tokens);
         palette
     }
@@ -99,38 +91,8 @@ impl CommandPalette {
             note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
             right: format::price(token.price),
             command: Command::Select(token.token_address),
-            everyday: "",
+            synonyms: "",
         }));
-        self.rank();
-    }
-
-    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => return OverlayOutcome::Close,
-            KeyCode::Char('c' | 'p') if control => return OverlayOutcome::Close,
-            KeyCode::Enter => return self.chosen(),
-            KeyCode::Down | KeyCode::Tab => self.move_by(1),
-            KeyCode::Up | KeyCode::BackTab => self.move_by(-1),
-            KeyCode::PageDown => self.move_by(10),
-            KeyCode::PageUp => self.move_by(-10),
-            _ => {
-                if self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value) {
-                    self.rank();
-                }
-            }
-        }
-        OverlayOutcome::Stay
-    }
-
-    pub fn paste(&mut self, pasted: &str) {
-        // A path that is dropped on the terminal is a file to take in.
-        let dropped = pasted.trim().trim_start_matches(['\'', '"']);
-        if self.input.value().is_empty() && ["/", "~/", "./"].iter().any(|start| dropped.starts_with(start)) {
-            self.input = Input::new("import ".to_owned());
-        }
-        let value: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(500).collect();
-        self.input = Input::new(value);
         self.rank();
     }
 
@@ -142,31 +104,25 @@ impl CommandPalette {
         if let Some(folder) = self.folder() {
             return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
-        self.found.get(self.selected).map_or(OverlayOutcome::Close, |&i| OverlayOutcome::Run(self.entries[i].command.clone()))
+        self.run(self.rows.selected).unwrap_or(OverlayOutcome::Close)
     }
 
-    /// A click: on an entry it runs it; none beside the entries.
-    pub fn click(&self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        self.found.get(self.rows.at(x, y)?).map(|&i| OverlayOutcome::Run(self.entries[i].command.clone()))
+    fn run(&self, row: usize) -> Option<OverlayOutcome> {
+        self.found.get(row).map(|&i| OverlayOutcome::Run(self.entries[i].command.clone()))
     }
 
     fn folder(&self) -> Option<&str> {
-        self.input.value().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
+        self.line.text().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
     }
 
     /// `import PATH`, and what is said of it.
     fn import(&self) -> Option<&str> {
-        self.input.value().strip_prefix("import ").map(str::trim).filter(|said| !said.is_empty())
-    }
-
-    fn move_by(&mut self, rows: isize) {
-        let last = self.found.len().saturating_sub(1);
-        self.selected = self.selected.saturating_add_signed(rows).min(last);
+        self.line.text().strip_prefix("import ").map(str::trim).filter(|said| !said.is_empty())
     }
 
     fn rank(&mut self) {
-        self.selected = 0;
-        let wanted = self.input.value().trim().to_lowercase();
+        self.rows.selected = 0;
+        let wanted = self.line.text().trim().to_lowercase();
         let mut ranked: Vec<(i32, usize)> = self
             .entries
             .iter()
@@ -174,7 +130,7 @@ impl CommandPalette {
             .filter_map(|(i, entry)| {
                 // A word of the note finds an entry too, behind those it names.
                 let by_name = fuzzy::score(&wanted, &entry.name);
-                let told = || words::contains(&wanted, entry.everyday) || words::contains(&wanted, &entry.note);
+                let told = || words::contains(&wanted, entry.synonyms) || words::contains(&wanted, &entry.note);
                 let by_note = (wanted.len() > 2).then(told).filter(|hit| *hit).map(|_| 0);
                 by_name.or(by_note).map(|score| (score, i))
             })
@@ -182,31 +138,58 @@ impl CommandPalette {
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         self.found = ranked.into_iter().take(SHOWN_MAX).map(|(_, i)| i).collect();
     }
+}
 
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+impl Dialog for CommandPalette {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return OverlayOutcome::Close,
+            KeyCode::Char('p') if control => return OverlayOutcome::Close,
+            KeyCode::Enter => return self.chosen(),
+            KeyCode::Tab => _ = self.rows.arrow(KeyCode::Down, self.found.len()),
+            KeyCode::BackTab => _ = self.rows.arrow(KeyCode::Up, self.found.len()),
+            code => {
+                if !self.rows.arrow(code, self.found.len()) && self.line.key(key) {
+                    self.rank();
+                }
+            }
+        }
+        OverlayOutcome::Stay
+    }
+
+    /// Runs the entry.
+    fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.run(self.rows.at(x, y)?)
+    }
+
+    fn paste(&mut self, pasted: &str) {
+        // A path that is dropped on the terminal is a file to take in.
+        let dropped = pasted.trim().trim_start_matches(['\'', '"']);
+        if self.line.text().is_empty() && ["/", "~/", "./"].iter().any(|start| dropped.starts_with(start)) {
+            self.line.paste("import ");
+        }
+        self.line.paste(pasted);
+        self.rank();
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let inside = floating(buffer, area, (84, 20), "palette", theme);
         let base = theme.style(Role::Panel);
-        let width = usize::from(inside.width).saturating_sub(3);
-        let scroll = self.input.visual_scroll(width.max(1));
-        let typed: String = self.input.value().chars().skip(scroll).collect();
-        let used = line(buffer, inside, 0, 0, "› ", theme.accent().patch(base));
-        let end = line(buffer, inside, 0, used, &typed, theme.text().patch(base));
-        line(buffer, inside, 0, used + end, "▏", theme.accent().patch(base));
-        if self.input.value().is_empty() {
-            line(
+        let used = put(buffer, inside, 0, 0, "› ", theme.accent().patch(base));
+        self.line.draw(buffer, inside, used, theme);
+        if self.line.text().is_empty() {
+            put(
                 buffer,
                 inside,
-                0,
                 used + 2,
+                0,
                 "an action, a token, `import FILE`, or `open DIR` for another dataset",
                 theme.dim().patch(base),
             );
         }
         let below = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(2), ..inside };
-        self.rows = Rows::around(self.selected, below);
-        for (row, place, &i) in self.rows.of(&self.found) {
-            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
-            buffer.set_style(place, style);
+        for (_, place, style, &i) in self.rows.draw(&self.found, buffer, below, theme) {
             draw_entry(buffer, place, &self.entries[i], theme, style);
         }
         if self.found.is_empty() {
@@ -217,7 +200,7 @@ impl CommandPalette {
                 (None, None) if self.entries.len() == self.fixed => "no action is called that; tokens come once the dataset is read",
                 (None, None) => "nothing is called that",
             };
-            line(buffer, inside, 2, 0, says, theme.dim().patch(base));
+            put(buffer, inside, 0, 2, says, theme.dim().patch(base));
         }
     }
 }
@@ -226,7 +209,7 @@ fn draw_entry(buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, st
     let right = text::width(&entry.right) as u16;
     let room = place.width.saturating_sub(right + 1);
     let left = Rect { width: room, ..place };
-    let used = line(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
-    line(buffer, left, 0, used + 1, &entry.note, theme.dim().patch(style));
-    line(buffer, place, 0, place.width.saturating_sub(right), &entry.right, theme.accent().patch(style));
+    let used = put(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
+    put(buffer, left, used + 1, 0, &entry.note, theme.dim().patch(style));
+    put(buffer, place, place.width.saturating_sub(right), 0, &entry.right, theme.accent().patch(style));
 }

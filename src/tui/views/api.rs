@@ -10,12 +10,12 @@ use self::log::RequestFields;
 use super::{inset, listing, many};
 use crate::tui::{
     format,
-    keymap::{Action, ViewId},
+    keymap::Action,
     list::{Did, List, ListFrame},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, HttpRequest, RequestLine, View},
-    widgets::{panel::Panel, put},
+    widgets::{panel::Panel, put, put_wrapped},
 };
 
 /// Requests kept on screen.
@@ -36,10 +36,6 @@ pub struct ApiView {
 }
 
 impl View for ApiView {
-    fn id(&self) -> ViewId {
-        ViewId::Api
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.state = context.api.state();
         self.key = context.api.key();
@@ -207,9 +203,7 @@ impl ApiView {
                 ApiState::Listening(_) => "c copies a curl line that asks for the tokens; what it answers stands here",
                 ApiState::Off | ApiState::Failed(_) => "a starts the API; then every request stands here with its status and time",
             };
-            for (y, line) in text::wrap(says, usize::from(body.width.saturating_sub(2)), 3).iter().enumerate() {
-                put(buffer, body, 1, 2 + y as u16, line, theme.dim());
-            }
+            put_wrapped(buffer, body, 1, 2, says, 3, theme.dim());
             return;
         }
         self.log.draw(buffer, ListFrame::new(body, "no request meets the filter"), context, |place| self.requests.get(place));

@@ -1,4 +1,4 @@
-//! The ChartView view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
+//! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
 //! candles and trendline questions answer.
 
 mod card;
@@ -21,7 +21,7 @@ use self::{
     studies::Studies,
     title::Title,
 };
-use super::many;
+use super::{many, parts::Timeframe};
 use crate::{
     analysis::{indicators::Indicator, market::TokenSummary},
     dataset::{address::Address, time::Time},
@@ -30,12 +30,11 @@ use crate::{
         candles::CandlesQuestion,
         indicators::IndicatorsQuestion,
         patterns::{Explain, PatternsQuestion},
-        timeframes::TIMEFRAMES,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
@@ -53,25 +52,29 @@ const CANDLES_ASKED: u64 = 5_000;
 /// The periods that `[` and `]` step through.
 const PERIODS: &[u64] = &[5, 7, 14, 21, 30, 50, 90, 120, 200, 365, 500, 1_000, 5_000];
 
-/// The second of `TIMEFRAMES` after which a day follows.
-const TIMEFRAME_DEFAULT: usize = 2;
-
 #[derive(Debug, Clone, PartialEq)]
 struct Choices {
-    timeframe: usize,
+    timeframe: Timeframe,
     period: u64,
     log: bool,
     volume: bool,
     lines: bool,
 }
 
+impl Default for Choices {
+    fn default() -> Self {
+        Self { timeframe: Timeframe::default(), period: PERIOD_DEFAULT, log: false, volume: true, lines: true }
+    }
+}
+
+#[derive(Default)]
 pub struct ChartView {
     choices: Choices,
     zoom: Zoom,
     /// The zoom is one's own choice and stays from token to token.
     zoom_chosen: bool,
-    /// Nothing of this token and timeframe has been on screen yet.
-    fresh: bool,
+    /// The zoom has been fitted to the candles of this token and timeframe.
+    fitted: bool,
     /// Candles hidden to the right of the screen.
     offset: usize,
     /// The latest candle asked for, when one has panned far back.
@@ -92,41 +95,12 @@ pub struct ChartView {
     drag: Option<(u16, usize)>,
 }
 
-impl Default for ChartView {
-    fn default() -> Self {
-        Self {
-            choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT, log: false, volume: true, lines: true },
-            zoom: Zoom::default(),
-            zoom_chosen: false,
-            fresh: true,
-            offset: 0,
-            anchor: None,
-            crosshair: None,
-            crosshair_price: None,
-            token: None,
-            candles: ViewQuestion::default(),
-            trendline: ViewQuestion::default(),
-            patterns: ChartPatterns::default(),
-            studies: Studies::default(),
-            record: Record::default(),
-            sought: None,
-            sheet: ChartSheet::default(),
-            layout: None,
-            drag: None,
-        }
-    }
-}
-
 impl View for ChartView {
-    fn id(&self) -> ViewId {
-        ViewId::Chart
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(token) = context.token else { return };
         if self.token != Some(token) {
             self.token = Some(token);
-            self.fresh = true;
+            self.fitted = false;
             self.home();
             self.candles.clear();
             self.trendline.clear();
@@ -137,8 +111,8 @@ impl View for ChartView {
         self.trendline.refresh(self.trendline_question(token), context);
         self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
-        self.record.refresh(token, TIMEFRAMES[self.choices.timeframe], context);
-        self.sheet.take(self.candles.answer.as_ref());
+        self.record.refresh(token, self.frame(), context);
+        self.sheet.take(self.candles.known.as_ref());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -160,8 +134,7 @@ impl View for ChartView {
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
             Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
             Action::Back if self.patterns.zoomed() => self.leave_pattern(),
-            Action::Timeframe => self.turn_timeframe(1),
-            Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
+            Action::Timeframe | Action::TimeframeBack => self.step_timeframe(action == Action::Timeframe),
             Action::PeriodLonger => {
                 self.choices.period = PERIODS.iter().copied().find(|p| *p > self.choices.period).unwrap_or(self.choices.period);
             }
@@ -219,7 +192,7 @@ impl View for ChartView {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let area = area.intersection(buffer.area);
         if self.record.is_open() {
-            return self.record.draw(buffer, area, TIMEFRAMES[self.choices.timeframe], context);
+            return self.record.draw(buffer, area, self.frame(), context);
         }
         // A token without candles has no patterns to list either.
         let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.patterns.divide(area) };
@@ -227,7 +200,7 @@ impl View for ChartView {
             self.draw_chart(buffer, area, context);
         }
         if !list.is_empty() && !self.sheet.is_empty() {
-            let trendline = self.trendline.answer.as_ref().map(|known| &known.answer);
+            let trendline = self.trendline.answer();
             self.patterns.draw(buffer, list, trendline, context);
         }
     }
@@ -254,16 +227,16 @@ impl View for ChartView {
         if self.record.is_open() {
             return Some(self.record.export());
         }
-        let known = self.candles.answer.as_ref()?;
+        let answer = self.candles.answer()?;
         let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];
         let columns: Vec<&str> = candle_columns.into_iter().chain(self.studies.columns()).collect();
-        let rows = known.answer.candles.iter().map(|candle| {
+        let rows = answer.candles.iter().map(|candle| {
             let row = serde_json::to_value(candle).unwrap_or_default();
             candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
         });
         let symbol = symbol(context).to_lowercase();
-        let selected = self.crosshair.or(known.answer.candles.len().checked_sub(1));
-        Some(Export::of(format!("{symbol}-candles-{}", known.answer.timeframe), &columns, rows.collect(), selected))
+        let selected = self.crosshair.or(answer.candles.len().checked_sub(1));
+        Some(Export::of(format!("{symbol}-candles-{}", answer.timeframe), &columns, rows.collect(), selected))
     }
 
     fn indicators(&self) -> Option<&[Indicator]> {
@@ -278,13 +251,15 @@ impl View for ChartView {
     fn save(&self) -> Value {
         let Choices { timeframe, period, log, volume, lines } = self.choices;
         let patterns = self.patterns.save();
-        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns, "indicators": self.studies.save()})
+        json!({
+            "timeframe": timeframe.word(), "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns,
+            "indicators": self.studies.save(),
+        })
     }
 
     fn restore(&mut self, kept: &Value) {
         let choices = &mut self.choices;
-        let frame = |word: &str| TIMEFRAMES.iter().position(|frame| *frame == word);
-        choices.timeframe = kept["timeframe"].as_str().and_then(frame).unwrap_or(choices.timeframe);
+        choices.timeframe = kept["timeframe"].as_str().and_then(Timeframe::parse).unwrap_or(choices.timeframe);
         choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
         for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
             *choice = kept[name].as_bool().unwrap_or(*choice);
@@ -311,7 +286,7 @@ impl ChartView {
             return;
         }
         if self.sheet.is_empty() {
-            if self.candles.answer.is_some() {
+            if self.candles.answer().is_some() {
                 put(buffer, body, 1, 1, &self.other_frames(), theme.dim());
             } else {
                 progress::skeleton(body, buffer, theme, context.ascii);
@@ -321,7 +296,7 @@ impl ChartView {
         let chart = draw_stale(buffer, chart, context);
         let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
-        let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
+        let lines = self.trendline.answer().filter(|_| self.choices.lines);
         let view =
             sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.patterns, &self.studies), context);
@@ -346,34 +321,36 @@ impl ChartView {
 
     /// `only 1d and 1w candles; t to switch`.
     fn other_frames(&self) -> String {
-        match self.candles.answer.as_ref().map_or(&[][..], |known| &known.answer.elsewhere) {
-            [] => format!("no {} candles", TIMEFRAMES[self.choices.timeframe]),
+        match self.candles.answer().map_or(&[][..], |answer| &answer.elsewhere) {
+            [] => format!("no {} candles", self.frame()),
             [one] => format!("only {one} candles; t to switch"),
             [rest @ .., last] => format!("only {} and {last} candles; t to switch", rest.join(", ")),
         }
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
-        let timeframe = TIMEFRAMES[self.choices.timeframe];
-        CandlesQuestion { token_address: token, timeframe, from: None, to: self.anchor, limit: CANDLES_ASKED }
+        CandlesQuestion { token_address: token, timeframe: self.frame(), from: None, to: self.anchor, limit: CANDLES_ASKED }
     }
 
     fn trendline_question(&self, token: Address) -> TrendlineQuestion {
-        let timeframe = Some(TIMEFRAMES[self.choices.timeframe]);
-        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe, explain: true }
+        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe: Some(self.frame()), explain: true }
     }
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: Explain::Levels }
+        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels }
     }
 
     fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
-        self.studies.question(token, TIMEFRAMES[self.choices.timeframe], self.anchor, CANDLES_ASKED)
+        self.studies.question(token, self.frame(), self.anchor, CANDLES_ASKED)
     }
 
-    fn turn_timeframe(&mut self, by: usize) {
-        self.choices.timeframe = (self.choices.timeframe + by) % TIMEFRAMES.len();
-        self.fresh = true;
+    fn frame(&self) -> &'static str {
+        self.choices.timeframe.word()
+    }
+
+    fn step_timeframe(&mut self, longer: bool) {
+        self.choices.timeframe = self.choices.timeframe.step(longer);
+        self.fitted = false;
         self.home();
     }
 
@@ -388,9 +365,9 @@ impl ChartView {
     /// The title's words; without candles it says so.
     fn title(&self, context: &Context<'_>, cells: usize) -> String {
         let symbol = symbol(context);
-        let frame = TIMEFRAMES[self.choices.timeframe];
-        let Some(known) = &self.candles.answer else { return format!("{symbol} · {frame}") };
-        let count = match known.answer.candles.len() as u64 {
+        let frame = self.frame();
+        let Some(answer) = self.candles.answer() else { return format!("{symbol} · {frame}") };
+        let count = match answer.candles.len() as u64 {
             0 => "no candles".to_owned(),
             count => many(count, "candle", "candles"),
         };
@@ -404,7 +381,7 @@ impl ChartView {
             log: self.choices.log,
             count: &count,
             at: self.pointed(),
-            dates: self.choices.timeframe >= TIMEFRAME_DEFAULT,
+            dates: self.choices.timeframe.is_in_days(),
         };
         title.text(cells)
     }
@@ -418,7 +395,7 @@ impl ChartView {
     /// `last 14 candles`, or `last 58 of 5000 candles` where there are only 58 to draw the lines through.
     fn period(&self) -> String {
         let period = self.choices.period;
-        let there = self.candles.answer.as_ref().map(|known| known.answer.candles.len() as u64);
+        let there = self.candles.answer().map(|answer| answer.candles.len() as u64);
         // Older candles than were asked for may be there too, and the lines are about the latest.
         match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
             Some(there) => format!("last {there} of {period} candles"),
@@ -438,12 +415,12 @@ impl ChartView {
         let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
         // Each after a gap, and a wider one before them all.
         let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
-        if let Some(known) = &self.trendline.answer {
+        if let Some(answer) = self.trendline.answer() {
             // What the lines are called comes before the trend's words; the marks give way first.
-            let (short, named) = (sheet::legends_width(&sheet::legends(&known.answer, 0)), sheet::named_width(&known.answer));
+            let (short, named) = (sheet::legends_width(&sheet::legends(answer, 0)), sheet::named_width(answer));
             let trend = |beside: usize| {
                 let beside = if self.choices.lines { beside } else { 0 };
-                sheet::trend(&known.answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
+                sheet::trend(answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
             };
             let (word, role) = trend(named);
             let fits = text::width(&word) + named < usize::from(row.width);
@@ -451,7 +428,7 @@ impl ChartView {
             x += put(buffer, row, x, 0, &word, theme.style(role));
             let room = usize::from(row.width.saturating_sub(x));
             let room = if fits { room.saturating_sub(marks_cells).max(named) } else { room };
-            let (legends, gap) = sheet::legends(&known.answer, room);
+            let (legends, gap) = sheet::legends(answer, room);
             for legend in legends.iter().filter(|_| self.choices.lines) {
                 x += gap as u16;
                 x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));

@@ -7,13 +7,10 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::parts::symbol_of;
+use super::parts::{Timeframe, symbol_of};
 use crate::{
     dataset::address::Address,
-    question::{
-        compare::{CompareQuestion, Comparison, TOKENS_MAX},
-        timeframes::TIMEFRAMES,
-    },
+    question::compare::{CompareQuestion, TOKENS_MAX},
     tui::{
         keymap::Action,
         text,
@@ -26,9 +23,6 @@ use crate::{
         },
     },
 };
-
-/// The second of `TIMEFRAMES` after which a day follows.
-const TIMEFRAME_DEFAULT: usize = 2;
 
 /// What the keys do, in as many words as there is room for.
 const NOTES: &[&str] = &[
@@ -64,28 +58,16 @@ pub(super) const ROLES: &[Role] =
     &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
 
 /// The marks of a list, and the comparison once it is opened.
+#[derive(Default)]
 pub(super) struct Compare {
     marks: Vec<Address>,
     open: bool,
-    timeframe: usize,
+    timeframe: Timeframe,
     /// The row of the answer under the crosshair; none is the last.
     at: Option<usize>,
     asked: ViewQuestion<CompareQuestion>,
     /// Where the lines were drawn last.
     plot: Rect,
-}
-
-impl Default for Compare {
-    fn default() -> Self {
-        Self {
-            marks: Vec::new(),
-            open: false,
-            timeframe: TIMEFRAME_DEFAULT,
-            at: None,
-            asked: ViewQuestion::default(),
-            plot: Rect::default(),
-        }
-    }
 }
 
 impl Compare {
@@ -139,12 +121,7 @@ impl Compare {
     }
 
     fn question(&self) -> CompareQuestion {
-        CompareQuestion {
-            addresses: self.marks.clone(),
-            timeframe: TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d"),
-            from: None,
-            to: None,
-        }
+        CompareQuestion { addresses: self.marks.clone(), timeframe: self.timeframe.word(), from: None, to: None }
     }
 
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
@@ -153,12 +130,8 @@ impl Compare {
         }
     }
 
-    fn answer(&self) -> Option<&Comparison> {
-        self.asked.answer.as_ref().map(|known| &known.answer)
-    }
-
     fn rows(&self) -> usize {
-        self.answer().map_or(0, |answer| answer.rows.len())
+        self.asked.answer().map_or(0, |answer| answer.rows.len())
     }
 
     /// A key while it is open.
@@ -174,8 +147,7 @@ impl Compare {
             Action::First => self.at = Some(0),
             Action::Last => self.at = None,
             Action::Up | Action::Down => {
-                let by = if action == Action::Down { 1 } else { TIMEFRAMES.len() - 1 };
-                self.timeframe = (self.timeframe + by) % TIMEFRAMES.len();
+                self.timeframe = self.timeframe.step(action == Action::Down);
                 self.at = None;
                 self.refresh(context);
             }
@@ -213,7 +185,7 @@ impl Compare {
 
     /// The rows as a table: a column for each token, by its address.
     pub(super) fn export(&self) -> Option<Export> {
-        let answer = self.answer()?;
+        let answer = self.asked.answer()?;
         let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
         let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
         let row = |row: &crate::question::compare::ComparedRow| {
@@ -223,9 +195,8 @@ impl Compare {
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let timeframe = TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d");
         let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
-        let title = format!("{} tokens, {measure} · {timeframe}", self.marks.len());
+        let title = format!("{} tokens, {measure} · {}", self.marks.len(), self.timeframe.word());
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
         let panel = Panel { note, focused: true, ascii: context.ascii, ..Panel::new(&title) };
@@ -233,7 +204,7 @@ impl Compare {
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let plot = self.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
+        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
         self.plot = plot.unwrap_or_default();
         if plot.is_none() {
             progress::skeleton(body, buffer, context.theme, context.ascii);

@@ -1,4 +1,4 @@
-//! The DataView view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
+//! The Data view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
 //! wrong in it. Esc goes back a level.
 
 mod cells;
@@ -25,7 +25,7 @@ use crate::{
     question::snapshot::Snapshot,
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, ListFrame, Listing},
         text,
         theme::Role,
@@ -74,10 +74,6 @@ struct Detail {
 const COLUMNS_STEP: usize = 6;
 
 impl View for DataView {
-    fn id(&self) -> ViewId {
-        ViewId::Data
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.arrange(context);
         let Some(snapshot) = context.snapshot else { return };
@@ -252,7 +248,7 @@ impl DataView {
         }
         let mut rows = RowsPane::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(kept, context);
+            rows.restore(kept, context);
         }
         self.open = Open::Rows(Box::new(rows));
     }
@@ -369,8 +365,8 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
 }
 
 #[cfg(test)]
-mod away_tests;
-#[cfg(test)]
 mod large_tests;
+#[cfg(test)]
+mod remote_tests;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use crate::{
         dexes::{DexDetailQuestion, DexListQuestion},
     },
     tui::{
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, ListFrame, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
@@ -51,10 +51,6 @@ pub struct DexesView {
 }
 
 impl View for DexesView {
-    fn id(&self) -> ViewId {
-        ViewId::Dexes
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
             (self.token, self.in_pools) = (context.token, false);
@@ -80,7 +76,7 @@ impl View for DexesView {
             return self.did(did, context);
         }
         match action {
-            Action::Open | Action::Right if !self.in_pools && self.detail.answer.is_some() => self.in_pools = true,
+            Action::Open | Action::Right if !self.in_pools && self.detail.answer().is_some() => self.in_pools = true,
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
@@ -141,14 +137,14 @@ impl View for DexesView {
         if self.in_pools {
             return Some(self.pools.export(format!("{symbol}-pools"), pools(&self.detail()?.pools)));
         }
-        let answered = &self.list.answer.as_ref()?.answer.dexes;
+        let answered = &self.list.answer()?.dexes;
         Some(self.dexes.export(format!("{symbol}-dexes"), dexes(answered)))
     }
 }
 
 impl DexesView {
     fn dex(&self) -> Option<&DexSummary> {
-        self.list.answer.as_ref()?.answer.dexes.get(self.dexes.selected()?)
+        self.list.answer()?.dexes.get(self.dexes.selected()?)
     }
 
     fn detail_question(&self) -> Option<DexDetailQuestion> {
@@ -157,14 +153,14 @@ impl DexesView {
 
     /// The selected DEX, once it is answered; not the one before.
     fn detail(&self) -> Option<&DexDetail> {
-        let (dex, detail) = (self.dex()?, &self.detail.answer.as_ref()?.answer);
+        let (dex, detail) = (self.dex()?, self.detail.answer()?);
         (detail.name == dex.name && detail.chain_id == dex.chain_id).then_some(detail)
     }
 
     /// The selected DEX stays selected.
     fn arrange(&mut self) {
         let before = self.dex().map(|dex| dex.dex_id.clone());
-        let answered = self.list.answer.as_ref().map_or(&[][..], |known| &known.answer.dexes);
+        let answered = self.list.answer().map_or(&[][..], |answer| &answer.dexes);
         self.dexes.arrange(0..answered.len(), dexes(answered));
         if !self.dexes.point_to(|place| answered.get(place).map(|dex| &dex.dex_id) == before.as_ref()) {
             self.dexes.cursor.select(0);
@@ -218,14 +214,14 @@ impl DexesView {
         let whose =
             self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
         let title = self.dexes.titled(&whose);
-        let all = self.list.answer.as_ref().map_or(0, |known| known.answer.dexes.len());
+        let all = self.list.answer().map_or(0, |answer| answer.dexes.len());
         let note = match (self.dexes.len(), all) {
             (_, 0) => String::new(),
             (shown, all) if shown < all => format!("{shown} of {all} DEXes"),
             (1, _) => "1 DEX".to_owned(),
             (count, _) => format!("{count} DEXes"),
         };
-        let asked = self.list.answer.is_none() && self.list.problem.is_none();
+        let asked = self.list.answer().is_none() && self.list.problem.is_none();
         let rule =
             Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ascii: context.ascii, ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
@@ -235,15 +231,15 @@ impl DexesView {
         if let Some(problem) = &self.list.problem {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
-        let Some(known) = &self.list.answer else { return progress::skeleton(body, buffer, theme, context.ascii) };
-        if known.answer.dexes.is_empty() {
+        let Some(answer) = self.list.answer() else { return progress::skeleton(body, buffer, theme, context.ascii) };
+        if answer.dexes.is_empty() {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
         let body = inset(body);
         self.dexes.focused = !self.in_pools;
         let empty = words::no_match("DEX");
         let frame = ListFrame::new(body, &empty);
-        self.dexes.draw(buffer, frame, context, dexes(&known.answer.dexes));
+        self.dexes.draw(buffer, frame, context, dexes(&answer.dexes));
     }
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

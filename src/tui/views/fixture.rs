@@ -25,7 +25,7 @@ use crate::{
     tui::{
         keymap::Action,
         picture,
-        theme::{Options, Palette, Theme},
+        theme::Theme,
         view::{AlertMark, ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, Wake, take_filter_off},
     },
 };
@@ -44,16 +44,6 @@ pub(super) fn shown<V: View + Default>() -> (Stage, V) {
     let (stage, mut view) = (Stage::new(Some(market())), V::default());
     stage.draw(&mut view, 140, 38);
     (stage, view)
-}
-
-/// Draws the view in odd sizes before anything is loaded, without a table, and on the invented market.
-pub(super) fn draw_whatever_there_is<V: View + Default>(then: impl Fn(&Stage, &mut V)) {
-    for dataset in [None, Some(Dataset::default()), Some(market())] {
-        let (stage, mut view) = (Stage::new(dataset), V::default());
-        stage.draw(&mut view, 80, 20);
-        stage.draw_in_odd_sizes(&mut view);
-        then(&stage, &mut view);
-    }
 }
 
 /// A deck that stands on a dataset, and everything a view looks at beside it.
@@ -170,22 +160,11 @@ impl Stage {
 
     /// The three sizes of every snapshot, each under a rule with its size.
     pub(super) fn screens(&self, view: &mut dyn View) -> String {
-        let screen = |(width, height): (u16, u16)| format!("== {width}x{height}\n{}", self.text(view, width, height - 4));
-        [(80, 24), (140, 42), (220, 60)].map(screen).concat()
+        in_each_size(|width, height| self.text(view, width, height))
     }
 
-    /// The text is the same in every theme, and each theme has its own styles in it.
-    pub(super) fn assert_themes_share_the_text(&mut self, view: &mut dyn View) {
-        let mut seen: Vec<Buffer> = Vec::new();
-        for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
-            self.theme = Theme::new(&palette, Options::default());
-            let buffer = self.draw(view, 140, 38);
-            for earlier in &seen {
-                assert_eq!(picture::text(earlier), picture::text(&buffer));
-                assert_ne!(earlier, &buffer);
-            }
-            seen.push(buffer);
-        }
+    pub(super) fn screens_now(&self, view: &mut dyn View) -> String {
+        in_each_size(|width, height| self.text_now(view, width, height))
     }
 
     /// The body of the view as it stands now, nothing asked and nothing waited for.
@@ -196,10 +175,22 @@ impl Stage {
         buffer
     }
 
+    pub(super) fn text_now(&self, view: &mut dyn View, width: u16, height: u16) -> String {
+        picture::text(&self.draw_now(view, width, height))
+    }
+
+    /// Presses the keys of these actions, nothing waited for between them.
+    pub(super) fn press(&self, view: &mut dyn View, actions: &[Action]) {
+        let context = self.context();
+        for action in actions {
+            drop(view.act(*action, &context));
+        }
+    }
+
     /// The screen as text, held against the snapshot of that name.
     pub(super) fn hold(&self, name: &str, view: &mut dyn View, sizes: &[(u16, u16)]) {
         for &(width, height) in sizes {
-            insta::assert_snapshot!(format!("{name}-{width}x{height}"), picture::text(&self.draw_now(view, width, height)));
+            insta::assert_snapshot!(format!("{name}-{width}x{height}"), self.text_now(view, width, height));
         }
     }
 
@@ -213,6 +204,10 @@ impl Stage {
             }
         }
     }
+}
+
+fn in_each_size(mut text: impl FnMut(u16, u16) -> String) -> String {
+    [(80, 24), (140, 42), (220, 60)].map(|(width, height)| format!("== {width}x{height}\n{}", text(width, height - 4))).concat()
 }
 
 /// An API with a list of requests.

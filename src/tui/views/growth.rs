@@ -22,7 +22,7 @@ use crate::{
     },
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{List, ListFrame, Listing},
         text,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
@@ -56,10 +56,6 @@ impl Default for GrowthView {
 }
 
 impl View for GrowthView {
-    fn id(&self) -> ViewId {
-        ViewId::Growth
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         self.compare.refresh(context);
         let mut changed = self.ranking.refresh(self.question(), context);
@@ -129,7 +125,7 @@ impl View for GrowthView {
         if let Some(problem) = &self.ranking.problem {
             return panel::failure(below, buffer, context.theme, &problem.detail);
         }
-        if self.ranking.answer.is_none() {
+        if self.ranking.answer().is_none() {
             return progress::skeleton(below, buffer, context.theme, context.ascii);
         }
         let table = Rect { height: below.height.saturating_sub(1), ..below };
@@ -170,7 +166,7 @@ impl View for GrowthView {
         if self.compare.is_open() {
             return self.compare.export();
         }
-        let ranking = &self.ranking.answer.as_ref()?.answer.tokens;
+        let ranking = &self.ranking.answer()?.tokens;
         Some(self.list.export(format!("holders-growth-{}d", self.window), rows(ranking, 0.0, context)))
     }
 
@@ -258,7 +254,7 @@ impl GrowthView {
 
 /// The ranking; empty until it is answered.
 fn ranked(asked: &ViewQuestion<GrowthQuestion>) -> &[GrowthEntry] {
-    asked.answer.as_ref().map_or(&[], |known| &known.answer.tokens)
+    asked.answer().map_or(&[], |answer| &answer.tokens)
 }
 
 /// The latest day that any token of the ranking was counted on.

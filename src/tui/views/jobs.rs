@@ -1,25 +1,25 @@
 //! The Jobs view: deep analyses newest first, the tasks of the selected one, and its report as a page. The store is read by
-//! `desk`, off the drawing thread.
+//! `store`, off the drawing thread.
 
-mod desk;
 mod page;
 mod pane;
-mod reader;
+mod report;
 mod rows;
+mod store;
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{
-    desk::JobsReader,
-    reader::Reader,
+    report::ReportPane,
     rows::{JobFields, TaskFields, TaskRow},
+    store::StoredJobs,
 };
 use super::listing;
 use crate::{
     jobs::Job,
     tui::{
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, Listing, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View},
     },
@@ -30,7 +30,7 @@ const CLIPBOARD_MAX: usize = 100_000;
 
 #[derive(Default)]
 pub struct JobsView {
-    desk: JobsReader,
+    stored: StoredJobs,
     /// Places are those in the reading.
     list: List<JobFields>,
     tasks: List<TaskFields>,
@@ -38,23 +38,19 @@ pub struct JobsView {
     in_tasks: bool,
     /// The selected job, kept when others come and go.
     selected: Option<String>,
-    reader: Option<Reader>,
+    reader: Option<ReportPane>,
     /// A start is on its way: the newest job before it, empty for none, so that the new one is selected when it comes.
     newest_before: Option<String>,
 }
 
 impl View for JobsView {
-    fn id(&self) -> ViewId {
-        ViewId::Jobs
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let watched = self.job().map(|job| job.job_id.clone());
-        self.desk.refresh(context, watched.as_deref());
+        self.stored.refresh(context, watched.as_deref());
         if self.reader.is_some()
-            && let Some(report) = self.desk.report.take()
+            && let Some(report) = self.stored.report.take()
         {
-            self.reader = Some(Reader::new(report));
+            self.reader = Some(ReportPane::new(report));
         }
         self.arrange(context);
     }
@@ -63,7 +59,7 @@ impl View for JobsView {
         match action {
             Action::StartJob => return self.start(context),
             Action::Terminate => return self.terminate(context),
-            Action::Back if self.reader.take().is_some() => self.desk.close_report(),
+            Action::Back if self.reader.take().is_some() => self.stored.close_report(),
             Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => self.in_tasks = false,
             _ if self.reader.is_some() => return self.act_on_reader(action),
             Action::Open => return self.open_report(context),
@@ -129,18 +125,18 @@ impl View for JobsView {
             let row = |place: usize| Some(TaskRow { task: job.tasks.get(place)?, progress: None, context });
             return Some(self.tasks.export(format!("{}-tasks", job.job_id), row));
         }
-        Some(self.list.export("jobs", rows::rows(&self.desk.reading.jobs, context)))
+        Some(self.list.export("jobs", rows::rows(&self.stored.reading.jobs, context)))
     }
 }
 
 impl JobsView {
     fn job(&self) -> Option<&Job> {
-        self.desk.reading.jobs.get(self.list.selected()?)
+        self.stored.reading.jobs.get(self.list.selected()?)
     }
 
     /// Filters and orders what was read, with the selection on the job it was on.
     fn arrange(&mut self, context: &Context<'_>) {
-        let jobs = &self.desk.reading.jobs;
+        let jobs = &self.stored.reading.jobs;
         self.list.arrange(0..jobs.len(), rows::rows(jobs, context));
         self.list.point_to(|place| jobs.get(place).map(|job| &job.job_id) == self.selected.as_ref());
         let newest = jobs.first().map(|job| &job.job_id);
@@ -158,7 +154,7 @@ impl JobsView {
             self.selected = id;
             self.tasks.cursor.select(0);
             if self.job().is_some_and(|job| !job.status.ended()) {
-                self.desk.look();
+                self.stored.look();
             }
         }
         let tasks = self.job().map_or(0, |job| job.tasks.len());
@@ -191,15 +187,15 @@ impl JobsView {
         let name = rows::token_name(&address, context);
         // A second press is impatience; its answer would be the same.
         let open = |job: &Job| !job.status.ended() && rows::tokens(job) == [address.as_str()];
-        if let Some(place) = self.desk.reading.jobs.iter().position(open) {
-            let id = self.desk.reading.jobs[place].job_id.clone();
+        if let Some(place) = self.stored.reading.jobs.iter().position(open) {
+            let id = self.stored.reading.jobs[place].job_id.clone();
             if self.list.point_to(|shown| shown == place) {
                 self.follow();
             }
             return Effect::Say(format!("{id} is already analysing {name}"));
         }
-        self.desk.start(token, name.clone(), context);
-        self.newest_before = Some(self.desk.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
+        self.stored.start(token, name.clone(), context);
+        self.newest_before = Some(self.stored.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
         self.refresh(context);
         Effect::Say(format!("starting a deep analysis of {name}"))
     }
@@ -210,7 +206,7 @@ impl JobsView {
             return Effect::Warn(format!("{} has ended already: it is {}", job.job_id, job.status.word()));
         }
         let id = job.job_id.clone();
-        self.desk.terminate(id.clone(), context);
+        self.stored.terminate(id.clone(), context);
         self.refresh(context);
         Effect::Say(format!("terminating {id}"))
     }
@@ -219,8 +215,8 @@ impl JobsView {
         let Some(id) = self.job().map(|job| job.job_id.clone()) else {
             return Effect::Warn("no job is selected: a starts one for the selected token".to_owned());
         };
-        self.reader = Some(Reader::waiting(id.clone()));
-        self.desk.open_report(id, context);
+        self.reader = Some(ReportPane::waiting(id.clone()));
+        self.stored.open_report(id, context);
         Effect::Redraw
     }
 

@@ -11,12 +11,13 @@ use crate::{
     question::{
         filter::FieldValue,
         search::row::{self, TokenRow},
+        timeframes::TIMEFRAMES,
     },
     tui::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::{put, put_right, table::Cell},
+        widgets::{put, put_right, put_wrapped, table::Cell},
     },
 };
 
@@ -50,6 +51,37 @@ impl ListLine<'_> {
         for note in self.notes {
             x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
         }
+    }
+}
+
+/// One of the timeframes that can be asked for: a day, until keys step to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Timeframe(&'static str);
+
+impl Default for Timeframe {
+    fn default() -> Self {
+        Self("1d")
+    }
+}
+
+impl Timeframe {
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        TIMEFRAMES.iter().find(|known| **known == word).map(|known| Self(known))
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        self.0
+    }
+
+    /// The longer one, or the shorter; from the last to the first.
+    pub(super) fn step(self, longer: bool) -> Self {
+        let at = TIMEFRAMES.iter().position(|known| *known == self.0).unwrap_or(0);
+        Self(TIMEFRAMES[(at + if longer { 1 } else { TIMEFRAMES.len() - 1 }) % TIMEFRAMES.len()])
+    }
+
+    /// Whether a date says when a candle begins.
+    pub(super) fn is_in_days(self) -> bool {
+        !self.0.ends_with('h')
     }
 }
 
@@ -159,9 +191,7 @@ const TEXTS_MAX: usize = 40;
 
 /// What one sentence says in the middle of an empty list, wrapped.
 pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {
-    for (y, line) in text::wrap(sentence, usize::from(area.width.saturating_sub(2)), usize::from(area.height.min(6))).iter().enumerate() {
-        put(buffer, area, 1, y as u16, line, context.theme.dim());
-    }
+    put_wrapped(buffer, area, 1, 0, sentence, usize::from(area.height.min(6)), context.theme.dim());
 }
 
 /// A sparkline that leaves a gap to the line above it, so that the rows of a table stay apart.

@@ -25,7 +25,7 @@ use crate::{
     },
     question::{Question, posts::TokenPostsQuestion},
     tui::{
-        keymap::{Action, ViewId},
+        keymap::Action,
         list::{Did, List, ListFrame, Listing},
         view::{Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress},
@@ -49,10 +49,6 @@ pub struct PostsView {
 }
 
 impl View for PostsView {
-    fn id(&self) -> ViewId {
-        ViewId::Posts
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
             self.token = context.token;

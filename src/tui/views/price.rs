@@ -58,8 +58,8 @@ impl Price {
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let Some(known) = &self.asked.answer else { return progress::skeleton(body, buffer, context.theme, context.ascii) };
-        let candles = by_column(&known.answer.candles);
+        let Some(answer) = self.asked.answer() else { return progress::skeleton(body, buffer, context.theme, context.ascii) };
+        let candles = by_column(&answer.candles);
         let all = candles.as_candles();
         let shown = ChartData::capacity(body, 1, 0).min(all.len());
         render(&ChartData { ascii: context.ascii, ..ChartData::new(all.part(all.len() - shown..all.len())) }, body, buffer, context.theme);

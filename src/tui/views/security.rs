@@ -25,7 +25,7 @@ use crate::{
     question::{Question, security::SecurityQuestion},
     tui::{
         format,
-        keymap::{Action, ViewId},
+        keymap::Action,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             panel::{self, Panel},
@@ -52,10 +52,6 @@ pub struct SecurityView {
 }
 
 impl View for SecurityView {
-    fn id(&self) -> ViewId {
-        ViewId::Security
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
             *self = Self { token: context.token, ..Self::default() };
@@ -122,7 +118,7 @@ impl View for SecurityView {
             let body = Panel { ascii: context.ascii, ..Panel::new(&symbol_of(context, &token)) }.render(area, buffer, theme);
             return panel::failure(body, buffer, theme, &problem.detail);
         }
-        let Some(known) = self.asked.answer.clone() else { return self.draw_waiting(buffer, area, context) };
+        let Some(known) = self.asked.known.clone() else { return self.draw_waiting(buffer, area, context) };
         let answer = &known.answer;
         let used = score::draw(answer, buffer, area, context).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
@@ -165,7 +161,7 @@ impl View for SecurityView {
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
-        let answer = self.answer()?;
+        let answer = self.asked.answer()?;
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         Some(match self.selected() {
             Some(PaneEntry::Scam(i)) => scams_exported(answer, &symbol, i),
@@ -178,10 +174,6 @@ impl View for SecurityView {
 impl SecurityView {
     fn question(&self) -> Option<SecurityQuestion> {
         self.token.map(|token| SecurityQuestion { contract_address: token, explain: true })
-    }
-
-    fn answer(&self) -> Option<&SecurityInference> {
-        self.asked.answer.as_ref().map(|known| &known.answer)
     }
 
     fn pane(&mut self) -> &mut Pane {
@@ -210,7 +202,7 @@ impl SecurityView {
         if !self.open.is_empty() {
             return self.open.clear();
         }
-        let Some(known) = self.asked.answer.clone() else { return };
+        let Some(known) = self.asked.known.clone() else { return };
         // Checks that passed stay folded.
         let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
         self.open.extend(found.map(|check| PaneEntry::Check(check.code)));
@@ -225,7 +217,7 @@ impl SecurityView {
 
     /// What stands behind the check of this code.
     fn proofs(&self, code: AnomalyCode) -> Option<&[Evidence]> {
-        let answer = self.answer()?;
+        let answer = self.asked.answer()?;
         let check = answer.checks.as_ref()?.iter().find(|check| check.code == code)?;
         Some(proof::proofs(check, anomaly(answer, code)))
     }
@@ -234,7 +226,7 @@ impl SecurityView {
     fn copied(&self) -> Option<(String, &'static str)> {
         match self.selected()? {
             PaneEntry::Check(code) => {
-                let check = self.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
+                let check = self.asked.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
                 let told = check.evidence.as_deref().or(check.missing.as_deref()).unwrap_or_default();
                 Some((format!("{} {}: {told}", code.word(), check.state.word().replace('_', " ")), "check"))
             }
@@ -247,12 +239,12 @@ impl SecurityView {
                 let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
                 hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
             }
-            PaneEntry::Scam(i) => Some((self.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
+            PaneEntry::Scam(i) => Some((self.asked.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
             PaneEntry::Holder(i) => {
-                let metrics = self.answer()?.explanation.as_ref()?.holders.as_ref()?;
+                let metrics = self.asked.answer()?.explanation.as_ref()?.holders.as_ref()?;
                 Some((metrics.largest.get(i)?.address.to_string(), "address"))
             }
-            PaneEntry::Missing(i) => Some((self.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
+            PaneEntry::Missing(i) => Some((self.asked.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
         }
     }
 

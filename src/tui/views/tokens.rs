@@ -1,10 +1,10 @@
 //! The Tokens view: every token in one table, and the selected one's detail beside it, below it or over it.
 
-mod asked;
 mod detail;
 mod draw;
 mod figures;
 mod list;
+mod request;
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -34,7 +34,7 @@ const BESIDE_WIDTH: u16 = 110;
 /// From this height on the detail stands below the table, where there is no room beside it.
 const BELOW_HEIGHT: u16 = 36;
 
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+#[derive(Default)]
 pub struct TokensView {
     /// Places are those of the market's list.
     list: List<TokenFields>,
@@ -61,36 +61,22 @@ struct Choices {
     detail_shown: bool,
 }
 
+impl Default for Choices {
+    fn default() -> Self {
+        Self { watched_only: false, detail_shown: true }
+    }
+}
+
 /// Where the detail goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     Beside,
     Below,
+    #[default]
     Over,
 }
 
-impl Default for TokensView {
-    fn default() -> Self {
-        Self {
-            list: List::default(),
-            made: None,
-            stale: true,
-            choices: Choices { watched_only: false, detail_shown: true },
-            detail_open: false,
-            figures: figures::FigureStore::default(),
-            followed: None,
-            place: Place::Over,
-            compare: Compare::default(),
-            detail: ViewQuestion::default(),
-        }
-    }
-}
-
 impl View for TokensView {
-    fn id(&self) -> ViewId {
-        ViewId::Tokens
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {

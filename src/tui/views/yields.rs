@@ -97,10 +97,6 @@ impl Default for YieldView {
 }
 
 impl View for YieldView {
-    fn id(&self) -> ViewId {
-        ViewId::Yield
-    }
-
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.read != snapshot.generation {
@@ -190,7 +186,7 @@ impl View for YieldView {
         if let Some(problem) = &self.plan.problem {
             return panel::failure(inner(below), buffer, context.theme, &problem.detail);
         }
-        let Some(known) = self.plan.answer.clone() else { return progress::skeleton(below, buffer, context.theme, context.ascii) };
+        let Some(known) = self.plan.known.clone() else { return progress::skeleton(below, buffer, context.theme, context.ascii) };
         self.draw_plan(buffer, inner(below), &known.answer, context);
     }
 
@@ -224,7 +220,7 @@ impl View for YieldView {
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
-        let plan = &self.plan.answer.as_ref()?.answer;
+        let plan = self.plan.answer()?;
         // Of the selected pool, the step that deposits.
         let selected = self.list.selected().map(|place| 2 * place + 1);
         Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
@@ -264,7 +260,7 @@ impl YieldView {
     }
 
     fn strategies(&self) -> &[Strategy] {
-        self.plan.answer.as_ref().map_or(&[], |known| &known.answer.strategies)
+        self.plan.answer().map_or(&[], |answer| &answer.strategies)
     }
 
     fn strategy(&self) -> Option<&Strategy> {
@@ -272,7 +268,7 @@ impl YieldView {
     }
 
     fn arrange(&mut self) {
-        let strategies = self.plan.answer.as_ref().map_or(&[][..], |known| &known.answer.strategies);
+        let strategies = self.plan.answer().map_or(&[][..], |answer| &answer.strategies);
         self.list.arrange(0..strategies.len(), |place| strategies.get(place));
     }
 
@@ -303,7 +299,7 @@ impl YieldView {
         Ok(())
     }
 
-    /// Takes up a request whole. The line says it in the words a person types; in JSON only what those cannot say exactly.
+    /// Makes a request the wallet, with its settings. The line says it in the words a person types; in JSON only what those cannot say exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
         let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
         // What says it already keeps its order and its spelling.

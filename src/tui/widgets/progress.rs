@@ -79,9 +79,6 @@ mod tests {
             let area = if small { Rect::new(x % 70, y % 25, width % 70, height % 25) } else { Rect::new(x, y, width, height) };
             render(area, &mut buffer, &theme, share, Role::Up, false);
             skeleton(area, &mut buffer, &theme, false);
-            bar::stacked(area, &mut buffer, &theme, &[(share, Role::Up), (0.5, Role::Down)], false);
-            let row = bar::Labelled { label: "漢字 label".to_owned(), share, note: "12 %".to_owned(), role: Role::Up };
-            bar::list(area, &mut buffer, &theme, &[row.clone(), row], false);
             crate::tui::ascii::only(&mut buffer);
             panel::Panel { note: "note", progress: Some(Some(share)), ..panel::Panel::new("漢字 title") }.render(area, &mut buffer, &theme);
             panel::failure(area, &mut buffer, &theme, "it failed; do something about it");

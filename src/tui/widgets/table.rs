@@ -15,21 +15,12 @@ use crate::tui::{
     view::AlertMark,
 };
 
-/// A cell: pieces of text, each with its role, or a picture as wide as the column.
+/// A cell: pieces of text, each with its role.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     pub pieces: Vec<(Cow<'static, str>, Role)>,
-    pub picture: Option<(Picture, Role)>,
     /// A figure in fewer digits: the whole column is written so where one of its rows is too long for it.
     pub short: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Picture {
-    /// A sparkline of values, oldest first.
-    Line(Vec<Option<f64>>),
-    /// A bar for a share of 0…1.
-    Bar(f64),
 }
 
 impl Cell {
@@ -55,14 +46,6 @@ impl Cell {
     /// A number in three digits, and in fewer where there is no room for its zeros.
     pub fn number(value: f64) -> Self {
         Self::figure(crate::tui::format::human(Some(value))).or(crate::tui::format::brief(value))
-    }
-
-    pub fn sparkline(values: Vec<Option<f64>>, role: Role) -> Self {
-        Self { picture: Some((Picture::Line(values), role)), ..Self::default() }
-    }
-
-    pub fn bar(share: f64, role: Role) -> Self {
-        Self { picture: Some((Picture::Bar(share), role)), ..Self::default() }
     }
 
     /// The figure in fewer digits, for where it is too long.
@@ -294,14 +277,6 @@ impl<'a> TableWidget<'a> {
             let cell = cells.get(place.column).unwrap_or(&missing);
             let slot = Rect { x: area.x.saturating_add(place.x), y: area.y + y, width: place.width, height: 1 };
             let cells = usize::from(place.width);
-            if let Some((picture, role)) = &cell.picture {
-                let drawn = match picture {
-                    Picture::Line(values) => super::sparkline::sparkline(values, cells, self.ascii),
-                    Picture::Bar(share) => super::bar::bar(*share, cells, self.ascii),
-                };
-                super::put(buf, slot, 0, 0, &drawn, theme.style(*role));
-                continue;
-            }
             let used = text::width(&cell.plain());
             if used > cells && column.align.plain() == text::Align::Right {
                 let style = cell.pieces.first().map_or_else(|| theme.text(), |(_, role)| theme.style(*role));

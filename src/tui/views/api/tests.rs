@@ -5,10 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     dataset::time::Time,
-    tui::{
-        picture,
-        views::fixture::{FakeApi, NOW, SIZES, Stage, UNI},
-    },
+    tui::views::fixture::{FakeApi, NOW, SIZES, Stage, UNI},
 };
 
 fn requests() -> Vec<RequestLine> {
@@ -43,7 +40,7 @@ fn listening() -> ApiState {
 }
 
 #[test]
-fn the_api_at_work() {
+fn a_listening_api_shows_its_requests_and_how_long_they_took() {
     let (stage, mut view) = stage(listening(), requests());
     stage.hold("api-listening", &mut view, SIZES);
     stage.draw_in_odd_sizes(&mut view);
@@ -63,7 +60,7 @@ fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
 #[test]
 fn the_key_stands_on_the_screen_only_when_asked_for() {
     let (stage, mut view) = stage(listening(), requests());
-    let shown = |view: &mut ApiView| picture::text(&stage.draw_now(view, 140, 38)).contains("5f0c1a9e77b2");
+    let shown = |view: &mut ApiView| stage.text_now(view, 140, 38).contains("5f0c1a9e77b2");
     assert!(!shown(&mut view));
     stage.look(|context| view.act(Action::ShowKey, context));
     assert!(shown(&mut view));
@@ -75,10 +72,7 @@ fn the_key_stands_on_the_screen_only_when_asked_for() {
 #[test]
 fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     let (mut stage, mut view) = stage(listening(), requests());
-    stage.look(|context| {
-        view.act(Action::Down, context);
-        view.act(Action::Down, context);
-    });
+    stage.press(&mut view, &[Action::Down; 2]);
     let before = view.selected().cloned();
     let newer = RequestLine { time: NOW, path: "/healthz".to_owned(), ..requests()[0].clone() };
     stage.api = Box::new(FakeApi { state: listening(), requests: std::iter::once(newer).chain(requests()).collect() });

@@ -1,6 +1,6 @@
 //! Moving about in the chart: panning, zooming, the crosshair, from pattern to pattern.
 
-use super::{CANDLES_ASKED, ChartView, TIMEFRAMES, patterns::PatternFocus, sheet::Zoom};
+use super::{CANDLES_ASKED, ChartView, patterns::PatternFocus, sheet::Zoom};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -41,7 +41,7 @@ impl ChartView {
     /// Back from a pattern to the latest candles.
     pub(super) fn leave_pattern(&mut self) {
         self.patterns.focus = PatternFocus::Latest;
-        self.fresh = true;
+        self.fitted = false;
         self.home();
     }
 
@@ -59,12 +59,11 @@ impl ChartView {
 
     /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
     pub(super) fn fit_first(&mut self) {
-        let frame = TIMEFRAMES[self.choices.timeframe];
-        let answered = self.candles.answer.as_ref().is_some_and(|known| known.answer.timeframe == frame);
-        if !self.fresh || !answered {
+        let answered = self.candles.answer().is_some_and(|answer| answer.timeframe == self.frame());
+        if self.fitted || !answered {
             return;
         }
-        self.fresh = false;
+        self.fitted = true;
         self.zoom_chosen &= self.sheet.filling().is_none();
         self.zoom = match self.sheet.filling() {
             Some(filling) => filling,

@@ -103,7 +103,7 @@ pub(super) enum PatternFocus {
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
-    told: ViewQuestion<TrackRecordQuestion>,
+    record: ViewQuestion<TrackRecordQuestion>,
     /// Whether what the patterns say to buy is safe, once they say so: as the Security view asks it.
     security: ViewQuestion<SecurityQuestion>,
     /// Drawn and listed at all.
@@ -126,7 +126,7 @@ impl Default for ChartPatterns {
     fn default() -> Self {
         Self {
             asked: ViewQuestion::default(),
-            told: ViewQuestion::default(),
+            record: ViewQuestion::default(),
             security: ViewQuestion::default(),
             shown: true,
             hidden: Vec::new(),
@@ -143,7 +143,7 @@ impl Default for ChartPatterns {
 impl ChartPatterns {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        self.told.clear();
+        self.record.clear();
         self.security.clear();
         (self.focus, self.place) = (PatternFocus::Latest, 0);
     }
@@ -154,10 +154,10 @@ impl ChartPatterns {
         }
         let PatternsQuestion { contract_address, timeframe, .. } = question;
         if self.explained() {
-            self.told.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+            self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         self.asked.refresh(question, context);
-        if self.answer().is_some_and(says_buy) {
+        if self.asked.answer().is_some_and(says_buy) {
             self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
         }
         self.arrange();
@@ -165,7 +165,7 @@ impl ChartPatterns {
 
     /// Lists the patterns of the families that are shown; the one that is chosen stays so.
     fn arrange(&mut self) {
-        let patterns = self.asked.answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
+        let patterns = self.asked.answer().map_or(&[][..], |answer| &answer.patterns);
         let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
         self.list.arrange((0..patterns.len()).filter(kept), |place| patterns.get(place));
         let found = self.list.point_to(|place| place == self.place) || self.list.point_to(|place| place > self.place);
@@ -175,17 +175,13 @@ impl ChartPatterns {
     }
 
     #[cfg(test)]
-    pub(super) fn is_told(&self) -> bool {
-        self.told.answer.is_some()
-    }
-
-    fn answer(&self) -> Option<&PatternsAnswer> {
-        self.asked.answer.as_ref().map(|known| &known.answer)
+    pub(super) fn has_record(&self) -> bool {
+        self.record.answer().is_some()
     }
 
     /// The patterns to draw, in the order of the list.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
-        let patterns = self.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
+        let patterns = self.asked.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
         self.list.places().filter_map(|place| patterns.get(place))
     }
 
@@ -195,8 +191,8 @@ impl ChartPatterns {
 
     /// ` · security: avoid, score 0` of a token that the patterns say to buy, and whether that is a warning; nothing while it is not known.
     fn verdict(&self) -> Option<(String, bool)> {
-        let known = self.security.answer.as_ref().filter(|_| self.answer().is_some_and(says_buy))?;
-        let SecurityInference { security_score, recommendation, .. } = &known.answer;
+        let verdict = self.security.answer().filter(|_| self.asked.answer().is_some_and(says_buy))?;
+        let SecurityInference { security_score, recommendation, .. } = verdict;
         let word = word_of(recommendation).to_lowercase();
         Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
     }
@@ -301,7 +297,7 @@ impl ChartPatterns {
             return;
         }
         let title = self.title();
-        let advice = self.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
+        let advice = self.asked.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
         let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
         let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
         let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
@@ -318,7 +314,7 @@ impl ChartPatterns {
         let most = body.height.saturating_sub(card).max(LIST_ROWS);
         let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
-        let patterns = self.asked.answer.as_ref().map(|known| &known.answer.patterns[..]);
+        let patterns = self.asked.answer().map(|answer| &answer.patterns[..]);
         let empty = match patterns {
             None => "",
             Some([]) => "no pattern in these candles",
@@ -332,13 +328,13 @@ impl ChartPatterns {
     }
 
     fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
-        let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
+        let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
         let asked = self.asked.question();
         let about = |told: &TrackRecord| {
             asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
         };
-        let told = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
-        let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
+        let told = self.record.answer().filter(|told| about(told));
+        let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
         let part = match self.focus {
             PatternFocus::Latest | PatternFocus::Zoomed => CardPart::Figures,
             PatternFocus::Explained => CardPart::Whole,
@@ -360,7 +356,7 @@ impl ChartPatterns {
         if let Some(problem) = &self.asked.problem {
             return (format!("patterns: {}", problem.detail), None);
         }
-        let Some(answer) = self.answer() else { return (String::new(), None) };
+        let Some(answer) = self.asked.answer() else { return (String::new(), None) };
         let advice = words::of(&answer.recommended_action);
         let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
             return (format!("no patterns · {advice}"), None);

@@ -164,7 +164,7 @@ impl Record {
             changed |= self.asked.refresh(question, context);
         }
         if changed {
-            self.signals = self.asked.answer.as_ref().map_or_else(Vec::new, |known| signals(&known.answer));
+            self.signals = self.asked.answer().map_or_else(Vec::new, signals);
             self.arrange();
         }
     }
@@ -205,7 +205,7 @@ impl Record {
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &str, context: &Context<'_>) {
         let title = format!("track record · {timeframe} · every token");
-        let waits = self.asked.answer.is_none() && self.asked.problem.is_none();
+        let waits = self.asked.answer().is_none() && self.asked.problem.is_none();
         let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ascii: context.ascii, ..Panel::new(&title) };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {

@@ -73,24 +73,20 @@ impl Studies {
         !self.chosen.is_empty()
     }
 
-    fn answer(&self) -> Option<&TokenIndicators> {
-        self.asked.answer.as_ref().map(|known| &known.answer)
-    }
-
     /// What its values are called in a file.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.answer().into_iter().flat_map(|answer| answer.columns.iter().map(|name| &**name))
+        self.asked.answer().into_iter().flat_map(|answer| answer.columns.iter().map(|name| &**name))
     }
 
     /// Its values at the candle that starts then, as they are written.
     pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Value> {
-        let row = self.answer().and_then(|answer| row_at(answer, start));
+        let row = self.asked.answer().and_then(|answer| row_at(answer, start));
         (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Value::Null, |(_, value)| json!(value)))
     }
 
     /// The curves of the candles on screen; `at` is the candle whose values the titles of the panes say.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
-        let Some(answer) = self.answer() else {
+        let Some(answer) = self.asked.answer() else {
             // The panes keep their room while an answer is on its way.
             return Drawn { curves: Vec::new(), panes: self.under().map(|_| IndicatorPane::default()).collect() };
         };
@@ -139,7 +135,7 @@ impl Studies {
     }
 
     fn values(&self, indicator: &Indicator, at: Option<Time>) -> Vec<Option<f64>> {
-        let answer = self.answer();
+        let answer = self.asked.answer();
         let row = answer.zip(at).and_then(|(answer, at)| row_at(answer, at));
         let value = |name: String| {
             let place = answer?.columns.iter().position(|column| **column == *name)?;

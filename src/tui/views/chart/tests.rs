@@ -1,4 +1,4 @@
-//! The ChartView view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
+//! The Chart view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
@@ -68,12 +68,6 @@ fn screens_look_as_they_did() {
     insta::assert_snapshot!("chart_pattern_chosen", stage.screens(&mut view));
     stage.act(&mut view, Action::Open);
     insta::assert_snapshot!("chart_pattern_explained", stage.screens(&mut view));
-}
-
-#[test]
-fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = (shapes(), ChartView::default());
-    stage.assert_themes_share_the_text(&mut view);
 }
 
 #[test]
@@ -180,7 +174,7 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
             stage.text(&mut view, 140, 38);
             stage.act(&mut view, action);
         }
-        view.choices.timeframe = TIMEFRAME_DEFAULT;
+        view.choices.timeframe = Timeframe::default();
         let text = stage.text(&mut view, 140, 38);
         let says = if rows.is_empty() { "hold no candles" } else { "no pattern in these candles" };
         assert!(text.contains(says), "{name}:\n{text}");
@@ -366,7 +360,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     stage.draw(&mut view, 140, 38);
     assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
-    let text = settled(&stage, &mut view, |view| view.patterns.is_told());
+    let text = settled(&stage, &mut view, |view| view.patterns.has_record());
     assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 

@@ -1,4 +1,4 @@
-//! What the DataView view shows and exports of a large table: the same as of the source, in any order.
+//! What the Data view shows and exports of a large table: the same as of the source, in any order.
 
 use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -75,7 +75,7 @@ impl Bench {
         let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
         let sort = sort.map(|(column, descending)| Order { column, descending }.to_string());
         for kept in [json!({"filter": "", "sort": []}), json!({"filter": filter, "sort": sort.as_slice()})] {
-            stage.look(|context| rows.take_up(&kept, context));
+            stage.look(|context| rows.restore(&kept, context));
         }
     }
 

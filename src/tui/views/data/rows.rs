@@ -1,17 +1,17 @@
 //! The rows of one table as a list whose columns are those of the data. Filter and order are made off the drawing thread; only what is
 //! on screen is read.
 
-mod away;
+mod column;
 mod draw;
 mod inspect;
-mod verb;
+mod remote;
 
 use std::sync::Arc;
 
 use crossterm::event::MouseEvent;
 use serde_json::Value as Json;
 
-use self::away::Away;
+use self::remote::RemoteRows;
 use super::{super::many, cells};
 use crate::{
     dataset::{
@@ -81,8 +81,13 @@ fn field(column: &Column) -> Field<RowFields> {
 }
 
 /// The rows of the list, by their places in the order.
-fn rows<'a>(grid: &'a Grid, away: Option<&'a Away>, columns: &'a [Column], places: &'a Places) -> impl Fn(usize) -> Option<TableRow<'a>> {
-    move |nth| Some(TableRow { grid, columns, place: Away::in_grid(away, grid, places.get(nth)?) })
+fn rows<'a>(
+    grid: &'a Grid,
+    remote: Option<&'a RemoteRows>,
+    columns: &'a [Column],
+    places: &'a Places,
+) -> impl Fn(usize) -> Option<TableRow<'a>> {
+    move |nth| Some(TableRow { grid, columns, place: RemoteRows::in_grid(remote, grid, places.get(nth)?) })
 }
 
 pub(super) struct RowsPane {
@@ -103,18 +108,18 @@ pub(super) struct RowsPane {
     next: Option<(Coming<OrderedRows>, Wanted)>,
     problem: Option<String>,
     /// Of a table that stays at its source.
-    away: Option<Away>,
+    remote: Option<RemoteRows>,
     inspector: Option<inspect::Inspector>,
     /// What is asked of the selected column.
-    verb: Option<verb::ColumnPane>,
+    column_pane: Option<column::ColumnPane>,
 }
 
 impl RowsPane {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = columns::of(table);
-        let away = Away::of(table);
-        let height = away.as_ref().map_or(grid.height(), Away::total);
+        let remote = RemoteRows::of(table);
+        let height = remote.as_ref().map_or(grid.height(), RemoteRows::total);
         let mut list = List::default();
         list.set_own(snapshot.generation, || columns.iter().map(field).collect());
         list.set_count(height);
@@ -128,11 +133,11 @@ impl RowsPane {
             shown_filter: String::new(),
             order: OrderedRows::all(height),
             grid,
-            away,
+            remote,
             next: None,
             problem: None,
             inspector: None,
-            verb: None,
+            column_pane: None,
         }
     }
 
@@ -151,8 +156,8 @@ impl RowsPane {
         Wanted { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
     }
 
-    /// Takes up what was chosen in an earlier run.
-    pub(super) fn take_up(&mut self, kept: &Json, context: &Context<'_>) {
+    /// Restores what was chosen in an earlier run.
+    pub(super) fn restore(&mut self, kept: &Json, context: &Context<'_>) {
         self.list.restore(kept);
         self.ask(context);
     }
@@ -215,21 +220,21 @@ impl RowsPane {
 
     /// The pane of the column takes what has come, and goes with the selected column and the rows that are wanted.
     fn follow(&mut self, context: &Context<'_>) {
-        if let (Some(mut verb), Some(column)) = (self.verb.take(), self.list.column()) {
-            verb.follow(&self.wanted(), column, &self.snapshot, context);
-            self.verb = Some(verb);
+        if let (Some(mut pane), Some(column)) = (self.column_pane.take(), self.list.column()) {
+            pane.follow(&self.wanted(), column, &self.snapshot, context);
+            self.column_pane = Some(pane);
         }
     }
 
-    fn ask_column(&mut self, kind: verb::ColumnQuestion, context: &Context<'_>) {
+    fn ask_column(&mut self, kind: column::ColumnQuestion, context: &Context<'_>) {
         let Some(column) = self.list.column() else { return };
-        let again = self.verb.take().is_some_and(|verb| verb.kind == kind);
-        self.verb = (!again).then(|| verb::ColumnPane::new(kind, &self.wanted(), column, &self.snapshot, context));
+        let again = self.column_pane.take().is_some_and(|pane| pane.kind == kind);
+        self.column_pane = (!again).then(|| column::ColumnPane::new(kind, &self.wanted(), column, &self.snapshot, context));
     }
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.next.is_some() || self.away.as_ref().is_some_and(Away::is_under_way)
+        self.next.is_some() || self.remote.as_ref().is_some_and(RemoteRows::is_under_way)
     }
 
     #[cfg(test)]
@@ -239,10 +244,10 @@ impl RowsPane {
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         match action {
-            Action::CountValues => self.ask_column(verb::ColumnQuestion::Counts, context),
-            Action::Describe => self.ask_column(verb::ColumnQuestion::Describe, context),
-            Action::Back if self.verb.is_some() => {
-                let cancelled = self.verb.take().is_some_and(|verb| verb.is_under_way());
+            Action::CountValues => self.ask_column(column::ColumnQuestion::Counts, context),
+            Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),
+            Action::Back if self.column_pane.is_some() => {
+                let cancelled = self.column_pane.take().is_some_and(|pane| pane.is_under_way());
                 return if cancelled { Effect::Say("cancelled".to_owned()) } else { Effect::Redraw };
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,

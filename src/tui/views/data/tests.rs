@@ -1,13 +1,10 @@
-//! What the DataView view shows and does.
+//! What the Data view shows and does.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
-use crate::tui::{
-    picture,
-    views::fixture::{self, SIZES, Stage},
-};
+use crate::tui::views::fixture::{self, SIZES, Stage};
 
 fn view(stage: &Stage) -> DataView {
     let mut view = DataView::default();
@@ -61,21 +58,13 @@ fn findings_are_counted_by_reason_and_listed() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
     select(&mut view, &stage, "candles");
-    stage.look(|context| {
-        assert_eq!(view.act(Action::Findings, context), Effect::Redraw);
-        view.act(Action::Down, context);
-        view.act(Action::Down, context);
-        view.act(Action::Open, context);
-    });
+    stage.press(&mut view, &[Action::Findings, Action::Down, Action::Down, Action::Open]);
     stage.hold("data-findings", &mut view, SIZES);
     stage.draw_in_odd_sizes(&mut view);
     let export = stage.look(|context| view.export(context)).expect("rows to export");
     assert_eq!(export.selected.expect("a selected row")[5], "expected a number from 0: the cell is left empty");
-    stage.look(|context| {
-        assert_eq!(view.act(Action::CopyValue, context), Effect::Copy("-1".to_owned(), "value"));
-        view.act(Action::Back, context);
-        view.act(Action::Back, context);
-    });
+    assert_eq!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy("-1".to_owned(), "value"));
+    stage.press(&mut view, &[Action::Back; 2]);
     assert!(matches!(view.open, Open::Nothing));
     select(&mut view, &stage, "tokens");
     let said = stage.look(|context| view.act(Action::Findings, context));
@@ -86,12 +75,8 @@ fn findings_are_counted_by_reason_and_listed() {
 fn rows_are_browsed_cell_by_cell() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "candles");
-    stage.look(|context| {
-        for _ in 0..5 {
-            view.act(Action::Right, context);
-        }
-        view.act(Action::Last, context);
-    });
+    stage.press(&mut view, &[Action::Right; 5]);
+    stage.press(&mut view, &[Action::Last]);
     stage.hold("data-rows", &mut view, SIZES);
     stage.draw_in_odd_sizes(&mut view);
     let copied = stage.look(|context| view.act(Action::CopyValue, context));
@@ -106,9 +91,9 @@ fn rows_are_browsed_cell_by_cell() {
 fn columns_scroll_with_the_first_one_frozen() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    let header = |view: &mut DataView| picture::text(&stage.draw_now(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
+    let header = |view: &mut DataView| stage.text_now(view, 80, 20).lines().nth(2).expect("a line").trim_start().to_owned();
     assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
-    stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
+    stage.press(&mut view, &[Action::Right; 20]);
     let scrolled = header(&mut view);
     assert!(scrolled.starts_with("TOKEN_ADDRESS") && scrolled.contains("LISTED") && !scrolled.contains("SYMBOL"), "{scrolled}");
     stage.hold("data-rows-scrolled", &mut view, &[(80, 20)]);
@@ -120,14 +105,10 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     let mut view = opened(&stage, "tokens");
     stage.look(|context| view.set_filter("chain:eth", context)).expect("a filter that reads");
     settled(&stage, &mut view);
-    stage.look(|context| {
-        for _ in 0..5 {
-            view.act(Action::Right, context);
-        }
-        view.act(Action::Sort, context);
-    });
+    stage.press(&mut view, &[Action::Right; 5]);
+    stage.press(&mut view, &[Action::Sort]);
     settled(&stage, &mut view);
-    let shown = picture::text(&stage.draw_now(&mut view, 140, 38));
+    let shown = stage.text_now(&mut view, 140, 38);
     let place = |symbol: &str| shown.find(symbol).unwrap_or_else(|| panic!("{symbol} in {shown}"));
     assert!(place("LINK") < place("UNI ") && place("UNI ") < place("USDC") && !shown.contains("PEPX"), "{shown}");
     assert!(shown.contains("3 of 5 rows"), "{shown}");
@@ -136,7 +117,7 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     other.restore(&view.save());
     stage.look(|context| other.refresh(context));
     settled(&stage, &mut other);
-    assert_eq!(picture::text(&stage.draw_now(&mut other, 140, 38)).lines().nth(3), shown.lines().nth(3));
+    assert_eq!(stage.text_now(&mut other, 140, 38).lines().nth(3), shown.lines().nth(3));
     assert!(stage.look(|context| view.set_filter("nope:1", context)).is_err());
 }
 
@@ -149,7 +130,7 @@ fn another_generation_keeps_what_was_chosen() {
     stage.snapshot = Some(stage.deck.stand_on(fixture::dataset()));
     stage.look(|context| view.refresh(context));
     settled(&stage, &mut view);
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("1 of 5 rows"));
+    assert!(stage.text_now(&mut view, 80, 20).contains("1 of 5 rows"));
     stage.snapshot = Some(stage.deck.stand_on(crate::dataset::Dataset::new(Vec::new())));
     stage.look(|context| view.refresh(context));
     assert!(matches!(view.open, Open::Nothing));
@@ -159,13 +140,7 @@ fn another_generation_keeps_what_was_chosen() {
 fn a_row_is_inspected_whole() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    stage.look(|context| {
-        view.act(Action::Down, context);
-        view.act(Action::Down, context);
-        view.act(Action::Right, context);
-        view.act(Action::Right, context);
-        view.act(Action::Open, context);
-    });
+    stage.press(&mut view, &[Action::Down, Action::Down, Action::Right, Action::Right, Action::Open]);
     stage.hold("data-inspect", &mut view, SIZES);
     stage.draw_in_odd_sizes(&mut view);
     stage.look(|context| {
@@ -226,25 +201,22 @@ fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
     let stage = Stage::new(Some(dataset));
     let mut view = opened(&stage, "tokens");
     stage.draw_now(&mut view, 140, 38);
-    for _ in 0..40 {
-        stage.look(|context| view.act(Action::Right, context));
-    }
-    assert!(picture::text(&stage.draw_now(&mut view, 140, 38)).contains("DESK_RATING"));
-    stage.look(|context| view.act(Action::CountValues, context));
+    stage.press(&mut view, &[Action::Right; 40]);
+    assert!(stage.text_now(&mut view, 140, 38).contains("DESK_RATING"));
+    stage.press(&mut view, &[Action::CountValues]);
     assert!(stage.text(&mut view, 140, 38).contains("3 distinct"));
-    stage.look(|context| view.act(Action::Describe, context));
+    stage.press(&mut view, &[Action::Describe]);
     let described = stage.text(&mut view, 140, 38);
     assert!(described.contains("description of desk_rating") && described.contains("median"), "{described}");
     stage.look(|context| view.set_filter("desk_rating>=1", context)).expect("a column that can be named");
-    stage.look(|context| view.act(Action::Sort, context));
+    stage.press(&mut view, &[Action::Sort]);
     stage.draw(&mut view, 140, 38);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
     assert_eq!(rows.list.sorting.save(), json!(["-desk_rating"]));
-    assert!(!rows.list.is_empty() && rows.list.len() < ratings_total(&stage), "{}", rows.list.len());
+    assert!(
+        !rows.list.is_empty() && rows.list.len() < stage.look(|context| context.snapshot.expect("loaded data").dataset.tokens().len()),
+        "{}",
+        rows.list.len()
+    );
     assert!(view.export(&stage.context()).is_some_and(|export| export.columns.last().is_some_and(|column| column == "desk_rating")));
-}
-
-/// Tokens in the file.
-fn ratings_total(stage: &Stage) -> usize {
-    stage.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.table("tokens")).map_or(0, |table| table.frame.height())
 }

@@ -3,24 +3,16 @@
 use super::*;
 use crate::{
     dataset::{Dataset, sample},
-    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
+    tui::{
+        keymap::ViewId,
+        views::fixture::{Stage, address, shown},
+    },
 };
 
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown::<GrowthView>();
     insta::assert_snapshot!("growth", stage.screens(&mut view));
-}
-
-#[test]
-fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = shown::<GrowthView>();
-    stage.assert_themes_share_the_text(&mut view);
-}
-
-#[test]
-fn any_size_can_be_drawn() {
-    draw_whatever_there_is::<GrowthView>(|_, _| {});
 }
 
 #[test]

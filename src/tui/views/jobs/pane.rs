@@ -17,7 +17,7 @@ use crate::{
         view::Context,
         widgets::{
             panel::{self, Panel},
-            progress, put,
+            progress, put, put_wrapped,
         },
     },
 };
@@ -54,9 +54,9 @@ impl JobsView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let count = |status: JobStatus| self.desk.reading.jobs.iter().filter(|job| job.status == status).count();
+        let count = |status: JobStatus| self.stored.reading.jobs.iter().filter(|job| job.status == status).count();
         let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
-        let mut note = match (self.list.len() as u64, self.desk.reading.total) {
+        let mut note = match (self.list.len() as u64, self.stored.reading.total) {
             (_, 0) => String::new(),
             (shown, total) if shown == total => many(total, "job", "jobs"),
             (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
@@ -69,31 +69,29 @@ impl JobsView {
         let title = self.list.titled("deep analyses");
         let panel = Panel { note: &note, focused: !self.in_tasks, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
-        if self.desk.reading.jobs.is_empty() {
+        if self.stored.reading.jobs.is_empty() {
             self.draw_empty(buffer, body, context);
             return;
         }
         self.list.focused = !self.in_tasks;
         let frame = ListFrame::new(body, "no job meets the filter; Esc in / takes it back");
-        self.list.draw(buffer, frame, context, rows::rows(&self.desk.reading.jobs, context));
+        self.list.draw(buffer, frame, context, rows::rows(&self.stored.reading.jobs, context));
     }
 
     /// What is missing and what to do.
     fn draw_empty(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        if let Some(problem) = &self.desk.problem {
+        if let Some(problem) = &self.stored.problem {
             panel::failure(body, buffer, theme, &problem.detail);
         } else if context.jobs.is_none() {
             panel::failure(body, buffer, theme, NO_STORE);
-        } else if !self.desk.read {
+        } else if !self.stored.read {
             progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme, context.ascii);
         } else {
             let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
             let says = format!("a starts one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
-            for (y, line) in text::wrap(&says, usize::from(body.width.saturating_sub(2)), 4).iter().enumerate() {
-                put(buffer, body, 1, 2 + y as u16, line, theme.dim());
-            }
+            put_wrapped(buffer, body, 1, 2, &says, 4, theme.dim());
         }
     }
 
@@ -120,7 +118,7 @@ impl JobsView {
         let detail = if body.height >= 7 { 3 } else { 0 };
         let room = Rect { height: body.height - detail, ..body };
         let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
-        let watched = self.desk.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
+        let watched = self.stored.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
         let progress = watched.map_or(&[][..], |(_, progress)| progress);
         let row = |place: usize| {
             let task = job.tasks.get(place)?;
@@ -139,27 +137,23 @@ impl JobsView {
     /// The selected task's description whole, or the job's id and time.
     fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
         let theme = context.theme;
-        let mut y = 1;
         let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);
         if let Some(task) = task {
-            for line in text::wrap(&task.description, usize::from(area.width), usize::from(area.height.saturating_sub(1)).min(3)) {
-                put(buffer, area, 0, y, &line, theme.text());
-                y += 1;
-            }
+            put_wrapped(buffer, area, 0, 1, &task.description, usize::from(area.height.saturating_sub(1)).min(3), theme.text());
             return;
         }
-        let mut x = put(buffer, area, 0, y, &job.job_id, theme.text());
+        let mut x = put(buffer, area, 0, 1, &job.job_id, theme.text());
         if let Some(time) = jobs::created(&job.job_id) {
-            x += put(buffer, area, x, y, &format!("  started {}", format::moment(time)), theme.dim());
+            x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
         }
         let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
-            put(buffer, area, x, y, &read, theme.dim());
+            put(buffer, area, x, 1, &read, theme.dim());
         }
-        if let Some(problem) = &self.desk.problem {
-            put(buffer, area, 0, y + 1, &problem.detail, theme.style(Role::Warning));
+        if let Some(problem) = &self.stored.problem {
+            put(buffer, area, 0, 2, &problem.detail, theme.style(Role::Warning));
         } else {
-            put(buffer, area, 0, y + 1, "Enter report   → tasks   x terminate", theme.dim());
+            put(buffer, area, 0, 2, "Enter report   → tasks   x terminate", theme.dim());
         }
     }
 }

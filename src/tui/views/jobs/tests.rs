@@ -2,17 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{desk::ReportText, *};
+use super::{store::ReportText, *};
 use crate::{
     dataset::address::Address,
     document,
     error::{Code, Problem},
     jobs::{JobOptions, JobStatus, Jobs, Report, Task, TaskProgress, TaskStatus, TokenReport},
     question::progress::Progress,
-    tui::{
-        picture,
-        views::fixture::{LINK, NOW, SIZES, Stage, UNI},
-    },
+    tui::views::fixture::{LINK, NOW, SIZES, Stage, UNI},
 };
 
 const ANALYSES: [(&str, &str); 6] = [
@@ -75,8 +72,8 @@ fn view() -> JobsView {
         .iter()
         .map(|task| TaskProgress { task_id: task.task_id.clone(), status: task.status, done: at(task).0, total: at(task).1 })
         .collect();
-    view.desk.read = true;
-    view.desk.reading = desk::JobsReading { total: jobs.len() as u64, progress: Some((running.job_id.clone(), progress)), jobs };
+    view.stored.read = true;
+    view.stored.reading = store::JobsRead { total: jobs.len() as u64, progress: Some((running.job_id.clone(), progress)), jobs };
     view.selected = Some(running.job_id);
     view
 }
@@ -88,7 +85,7 @@ fn arranged(stage: &Stage) -> JobsView {
 }
 
 #[test]
-fn jobs_with_the_tasks_of_the_selected_one() {
+fn the_tasks_of_the_selected_job_stand_beside_the_jobs() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     stage.hold("jobs", &mut view, SIZES);
@@ -99,13 +96,8 @@ fn jobs_with_the_tasks_of_the_selected_one() {
 fn a_task_that_has_no_result_says_why() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    stage.look(|context| {
-        view.act(Action::Down, context);
-        view.act(Action::Right, context);
-        for _ in 0..7 {
-            view.act(Action::Down, context);
-        }
-    });
+    stage.press(&mut view, &[Action::Down, Action::Right]);
+    stage.press(&mut view, &[Action::Down; 7]);
     stage.hold("jobs-tasks", &mut view, &[(80, 20), (140, 38)]);
     let said = stage.look(|context| view.act(Action::CopyValue, context));
     assert_eq!(said, Effect::Copy("Trendlines of LINK: The question met a defect of the program.".to_owned(), "task"));
@@ -120,8 +112,8 @@ fn without_jobs_it_says_how_to_start_one() {
     stage.hold("jobs-off", &mut view, &[(80, 20)]);
     stage.draw_in_odd_sizes(&mut view);
     assert_eq!(stage.look(|context| view.act(Action::StartJob, context)), Effect::Warn(pane::NO_STORE.to_owned()));
-    view.desk.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("! The job store cannot be used"));
+    view.stored.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
+    assert!(stage.text_now(&mut view, 80, 20).contains("! The job store cannot be used"));
 }
 
 #[test]
@@ -129,13 +121,13 @@ fn the_selection_stays_on_its_job_when_others_come() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     let before = view.job().expect("a selected job").job_id.clone();
-    view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
+    view.stored.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.cursor.selected()), (before.as_str(), Some(2)));
     // The one that was just started is the exception.
-    view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
+    view.newest_before = Some(view.stored.reading.jobs[0].job_id.clone());
     let started = id(0, 'y');
-    view.desk.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));
+    view.stored.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     assert_eq!(view.job().expect("a selected job").job_id, started);
 }
@@ -147,7 +139,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
     let mut view = arranged(&stage);
     stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).expect("a job store"));
     let open = id(0, 'w');
-    view.desk.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
+    view.stored.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     let said = stage.look(|context| view.start(context));
     assert!(matches!(&said, Effect::Say(says) if says.ends_with("is already analysing UNI")), "{said:?}");
@@ -159,7 +151,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
 fn jobs_are_filtered_and_sorted() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    let shown = |view: &JobsView| view.list.places().map(|place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
+    let shown = |view: &JobsView| view.list.places().map(|place| view.stored.reading.jobs[place].status.word()).collect::<Vec<_>>();
     for (text, expected) in
         [("status:running", &["running"][..]), ("link terminated", &["terminated"]), ("used>1", &["completed"]), ("nothing", &[])]
     {
@@ -196,16 +188,15 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     let text = serde_json::to_string_pretty(&report).expect("JSON");
     let document = document::of_job(&stage.deck, &report, &Progress::default()).expect("a document");
     let text = ReportText { job_id: id(900, 'c'), status: "completed", document, json: text };
-    view.reader = Some(Reader::new(Ok(text)));
+    view.reader = Some(ReportPane::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
     stage.draw_in_odd_sizes(&mut view);
     stage.draw_now(&mut view, 80, 20);
-    stage.look(|context| view.act(Action::Right, context));
-    stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("trendlines"));
+    stage.press(&mut view, &[Action::Right; 2]);
+    assert!(stage.text_now(&mut view, 80, 20).lines().nth(1).expect("a line").contains("trendlines"));
     assert!(view.answers(Action::ReportJson));
-    stage.look(|context| view.act(Action::ReportJson, context));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("\"job_id\": \"j_"));
+    stage.press(&mut view, &[Action::ReportJson]);
+    assert!(stage.text_now(&mut view, 80, 20).contains("\"job_id\": \"j_"));
     stage.look(|context| view.act(Action::ReportJson, context));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
@@ -223,13 +214,13 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
         let start = std::time::Instant::now();
         while !reached(view) {
-            assert!(start.elapsed().as_secs() < 60, "{:?}", view.desk);
+            assert!(start.elapsed().as_secs() < 60, "{:?}", view.stored);
             std::thread::sleep(std::time::Duration::from_millis(5));
             stage.look(|context| view.refresh(context));
         }
     };
-    until(&mut view, &|view| view.desk.read);
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("no deep analysis yet"));
+    until(&mut view, &|view| view.stored.read);
+    assert!(stage.text_now(&mut view, 80, 20).contains("no deep analysis yet"));
     let said = stage.look(|context| view.act(Action::StartJob, context));
     assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
     until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
@@ -238,6 +229,6 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
     stage.look(|context| view.act(Action::Open, context));
     until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
-    let shown = picture::text(&stage.draw_now(&mut view, 80, 20));
+    let shown = stage.text_now(&mut view, 80, 20);
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
 }

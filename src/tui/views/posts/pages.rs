@@ -86,16 +86,16 @@ impl Page {
     /// How many posts there are on all pages.
     fn total(&self) -> Option<u64> {
         match self {
-            Self::Token(asked) => asked.answer.as_ref().map(|known| known.answer.total),
-            Self::Any(asked) => asked.answer.as_ref().map(|known| known.answer.total),
+            Self::Token(asked) => asked.answer().map(|answer| answer.total),
+            Self::Any(asked) => asked.answer().map(|answer| answer.total),
         }
     }
 
     /// The post in a row of the page.
     fn post(&self, row: usize) -> Option<&Post> {
         match self {
-            Self::Token(asked) => asked.answer.as_ref()?.answer.posts.get(row),
-            Self::Any(asked) => Some(&asked.answer.as_ref()?.answer.posts.get(row)?.post),
+            Self::Token(asked) => asked.answer()?.posts.get(row),
+            Self::Any(asked) => Some(&asked.answer()?.posts.get(row)?.post),
         }
     }
 

@@ -6,10 +6,9 @@ use crate::{
     dataset::rows::Post,
     tui::{
         format::{self, MISSING},
-        text,
         view::Context,
         views::parts::{exact, role_of, symbol_of},
-        widgets::{panel::Panel, put},
+        widgets::{panel::Panel, put, put_wrapped},
     },
 };
 
@@ -27,17 +26,11 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
     let facts = facts(post, context);
     // The facts keep their room; the title gives way.
     let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);
-    let mut y = 0;
-    for line in text::wrap(post.title.as_deref().unwrap_or("no title"), usize::from(body.width), lines) {
-        put(buffer, body, 0, y, &line, if post.title.is_some() { theme.strong() } else { theme.dim() });
-        y += 1;
-    }
+    let title = post.title.as_deref().unwrap_or("no title");
+    let mut y = put_wrapped(buffer, body, 0, 0, title, lines, if post.title.is_some() { theme.strong() } else { theme.dim() });
     y += u16::from(usize::from(body.height) > usize::from(y) + facts.len());
     let link = post.link.as_deref().unwrap_or(MISSING);
-    for line in text::wrap(link, usize::from(body.width), 2) {
-        put(buffer, body, 0, y, &line, if post.link.is_some() { theme.accent() } else { theme.dim() });
-        y += 1;
-    }
+    y += put_wrapped(buffer, body, 0, y, link, 2, if post.link.is_some() { theme.accent() } else { theme.dim() });
     put(buffer, body, 0, y, &post.token_address.to_string(), theme.dim());
     y += 1;
     for (label, value) in facts {

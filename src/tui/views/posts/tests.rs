@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     dataset::Dataset,
-    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
+    tui::views::fixture::{Stage, address, shown},
 };
 
 #[test]
@@ -14,20 +14,6 @@ fn screens_look_as_they_did() {
     stage.act(&mut view, Action::Down);
     stage.act(&mut view, Action::Open);
     insta::assert_snapshot!("posts_open", stage.screens(&mut view));
-}
-
-#[test]
-fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = shown::<PostsView>();
-    stage.assert_themes_share_the_text(&mut view);
-}
-
-#[test]
-fn any_size_can_be_drawn() {
-    draw_whatever_there_is::<PostsView>(|stage, view| {
-        view.open = true;
-        stage.draw_in_odd_sizes(view);
-    });
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
             many,
             parts::{low_bar, role_of_score, score_text},
         },
-        widgets::{gauge, put, put_right},
+        widgets::{gauge, put, put_right, put_wrapped},
     },
 };
 
@@ -87,11 +87,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     if let Some(capped) = capped(answer) {
         put_right(buffer, Rect { x: body.x + 22, width: body.width - 22, ..body }, 0, &capped, theme.dim());
     }
-    let lines = text::wrap(reasons, usize::from(body.width), REASON_LINES);
-    for (y, line) in lines.iter().enumerate() {
-        put(buffer, body, 0, 1 + y as u16, line, theme.text());
-    }
-    let top = 1 + (lines.len() as u16).max(1);
+    let top = 1 + put_wrapped(buffer, body, 0, 1, reasons, REASON_LINES, theme.text()).max(1);
     for (y, part) in PARTS.into_iter().enumerate() {
         let y = top + y as u16;
         let found = answer.anomaly_detection.part(part);

@@ -207,31 +207,18 @@ fn unknown() -> SecurityInference {
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
     let stage = Stage::new(Some(market()));
     let mut view = SecurityView { token: stage.token, ..SecurityView::default() };
-    view.asked.answer = Some(Arc::new(Known { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
+    view.asked.known = Some(Arc::new(Known { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
     (stage, view)
-}
-
-/// The body as it is drawn without asking anybody.
-fn draw(stage: &Stage, view: &mut SecurityView, width: u16, height: u16) -> Buffer {
-    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    view.draw(&mut buffer, Rect::new(0, 0, width, height), &stage.context());
-    buffer
-}
-
-fn screens(stage: &Stage, view: &mut SecurityView) -> String {
-    let screen =
-        |(width, height): (u16, u16)| format!("== {width}x{height}\n{}", crate::tui::picture::text(&draw(stage, view, width, height - 4)));
-    [(80, 24), (140, 42), (220, 60)].map(screen).concat()
 }
 
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown(trap());
-    insta::assert_snapshot!("security", screens(&stage, &mut view));
-    view.act(Action::ExpandAll, &stage.context());
-    insta::assert_snapshot!("security-evidence", screens(&stage, &mut view));
+    insta::assert_snapshot!("security", stage.screens_now(&mut view));
+    stage.press(&mut view, &[Action::ExpandAll]);
+    insta::assert_snapshot!("security-evidence", stage.screens_now(&mut view));
     let (stage, mut view) = shown(unknown());
-    insta::assert_snapshot!("security-unknown", screens(&stage, &mut view));
+    insta::assert_snapshot!("security-unknown", stage.screens_now(&mut view));
 }
 
 #[test]
@@ -239,7 +226,7 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
     use crate::tui::theme::Role;
     let (stage, mut view) = shown(unknown());
     for (width, height) in [(80, 20), (140, 38)] {
-        let buffer = draw(&stage, &mut view, width, height);
+        let buffer = stage.draw_now(&mut view, width, height);
         let up = stage.theme.style(Role::Up).fg;
         let head = buffer.content().iter().take(usize::from(width) * 6).filter(|cell| cell.symbol().trim() != "");
         assert!(head.clone().any(|cell| cell.fg == stage.theme.style(Role::Dim).fg.unwrap_or_default()));
@@ -253,62 +240,44 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
 }
 
 #[test]
-fn themes_differ_in_styles_alone() {
-    use crate::tui::theme::{Options, Palette, Theme};
-    let (mut stage, mut view) = shown(trap());
-    let dark = draw(&stage, &mut view, 140, 38);
-    for palette in [Palette::light(), Palette::high_contrast()] {
-        stage.theme = Theme::new(&palette, Options::default());
-        let other = draw(&stage, &mut view, 140, 38);
-        assert_eq!(crate::tui::picture::text(&dark), crate::tui::picture::text(&other));
-        assert_ne!(dark, other);
-    }
-}
-
-#[test]
 fn any_size_can_be_drawn_opened_or_not() {
     for answer in [trap(), unknown()] {
         let (stage, mut view) = shown(answer);
         for _ in 0..2 {
             stage.draw_in_odd_sizes(&mut view);
-            view.act(Action::ExpandAll, &stage.context());
+            stage.press(&mut view, &[Action::ExpandAll]);
             view.act(Action::Last, &stage.context());
         }
-    }
-    for dataset in [None, Some(crate::dataset::Dataset::default()), Some(market())] {
-        let (stage, mut view) = (Stage::new(dataset), SecurityView::default());
-        stage.draw(&mut view, 80, 20);
-        stage.draw_in_odd_sizes(&mut view);
     }
 }
 
 #[test]
 fn enter_opens_the_evidence_and_esc_closes_it() {
     let (stage, mut view) = shown(trap());
-    draw(&stage, &mut view, 140, 38);
-    let closed = crate::tui::picture::text(&draw(&stage, &mut view, 140, 38));
+    stage.draw_now(&mut view, 140, 38);
+    let closed = stage.text_now(&mut view, 140, 38);
     assert!(!closed.contains("transferFrom(holder, pair, 1000)"));
     assert_eq!(view.act(Action::Open, &stage.context()), Effect::Redraw);
-    let open = crate::tui::picture::text(&draw(&stage, &mut view, 140, 38));
+    let open = stage.text_now(&mut view, 140, 38);
     for part in ["transferFrom(holder, pair, 1000)", "by router", "0x23b872dd", "bought 1,000 → revert"] {
         assert!(open.contains(part), "{part} in\n{open}");
     }
     assert_eq!(view.act(Action::Back, &stage.context()), Effect::Redraw);
-    assert_eq!(crate::tui::picture::text(&draw(&stage, &mut view, 140, 38)), closed);
+    assert_eq!(stage.text_now(&mut view, 140, 38), closed);
     assert_eq!(view.act(Action::Back, &stage.context()), Effect::Pass);
 }
 
 #[test]
 fn a_check_that_passed_opens_to_its_calls_and_rows() {
     let (stage, mut view) = shown(trap());
-    draw(&stage, &mut view, 140, 90);
+    stage.draw_now(&mut view, 140, 90);
     for (code, parts) in [
         (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by stranger", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
         (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
     ] {
         view.pane().select(PaneEntry::Check(code));
         view.act(Action::Open, &stage.context());
-        let text = crate::tui::picture::text(&draw(&stage, &mut view, 140, 90));
+        let text = stage.text_now(&mut view, 140, 90);
         for part in parts {
             assert!(text.contains(part), "{part} in\n{text}");
         }
@@ -319,11 +288,11 @@ fn a_check_that_passed_opens_to_its_calls_and_rows() {
 #[test]
 fn each_kind_of_entry_copies_what_it_is_about() {
     let (stage, mut view) = shown(trap());
-    view.act(Action::ExpandAll, &stage.context());
-    draw(&stage, &mut view, 80, 20);
+    stage.press(&mut view, &[Action::ExpandAll]);
+    stage.draw_now(&mut view, 80, 20);
     let mut seen = HashSet::new();
     for _ in 0..160 {
-        draw(&stage, &mut view, 80, 20);
+        stage.draw_now(&mut view, 80, 20);
         if let Effect::Copy(text, what) = view.act(Action::CopyValue, &stage.context()) {
             assert!(!text.is_empty());
             seen.insert(what);
@@ -341,13 +310,13 @@ fn each_kind_of_entry_copies_what_it_is_about() {
 #[test]
 fn the_selection_is_always_on_screen() {
     let (stage, mut view) = shown(trap());
-    view.act(Action::ExpandAll, &stage.context());
+    stage.press(&mut view, &[Action::ExpandAll]);
     for (width, height) in [(80, 20), (140, 38), (60, 12)] {
         let selection = stage.theme.style(crate::tui::theme::Role::Selection).bg;
-        draw(&stage, &mut view, width, height);
+        stage.draw_now(&mut view, width, height);
         view.act(Action::First, &stage.context());
         for action in [Action::Down, Action::Up].into_iter().flat_map(|action| std::iter::repeat_n(action, 50)) {
-            let buffer = draw(&stage, &mut view, width, height);
+            let buffer = stage.draw_now(&mut view, width, height);
             assert!(buffer.content().iter().any(|cell| Some(cell.bg) == selection), "{width}x{height} after {action:?}");
             view.act(action, &stage.context());
         }
@@ -361,7 +330,7 @@ fn the_request_explains_and_a_cancelled_question_says_so() {
     assert_eq!(view.request(&stage.context()).expect("a request").target, target);
     assert!(matches!(view.stop(&stage.context()), Effect::Say(_)));
     view.refresh(&stage.context());
-    assert!(crate::tui::picture::text(&draw(&stage, &mut view, 80, 20)).contains("cancelled"));
+    assert!(stage.text_now(&mut view, 80, 20).contains("cancelled"));
     assert_eq!(view.act(Action::Open, &stage.context()), Effect::Redraw);
     assert!(stage.text(&mut view, 80, 20).contains("100"));
 }

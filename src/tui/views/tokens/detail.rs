@@ -24,7 +24,7 @@ use crate::{
         },
         widgets::{
             panel::{self, Panel},
-            progress, put, put_right,
+            progress, put, put_right, put_wrapped,
         },
     },
 };
@@ -212,12 +212,8 @@ fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, contex
     let address = summary.token_address.to_string();
     let chains: Vec<&str> = summary.chains.iter().map(Chain::as_str).collect();
     let chains = chains.join(" ");
-    let lines = text::wrap(&address, usize::from(area.width), 3);
-    for (y, line) in lines.iter().enumerate() {
-        put(buffer, area, 0, y as u16, line, context.theme.accent());
-    }
-    let used = lines.len() as u16;
-    if lines.len() == 1 && address.len() + 2 + text::width(&chains) <= usize::from(area.width) {
+    let used = put_wrapped(buffer, area, 0, 0, &address, 3, context.theme.accent());
+    if used == 1 && address.len() + 2 + text::width(&chains) <= usize::from(area.width) {
         put_right(buffer, area, 0, &chains, context.theme.text());
         return used;
     }

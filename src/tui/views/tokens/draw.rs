@@ -55,7 +55,7 @@ impl TokensView {
 
     pub(super) fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
-        let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
+        let known = self.detail.answer().filter(|detail| detail.token_address == summary.token_address);
         let shown = detail::DetailContent { summary, detail: known, problem: self.detail.problem.as_ref() };
         detail::draw(&shown, buffer, area, context);
     }

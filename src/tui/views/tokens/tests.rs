@@ -28,24 +28,6 @@ fn screens_look_as_they_did() {
 }
 
 #[test]
-fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = stage();
-    stage.assert_themes_share_the_text(&mut view);
-}
-
-#[test]
-fn any_size_can_be_drawn() {
-    for dataset in [None, Some(Dataset::default()), Some(market())] {
-        let stage = Stage::new(dataset);
-        let mut view = TokensView::default();
-        view.refresh(&stage.context());
-        stage.draw_in_odd_sizes(&mut view);
-        view.detail_open = true;
-        stage.draw_in_odd_sizes(&mut view);
-    }
-}
-
-#[test]
 fn moving_selects_the_token_and_enter_opens_its_chart() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);

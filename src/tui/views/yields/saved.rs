@@ -48,7 +48,7 @@ impl YieldView {
         if self.saved.len() == SAVED_MAX {
             return Effect::Warn(format!("{SAVED_MAX} plans are saved already: load one with p and delete it with V"));
         }
-        let explained = self.plan.answer.as_ref().and_then(|known| known.answer.summary.explained.as_ref());
+        let explained = self.plan.answer().and_then(|answer| answer.summary.explained.as_ref());
         let (net, risk) = (explained.map(|explained| explained.net_yield_usd), explained.and_then(|explained| explained.risk_score));
         let wallet = if self.line.trim_start().starts_with('{') { "JSON request".to_owned() } else { self.without_minimum() };
         let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.wishes());

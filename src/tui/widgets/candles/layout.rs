@@ -105,11 +105,6 @@ impl ChartLayout {
             .then(|| self.plot.bottom() - 1 - ((place * f64::from(self.plot.height)) as u16).min(self.plot.height - 1))
     }
 
-    /// The candles on screen, first and one after the last.
-    pub fn shown(&self) -> (usize, usize) {
-        self.shown
-    }
-
     pub(super) fn left_of(&self, index: usize) -> u16 {
         self.first_x + (index - self.shown.0) as u16 * self.columns
     }

@@ -26,10 +26,6 @@ impl Scale {
         Self { low, high, log }
     }
 
-    pub fn log(&self) -> bool {
-        self.log
-    }
-
     pub fn low(&self) -> f64 {
         self.low
     }

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tui::theme::{Depth, Options, Palette};
+use crate::tui::{
+    picture,
+    theme::{Depth, Options, Palette},
+};
 
 const DAY: i64 = 86_400_000;
 
@@ -49,8 +52,7 @@ fn drawn(data: &ChartData<'_>, width: u16, height: u16, theme: &Theme) -> (Buffe
 }
 
 fn lines(buffer: &Buffer) -> Vec<String> {
-    let row = |y: u16| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..buffer.area.height).map(row).collect()
+    picture::text(buffer).lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -101,7 +103,7 @@ const SUPPORT: ChartLine<'static> =
     ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
 
 #[test]
-fn the_chart_as_a_whole() {
+fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     let owned = wave(48);
     let support = [SUPPORT];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
@@ -123,7 +125,7 @@ fn the_chart_as_a_whole() {
         buffer[(layout.x_of(25).expect("a candle on screen"), 0)].bg,
         Theme::default().tint(Role::Up).bg.expect("the role has a colour")
     );
-    assert_eq!(layout.shown(), (0, 48));
+    assert_eq!(layout.shown, (0, 48));
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn wide_bodies_end_to_an_eighth() {
 fn the_mouse_finds_candles_and_prices() {
     let owned = wave(200);
     let (_, layout) = drawn(&ChartData::new(owned.candles()), 111, 30, &Theme::default());
-    assert_eq!(layout.shown(), (100, 200));
+    assert_eq!(layout.shown, (100, 200));
     for index in [100, 150, 199] {
         assert_eq!(layout.candle_at(layout.x_of(index).expect("a candle on screen")), Some(index));
     }

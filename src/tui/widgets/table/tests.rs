@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tui::picture;
 
 const COLUMNS: &[TableColumn] = &[
     TableColumn::text("symbol", "symbol", 6, 8, 255),
@@ -23,18 +24,7 @@ fn row(i: usize) -> Vec<Cell> {
 }
 
 fn lines(buffer: &Buffer) -> Vec<String> {
-    (0..buffer.area.height)
-        .map(|y| {
-            let mut line = String::new();
-            let mut x = 0;
-            while x < buffer.area.width {
-                let symbol = buffer[(x, y)].symbol();
-                line.push_str(symbol);
-                x += text::width(symbol).max(1) as u16;
-            }
-            line.trim_end().to_owned()
-        })
-        .collect()
+    picture::text(buffer).lines().map(str::to_owned).collect()
 }
 
 fn drawn(width: u16, height: u16, count: usize, state: &mut TableWidgetState) -> Buffer {

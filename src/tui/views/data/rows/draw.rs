@@ -21,7 +21,7 @@ const BESIDE: u16 = 120;
 
 impl RowsPane {
     pub(in crate::tui::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let beside = self.verb.is_some() || self.inspector.is_some();
+        let beside = self.column_pane.is_some() || self.inspector.is_some();
         let (left, right) = match beside.then_some(()) {
             Some(()) if area.width >= BESIDE => {
                 let width = (area.width * 38 / 100).clamp(64, 90);
@@ -34,8 +34,8 @@ impl RowsPane {
         if !left.is_empty() {
             self.draw_table(buffer, left, context);
         }
-        if let Some(verb) = &self.verb {
-            return verb.draw(buffer, right, context);
+        if let Some(pane) = &self.column_pane {
+            return pane.draw(buffer, right, context);
         }
         let selected = self.selected().and_then(|(row, column)| Some((self.in_grid(row)?, column.name)));
         if let (Some(inspector), Some((row, field))) = (&mut self.inspector, selected) {
@@ -62,8 +62,8 @@ impl RowsPane {
         }
         let empty = if self.shown_filter.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
         let frame = ListFrame { sort: Some(&self.shown.sort), ..ListFrame::new(table_area, empty) };
-        self.list.draw(buffer, frame, context, rows(&self.grid, self.away.as_ref(), &self.columns, &self.order.places));
-        self.look_further(context);
+        self.list.draw(buffer, frame, context, rows(&self.grid, self.remote.as_ref(), &self.columns, &self.order.places));
+        self.fetch_on_screen(context);
         if line > 0 {
             self.draw_line(buffer, Rect { y: body.bottom() - 1, height: 1, ..body }, context);
         }

@@ -5,8 +5,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     super::many,
-    desk::ReportText,
     page::{self, PageLine},
+    store::ReportText,
 };
 use crate::{
     error::Problem,
@@ -35,7 +35,7 @@ enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct ReportPane {
     state: State,
     /// The JSON stands in the page's place.
     raw: bool,
@@ -46,7 +46,7 @@ pub(super) struct Reader {
     height: usize,
 }
 
-impl Reader {
+impl ReportPane {
     fn of(state: State) -> Self {
         Self { state, raw: false, lines: Vec::new(), made: None, top: 0, height: 0 }
     }

@@ -13,7 +13,7 @@ use crate::{
     question::{
         snapshot::Snapshot,
         tables::{
-            column::{ColumnFindings, ColumnScan, Counts, Description},
+            column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
             order::Wanted,
         },
     },
@@ -50,15 +50,15 @@ pub(super) struct ColumnPane {
 
 impl ColumnPane {
     pub(super) fn new(kind: ColumnQuestion, wanted: &Wanted, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
-        let mut verb = Self {
+        let mut pane = Self {
             kind,
             look: ColumnScan { wanted: Wanted { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
             coming: None,
             looked: None,
             problem: None,
         };
-        verb.ask(snapshot, context);
-        verb
+        pane.ask(snapshot, context);
+        pane
     }
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
@@ -193,14 +193,19 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
         put(buffer, area, 10, start, &value, style);
         start += 1;
     }
-    start += 1;
-    let most = description.histogram.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
-    let edges: Vec<&Value> = description.histogram.iter().map(|bin| &bin.from).collect();
+    histogram(&description.histogram, start + 1, buffer, area, context);
+}
+
+/// A bar for each bin, from the line `top` on.
+fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
+    let edges: Vec<&Value> = bins.iter().map(|bin| &bin.from).collect();
     let edges = in_one_style(&edges, if edges.iter().any(|edge| edge.is_string()) { 24 } else { 12 }.min(usize::from(area.width) / 2));
     let edge = edges.iter().map(|text| text::width(text)).max().unwrap_or(0);
     let bar = usize::from(area.width).saturating_sub(edge + 12);
-    for (nth, (bin, from)) in description.histogram.iter().zip(&edges).enumerate() {
-        let y = start + nth as u16;
+    for (nth, (bin, from)) in bins.iter().zip(&edges).enumerate() {
+        let y = top + nth as u16;
         if y >= area.height {
             break;
         }

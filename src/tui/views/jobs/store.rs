@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// What one reading of the store gave.
 #[derive(Debug, Default)]
-pub(super) struct JobsReading {
+pub(super) struct JobsRead {
     pub(super) jobs: Vec<Job>,
     /// Of all jobs there are, those not shown included.
     pub(super) total: u64,
@@ -46,13 +46,13 @@ pub(super) struct ReportText {
 type Started = (String, String);
 
 #[derive(Debug, Default)]
-pub(super) struct JobsReader {
-    pub(super) reading: JobsReading,
+pub(super) struct StoredJobs {
+    pub(super) reading: JobsRead,
     pub(super) problem: Option<Problem>,
     /// The store was read once.
     pub(super) read: bool,
     pub(super) report: Option<Result<ReportText, Problem>>,
-    listing: Option<BackgroundTask<JobsReading>>,
+    listing: Option<BackgroundTask<JobsRead>>,
     report_task: Option<BackgroundTask<ReportText>>,
     /// Starts and terminations on their way; they end by themselves.
     orders: Vec<BackgroundTask<Option<Started>>>,
@@ -64,7 +64,7 @@ pub(super) struct JobsReader {
     stale: bool,
 }
 
-impl JobsReader {
+impl StoredJobs {
     /// Takes what came and asks anew where something changed; `watched` is the job whose tasks are on screen.
     pub(super) fn refresh(&mut self, context: &Context<'_>, watched: Option<&str>) {
         let Some(jobs) = context.jobs else { return };
@@ -98,7 +98,7 @@ impl JobsReader {
             self.listing = Some(BackgroundTask::start(context.wake, move |_| {
                 let (total, listed) = jobs.list(1, JOBS_SHOWN)?;
                 let progress = watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
-                Ok(JobsReading { jobs: listed, total, progress })
+                Ok(JobsRead { jobs: listed, total, progress })
             }));
         }
         if running && self.pause.is_none() && self.listing.is_none() {

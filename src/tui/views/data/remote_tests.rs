@@ -1,4 +1,4 @@
-//! What the DataView view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
+//! What the Data view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
 
 use std::{
     collections::HashMap,

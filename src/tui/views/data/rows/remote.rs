@@ -16,7 +16,7 @@ const AROUND: usize = 200;
 
 /// A table of which only some rows are here: those of the view's grid.
 #[derive(Debug)]
-pub(super) struct Away {
+pub(super) struct RemoteRows {
     /// Rows that there are.
     total: usize,
     /// The place of the grid's first row among all.
@@ -26,7 +26,7 @@ pub(super) struct Away {
     asked: Range<usize>,
 }
 
-impl Away {
+impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
         let total = usize::try_from(table.shelf.as_ref()?.total()).unwrap_or(usize::MAX);
         Some(Self { total, start: 0, coming: None, asked: 0..0 })
@@ -37,9 +37,9 @@ impl Away {
     }
 
     /// Where in the grid a row of the table is; none while it is on its way.
-    pub(super) fn in_grid(away: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
-        match away {
-            Some(away) => row.checked_sub(away.start).filter(|row| *row < grid.height()),
+    pub(super) fn in_grid(remote: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
+        match remote {
+            Some(remote) => row.checked_sub(remote.start).filter(|row| *row < grid.height()),
             None => Some(row),
         }
     }
@@ -53,41 +53,41 @@ impl Away {
 impl RowsPane {
     /// Rows that there are, wherever.
     pub(super) fn height(&self) -> usize {
-        self.away.as_ref().map_or_else(|| self.grid.height(), Away::total)
+        self.remote.as_ref().map_or_else(|| self.grid.height(), RemoteRows::total)
     }
 
     /// Where in the grid a row of the table is; none while it is on its way.
     pub(super) fn in_grid(&self, row: usize) -> Option<usize> {
-        Away::in_grid(self.away.as_ref(), &self.grid, row)
+        RemoteRows::in_grid(self.remote.as_ref(), &self.grid, row)
     }
 
     /// Asks for the rows on screen that are not here.
-    pub(super) fn look_further(&mut self, context: &Context<'_>) {
+    pub(super) fn fetch_on_screen(&mut self, context: &Context<'_>) {
         let (screen, here) = (self.list.cursor.on_screen(), self.grid.height());
-        let Some(away) = &mut self.away else { return };
-        let is_here = screen.start >= away.start && screen.end <= away.start + here;
-        let is_asked = screen.start >= away.asked.start && screen.end <= away.asked.end;
+        let Some(remote) = &mut self.remote else { return };
+        let is_here = screen.start >= remote.start && screen.end <= remote.start + here;
+        let is_asked = screen.start >= remote.asked.start && screen.end <= remote.asked.end;
         if screen.is_empty() || is_here || is_asked {
             return;
         }
         // What was wanted before is not waited for.
-        let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(away.total);
+        let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(remote.total);
         let wake = Wake::clone(context.wake);
         let wanted = TableSlice { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
-        away.coming = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
-        away.asked = rows;
+        remote.coming = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
+        remote.asked = rows;
     }
 
     /// Takes the rows that have come.
     pub(super) fn take_rows(&mut self) {
-        let Some(away) = &mut self.away else { return };
-        let Some(outcome) = away.coming.as_mut().and_then(Coming::poll_now) else { return };
-        away.coming = None;
+        let Some(remote) = &mut self.remote else { return };
+        let Some(outcome) = remote.coming.as_mut().and_then(Coming::poll_now) else { return };
+        remote.coming = None;
         match outcome {
             Ok((start, frame)) => {
-                away.start = start as usize;
+                remote.start = start as usize;
                 self.grid = Grid::Memory(frame);
-                away.asked = 0..0;
+                remote.asked = 0..0;
                 self.problem = None;
             }
             // Asked for again once something else was on screen.
