@@ -3,7 +3,6 @@
 
 mod columns;
 mod series;
-mod times;
 mod volumes;
 
 pub(super) use self::columns::{PRICES, spans};

@@ -23,39 +23,9 @@ const NATIVE: &[&str] = &[
     "MON",
 ];
 /// Words of files' names that are exchanges and sources, and no token.
-const EXCHANGES: &[&str] = &[
-    "POLONIEX",
-    "BINANCE",
-    "KRAKEN",
-    "COINBASE",
-    "BITSTAMP",
-    "BITFINEX",
-    "GEMINI",
-    "BYBIT",
-    "OKX",
-    "OKEX",
-    "KUCOIN",
-    "HUOBI",
-    "HTX",
-    "GATE",
-    "GATEIO",
-    "MEXC",
-    "BITGET",
-    "BITTREX",
-    "UPBIT",
-    "BITHUMB",
-    "DERIBIT",
-    "BITMEX",
-    "BITMART",
-    "LBANK",
-    "YAHOO",
-    "COINGECKO",
-    "COINMARKETCAP",
-    "CRYPTOCOMPARE",
-    "CCXT",
-    "FREQTRADE",
-    "UNISWAP",
-];
+const EXCHANGES: &str = "\
+    POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
+    BITHUMB DERIBIT BITMEX BITMART LBANK YAHOO COINGECKO COINMARKETCAP CRYPTOCOMPARE CCXT FREQTRADE UNISWAP";
 /// Exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -149,10 +119,9 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
         let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
         next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
     };
-    let apart = words
-        .windows(2)
-        .enumerate()
-        .find(|(i, two)| quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.contains(&two[0].as_str())));
+    let apart = words.windows(2).enumerate().find(|(i, two)| {
+        quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.split_whitespace().any(|exchange| exchange == two[0]))
+    });
     if let Some((_, [base, quote])) = apart {
         return Some(TradingPair::of(base, quote));
     }

@@ -168,9 +168,9 @@ impl Sheet {
     }
 
     /// What stands beside the table under a name that ends so.
-    pub(super) fn beside(&self, ends: &[&str]) -> Option<&str> {
+    pub(super) fn beside(&self, ends: &str) -> Option<&str> {
         let last = |place: &str| super::names::plain(place.rsplit('.').next().unwrap_or_default());
-        ends.iter().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == *end).map(|(_, text)| text.as_str()))
+        ends.split_whitespace().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == end).map(|(_, text)| text.as_str()))
     }
 
     /// Whether any line before the header or text beside the table speaks of it.

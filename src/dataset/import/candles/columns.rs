@@ -2,14 +2,13 @@
 //! contradict is not taken.
 
 use super::super::{
-    candles::times::TIMES,
     evidence::{
         Seen, kind,
         number::Style,
         ohlc::{self, OhlcPlaces, Told},
         when::{Unsure, When, begun},
     },
-    names::{Names, plain},
+    names::{Names, is_one_of, plain},
     pair,
     refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
@@ -19,75 +18,23 @@ use crate::dataset::{candles::Interval, time::MINUTE_MS};
 /// The share of rows that break up to which a file's columns may still be what their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
-const OPEN: &[&str] = &[
-    "open",
-    "o",
-    "opening",
-    "erster",
-    "first",
-    "eröffn",
-    "eröffnung",
-    "apertura",
-    "apert",
-    "ouv",
-    "ouverture",
-    "abertura",
-    "开盘",
-    "开盘价",
-    "откр",
-    "открытие",
-    "始値",
-    "시가",
-];
-const HIGH: &[&str] = &[
-    "high",
-    "h",
-    "max",
-    "hoch",
-    "máximo",
-    "maximo",
-    "máx",
-    "haut",
-    "plushaut",
-    "máxima",
-    "massimo",
-    "最高",
-    "最高价",
-    "макс",
-    "максимум",
-    "高値",
-    "고가",
-];
-const LOW: &[&str] =
-    &["low", "l", "min", "tief", "mínimo", "minimo", "mín", "bas", "plusbas", "mínima", "最低", "最低价", "мин", "минимум", "安値", "저가"];
-pub(in crate::dataset::import) const CLOSE: &[&str] = &[
-    "close",
-    "c",
-    "closing",
-    "trade",
-    "last",
-    "price",
-    "zuletzt",
-    "schluss",
-    "schlusskurs",
-    "último",
-    "ultimo",
-    "dernier",
-    "clôture",
-    "cierre",
-    "收盘",
-    "收盘价",
-    "цена",
-    "закр",
-    "закрытие",
-    "終値",
-    "종가",
-    "closelast",
-    "adjclose",
-];
+/// What the time of a candle is called; the first that is there and holds times serves. Names that say its beginning come first: a plain
+/// time beside one of them may be its end.
+const TIMES: &str = "\
+    opentime opentimeutc starttime start timestart timeperiodstart periodstart timeopen opentimestamp begin begins startat \
+    candlebegintime intervalbegin intervalstart bucketstart windowstart periodbegin timestamp unix unixtimestamp unixtime time \
+    datetime ts timestampms timestamputc candletime bartime bucket date dateutc datetimeutc timeutc candledatetimeutc utctime t d \
+    day hour minute snappedat createdat evttime blocktime timestampunix datum zeit fecha data 日期 时间 交易日期 交易时间 дата время \
+    日付 日時 날짜 timestampseconds gmttime localtime index id key";
+const OPEN: &str = "open o opening erster first eröffn eröffnung apertura apert ouv ouverture abertura 开盘 开盘价 откр открытие 始値 시가";
+const HIGH: &str = "high h max hoch máximo maximo máx haut plushaut máxima massimo 最高 最高价 макс максимум 高値 고가";
+const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
+pub(in crate::dataset::import) const CLOSE: &str = "\
+    close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
+    終値 종가 closelast adjclose";
 /// Marks of what a price is in, and of what it is of, that a name may carry.
-const MARKS: &[&str] = &["usd", "usdt", "usdc", "price", "priceusd", "usdprice", "inusd"];
-const INTERVALS: &[&str] = &["interval", "timeframe", "granularity", "resolution", "period", "bar", "tf", "frequency"];
+const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
+const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
 
 /// The columns of candles, and what is to be known of them.
 #[derive(Debug, Clone)]
@@ -115,7 +62,7 @@ pub(in crate::dataset::import) struct CandleColumns {
 
 /// Why the file is not taken, what would do, and the lines of `dataset.toml` that say it.
 pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
-    let name = |words: &[&str], or: usize| {
+    let name = |words: &str, or: usize| {
         Names::of(&sheet.names)
             .find(words)
             .or_else(|| (or < sheet.names.len()).then_some(or))
@@ -137,11 +84,11 @@ pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, OhlcPla
     (apart && !prices.contains(&time)).then_some((time, prices))
 }
 
-fn price(names: &Names, words: &[&str]) -> Option<usize> {
+fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
-        words.iter().any(|word| {
-            name.strip_prefix(word).is_some_and(|rest| MARKS.contains(&rest) || pair::is_currency(rest)) && word.len() > 1
-                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && MARKS.contains(&rest))
+        words.split_whitespace().any(|word| {
+            name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
+                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
         })
     };
     names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
@@ -153,7 +100,7 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
         !matches!(When::of(&cells), Ok(None))
     };
-    let known: Vec<usize> = TIMES.iter().filter_map(|word| names.find(&[word])).filter(|&at| reads(at)).collect();
+    let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
     // Excel's day numbers look like prices, so that only a name or a first place makes them times.
     let apart = || {
         (0..names.len()).find(|&at| {
@@ -184,7 +131,7 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
     if said("timestamp").is_some() || wanted.iter().any(|(ours, _)| said(ours).is_some()) {
         let names = Names::of(&sheet.names);
-        let of = |(ours, words): (&str, &[&str])| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
+        let of = |(ours, words): (&str, &str)| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
         let prices = wanted.map(of);
         let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
@@ -284,8 +231,8 @@ pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
 
 /// Whether the lists are of an answer whose order is documented as open, high, low, close.
 fn documented(sheet: &Sheet) -> bool {
-    let answer = sheet.beside(&["retcode", "retmsg"]).is_some() && sheet.speaks_of("result.list")
-        || sheet.beside(&["code"]).is_some() && sheet.names.len() == 9
+    let answer = sheet.beside("retcode retmsg").is_some() && sheet.speaks_of("result.list")
+        || sheet.beside("code").is_some() && sheet.names.len() == 9
         || sheet.speaks_of("result.") && sheet.names.len() == 8;
     spans(sheet) || answer
 }

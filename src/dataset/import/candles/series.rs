@@ -117,7 +117,7 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
         !used && sheet.column(*at).take(200).all(|cell| cell.is_empty() || cell.parse::<f64>().is_err())
     };
-    let of = |words: &[&str]| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
+    let of = |words: &str| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
     let (mut symbols, places, quotes) = (of(SERIES), of(PLACES), of(QUOTES));
     symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
     // Without names, a column of a few texts is one of symbols.
@@ -130,7 +130,7 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
     // A pair says more than a symbol, and a symbol more than a name.
     symbols.sort_by_key(|&at| {
         let pairs = sheet.different(at).first().is_some_and(|cell| pair::pair(cell, |_| false).is_some());
-        (!pairs, SERIES.iter().position(|word| *word == names.whole(at)).unwrap_or(SERIES.len()))
+        (!pairs, SERIES.split_whitespace().position(|word| word == names.whole(at)).unwrap_or(usize::MAX))
     });
     let mut columns: Vec<usize> = symbols.iter().chain(&places).chain(&quotes).copied().collect();
     columns.dedup();
@@ -210,8 +210,8 @@ fn content(parts: &Parts, values: &[String]) -> Option<String> {
 
 /// The symbol or pair that stands beside the table.
 fn beside(sheet: &Sheet) -> Option<&str> {
-    let said = sheet.beside(&["symbol", "pair", "instid", "ticker", "productid", "instrument", "digitalcurrencycode", "ch", "market"]);
-    let place = || sheet.beside(&["place"]).and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
+    let said = sheet.beside("symbol pair instid ticker productid instrument digitalcurrencycode ch market");
+    let place = || sheet.beside("place").and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
     let preamble = || {
         sheet
             .beside
@@ -227,13 +227,13 @@ fn beside(sheet: &Sheet) -> Option<&str> {
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
-    let beside = || sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]).or_else(|| beside(sheet));
+    let beside = || sheet.beside("currency quotecurrency vscurrency quote").or_else(|| beside(sheet));
     sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
 }
 
 /// Refuses prices that what stands beside the table says are in another currency.
 fn quoted(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
-    match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
+    match sheet.beside("currency quotecurrency vscurrency quote") {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
             let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
             Err(reason.into())
@@ -291,7 +291,7 @@ fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
     let holds = |at: &usize| super::super::evidence::addresses(sheet.column(*at)) > 0.9;
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "token", "contract", "id"]));
+    all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)
 }
 

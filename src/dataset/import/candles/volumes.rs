@@ -8,7 +8,7 @@ use super::{
             volume::{PriceRange, VolumeMeasure, pair as pays, too_large},
         },
         format::FileToImport,
-        names::{Names, plain},
+        names::{Names, is_one_of, plain},
         sheet::Sheet,
     },
     columns::CandleColumns,
@@ -16,54 +16,14 @@ use super::{
 use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
 /// Names of volumes whose unit they do not say.
-const BARE: &[&str] =
-    &["volume", "vol", "v", "volumen", "volumes", "成交量", "объем", "объём", "出来高", "거래량", "volumetraded", "tradedvolume"];
-const TOKENS: &[&str] = &[
-    "volumefrom",
-    "basevolume",
-    "volbase",
-    "volumebase",
-    "basevol",
-    "assetvolume",
-    "baseassetvolume",
-    "quantity",
-    "volumebtc",
-    "volumeeth",
-    "volumecoin",
-    "amount",
-    "basevolumetraded",
-    "homenotional",
-    "candleacctradevolume",
-    "stuecke",
-    "stücke",
-];
-const MONEY: &[&str] = &[
-    "volumeto",
-    "foreignnotional",
-    "candleacctradeprice",
-    "quotevolume",
-    "quoteassetvolume",
-    "turnover",
-    "volumeusd",
-    "volumeusdt",
-    "usdvolume",
-    "volumequote",
-    "quotevol",
-    "volquote",
-    "volumecurrency",
-    "volccyquote",
-    "volccy",
-    "dollarvolume",
-    "notional",
-    "amountusd",
-    "qav",
-    "成交额",
-    "value",
-    "volumequotecurrency",
-    "totalvolume",
-    "volumeusdc",
-    "volusd",
-];
+const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
+const TOKENS: &str = "\
+    volumefrom basevolume volbase volumebase basevol assetvolume baseassetvolume quantity volumebtc volumeeth volumecoin amount \
+    basevolumetraded homenotional candleacctradevolume stuecke stücke";
+const MONEY: &str = "\
+    volumeto foreignnotional candleacctradeprice quotevolume quoteassetvolume turnover volumeusd volumeusdt usdvolume volumequote \
+    quotevol volquote volumecurrency volccyquote volccy dollarvolume notional amountusd qav 成交额 value volumequotecurrency \
+    totalvolume volumeusdc volusd";
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
     /// A column that holds it: as the rows show or somebody says, or else as nothing speaks against it.
@@ -121,7 +81,7 @@ impl Volume {
 
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
-            Self::Column(at, ..) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,
+            Self::Column(at, ..) if is_one_of(&plain(&sheet.names[*at]), BARE) => None,
             Self::Column(at, ..) => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
             Self::Made(_, says) => Some(says.clone()),
             Self::None(says) => says.clone(),
@@ -130,10 +90,11 @@ impl Volume {
 }
 
 fn counts(name: &str) -> Option<VolumeMeasure> {
-    if TOKENS.contains(&name) {
+    if is_one_of(name, TOKENS) {
         return Some(VolumeMeasure::Tokens);
     }
-    let money = MONEY.contains(&name) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
+    let money =
+        is_one_of(name, MONEY) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
     money.then_some(VolumeMeasure::Money)
 }
 
@@ -190,7 +151,7 @@ fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
             counts(name).or_else(|| counts(among.names.last(at))) == wanted
         })
     };
-    let bare = among.candidates.iter().position(|&at| BARE.contains(&among.names.whole(at)) || BARE.contains(&among.names.last(at)));
+    let bare = among.candidates.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
     let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
         return Volume::None(None);
     };
@@ -223,13 +184,13 @@ fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
 
 /// Why a volume is in USD, where what stands beside it tells so.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
-    if let Some(at) = names.find(BESIDE_DOLLARS) {
+    if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
     if sheet.speaks_of("ohlcv_list") {
         return Some("as GeckoTerminal gives it".to_owned());
     }
-    if sheet.speaks_of("yfinance") || sheet.beside(&["datagranularity", "instrumenttype"]).is_some() {
+    if sheet.speaks_of("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
         return Some("as Yahoo gives it".to_owned());
     }
     let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);
@@ -254,10 +215,9 @@ fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize>
     if sheet.named {
         let named = |at: &usize| {
             [names.whole(*at), names.last(*at)].iter().any(|name| {
-                let other =
-                    ["tick", "taker", "change", "num", "count", "trades", "24h", "7d", "30d", "ma", "mean", "avg", "pct", "weighted"];
-                let known = BARE.contains(name) || counts(name).is_some();
-                known || name.contains("vol") && !other.iter().any(|mark| name.contains(mark)) && !name.contains("volatil")
+                let other = "tick taker change num count trades 24h 7d 30d ma mean avg pct weighted";
+                let known = is_one_of(name, BARE) || counts(name).is_some();
+                known || name.contains("vol") && !other.split(' ').any(|mark| name.contains(mark)) && !name.contains("volatil")
             })
         };
         return free.filter(named).collect();

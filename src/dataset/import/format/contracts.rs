@@ -104,10 +104,9 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
     }
     let names = Names::of(&sheet.names);
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "contract", "contractaddr", "addr"]));
+    all.extend(names.all("address contract contractaddr addr"));
     let address = all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)?;
-    let code =
-        names.find(&["bytecode", "runtimebytecode", "deployedbytecode", "runtimecode", "code", "contractbytecode", "contractcode"])?;
+    let code = names.find("bytecode runtimebytecode deployedbytecode runtimecode code contractbytecode contractcode")?;
     let hex = |cell: &str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
     let filled: Vec<&str> = sheet.column(code).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
     let mostly = !filled.is_empty() && filled.iter().filter(|cell| hex(cell)).count() * 10 >= filled.len() * 9;

@@ -12,20 +12,10 @@ use super::{
     FileToImport, ImportPlan, Refusal, Take,
 };
 
-const HOLDERS: &[&str] = &[
-    "holders",
-    "holdercount",
-    "holderscount",
-    "holdersnumber",
-    "numholders",
-    "numberofholders",
-    "totalholders",
-    "addresscount",
-    "uniqueholders",
-    "tokenholders",
-];
+const HOLDERS: &str =
+    "holders holdercount holderscount holdersnumber numholders numberofholders totalholders addresscount uniqueholders tokenholders";
 /// The day as a number of seconds cannot be read in two ways, so it goes before one that is written.
-const DAYS: &[&str] = &["unixtimestamp", "timestamp", "unix", "dateutc", "date", "day", "time", "datetime", "blocktime", "evtdate"];
+const DAYS: &str = "unixtimestamp timestamp unix dateutc date day time datetime blocktime evtdate";
 /// More columns than this are of something else.
 const WIDTH_MAX: usize = 8;
 
@@ -35,7 +25,7 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
     }
     let names = Names::of(&sheet.names);
     let day = |at: &usize| !matches!(When::of(&sheet.column(*at).collect::<Vec<_>>()), Ok(None));
-    let day = DAYS.iter().filter_map(|word| names.find(&[word])).find(day)?;
+    let day = names.in_order(DAYS).find(day)?;
     let holders = names.find(HOLDERS).filter(|&at| super::super::evidence::kind(sheet.column(at)) == Seen::Number)?;
     Some((day, holders))
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{addresses, number::Style},
-        names::{Names, TOKEN},
+        names::{Names, TOKEN, is_one_of},
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
@@ -14,66 +14,20 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain, import::AmountUnit, manifest::Unit};
 
-const HOLDERS: &[&str] = &[
-    "holderaddress",
-    "tokenholderaddress",
-    "holder",
-    "wallet",
-    "walletaddress",
-    "owner",
-    "owneraddress",
-    "account",
-    "accountaddress",
-    "user",
-    "useraddress",
-    "address",
-    "addr",
-    "holders",
-    "key",
-    "地址",
-    "持有者",
-    "userid",
-    "accountid",
-    "addresshash",
-];
-const BALANCES: &[&str] = &[
-    "balanceformatted",
-    "balance",
-    "balances",
-    "tokenbalance",
-    "tokenholderquantity",
-    "holding",
-    "holdings",
-    "tokensheld",
-    "amountheld",
-    "balancedecimal",
-    "balancewhole",
-    "余额",
-    "持有数量",
-];
+const HOLDERS: &str = "\
+    holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \
+    addr holders key 地址 持有者 userid accountid addresshash";
+const BALANCES: &str = "\
+    balanceformatted balance balances tokenbalance tokenholderquantity holding holdings tokensheld amountheld balancedecimal \
+    balancewhole 余额 持有数量";
 /// Names of a token or its symbol.
-const MAYBE_TOKEN: &[&str] = &["token", "contract", "asset", "coin", "currency"];
+const MAYBE_TOKEN: &str = "token contract asset coin currency";
 /// Balances only where a rank or a share stands beside them.
-const RANKED: &[&str] = &["qty", "quantity", "amount", "value", "tokens"];
-const SHARES: &[&str] =
-    &["rank", "percentage", "percent", "share", "pct", "percentageofsupply", "percentagerelativetototalsupply", "ratio"];
-const SUPPLY: &[&str] = &["totalsupply", "tokentotalsupply"];
+const RANKED: &str = "qty quantity amount value tokens";
+const SHARES: &str = "rank percentage percent share pct percentageofsupply percentagerelativetototalsupply ratio";
+const SUPPLY: &str = "totalsupply tokentotalsupply";
 /// What a list of accounts or transactions has, and one of holders has not.
-const OTHERS: &[&str] = &[
-    "nametag",
-    "txncount",
-    "txcount",
-    "nonce",
-    "transactionhash",
-    "txhash",
-    "hash",
-    "label",
-    "labels",
-    "family",
-    "bytecode",
-    "blocknumber",
-    "tokennumholders",
-];
+const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
 /// Whole balances of at least so many rows are in smallest units, or rounded: which of the two must be said.
 const ROWS_TELL: usize = 10;
 
@@ -97,7 +51,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     }
     // A name that may be a symbol's too tells the token where its cells are addresses.
     let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
-    let holder = HOLDERS.iter().filter_map(|word| names.find(&[word])).find(|at| Some(*at) != token && holds(at))?;
+    let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
         let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
         words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
@@ -106,7 +60,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
     let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
     let symbol = Some(rest.join(" ")).filter(|symbol| {
-        !symbol.is_empty() && symbol.len() < 20 && !BALANCES.contains(&names.whole(balance)) && !RANKED.contains(&names.whole(balance))
+        !symbol.is_empty() && symbol.len() < 20 && !is_one_of(names.whole(balance), BALANCES) && !is_one_of(names.whole(balance), RANKED)
     });
     Some(Columns { holder, balance, token, symbol })
 }

@@ -11,27 +11,13 @@ use super::{
     FileToImport, ImportPlan, NOTHING, Refusal, Take,
 };
 
-const ADDRESSES: &[&str] =
-    &["address", "addr", "wallet", "walletaddress", "account", "contractaddress", "contract", "地址", "accountaddress"];
+const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
 /// A column of this name is the label.
-const LABELS: &[&str] = &["label", "labels", "labelname"];
+const LABELS: &str = "label labels labelname";
 /// One of these may be.
-const KINDS: &[&str] = &[
-    "category",
-    "labeltype",
-    "labelsubtype",
-    "type",
-    "family",
-    "class",
-    "tag",
-    "tags",
-    "entitytype",
-    "subcategory",
-    "etherscantag",
-    "etherscanlabels",
-    "contracttag",
-];
-const NAMES: &[&str] = &["nametag", "name", "addressname", "entity", "publicnametag", "entityname", "projectname", "owner", "tag"];
+const KINDS: &str =
+    "category labeltype labelsubtype type family class tag tags entitytype subcategory etherscantag etherscanlabels contracttag";
+const NAMES: &str = "nametag name addressname entity publicnametag entityname projectname owner tag";
 /// More columns than this are figures about addresses.
 const WIDTH_MAX: usize = 14;
 
@@ -49,11 +35,11 @@ fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
 pub(super) fn is(looked: &Sniffed) -> bool {
     let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named && sheet.names.len() <= WIDTH_MAX) else { return false };
     let names = Names::of(&sheet.names);
-    if names.has(&["transactionhash", "txhash", "hash", "bytecode", "open", "symbol", "decimals"]) {
+    if names.has("transactionhash txhash hash bytecode open symbol decimals") {
         return false;
     }
     let (sure, likely) = candidates(sheet, &names);
-    let tagged = names.has(&["nametag", "addressname", "entity", "publicnametag"]);
+    let tagged = names.has("nametag addressname entity publicnametag");
     address(sheet, &names).is_some() && (!sure.is_empty() || !likely.is_empty() || tagged)
 }
 

@@ -22,11 +22,11 @@ use crate::dataset::{
 
 /// keccak256("Transfer(address,address,uint256)"), of ERC-20 and ERC-721 alike.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-const TOKENS: &[&str] = &["address", "contractaddress", "contract", "logaddress", "loggedby", "emitter", "tokenaddress"];
-const HASHES: &[&str] = &["transactionhash", "txhash", "hash", "evttxhash"];
-const TIMES: &[&str] = &["timestamp", "blocktimestamp", "blocktime", "blocksignedat", "time", "date"];
-const BLOCKS: &[&str] = &["blocknumber", "block", "blockheight", "blockno"];
-const INDEXES: &[&str] = &["logindex", "index", "eventindex", "logoffset"];
+const TOKENS: &str = "address contractaddress contract logaddress loggedby emitter tokenaddress";
+const HASHES: &str = "transactionhash txhash hash evttxhash";
+const TIMES: &str = "timestamp blocktimestamp blocktime blocksignedat time date";
+const BLOCKS: &str = "blocknumber block blockheight blockno";
+const INDEXES: &str = "logindex index eventindex logoffset";
 
 /// Our columns, made of theirs.
 const MADE: &[&str] =
@@ -61,14 +61,14 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     topics.sort();
     let name = |at: usize| sheet.names[at].clone();
     let signed = topics.first().is_some_and(|(_, at)| sheet.column(*at).any(|cell| !words(cell).is_empty()));
-    let data = names.find(&["data", "logdata"]).filter(|_| signed)?;
-    let token = TOKENS.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == Seen::Address)?;
-    let hash = HASHES.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == Seen::Hash)?;
+    let data = names.find("data logdata").filter(|_| signed)?;
+    let token = names.in_order(TOKENS).find(|&at| kind(sheet.column(at).take(300)) == Seen::Address)?;
+    let hash = names.in_order(HASHES).find(|&at| kind(sheet.column(at).take(300)) == Seen::Hash)?;
     let when = |at: usize| {
         let texts: Vec<String> = sheet.column(at).map(decimal).collect();
         When::of(&texts.iter().map(String::as_str).collect::<Vec<_>>()).ok().flatten()
     };
-    let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((name(at), when(at)?)));
+    let time = names.in_order(TIMES).find_map(|at| Some((name(at), when(at)?)));
     Some(Columns {
         topics: topics.into_iter().map(|(_, at)| name(at)).collect(),
         data: name(data),

@@ -17,48 +17,18 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain};
 
-const POOLS: &[&str] =
-    &["pooladdress", "pairaddress", "pool", "pair", "attributesaddress", "lpaddress", "liquiditypool", "address", "id", "contractaddress"];
-const FIRST: &[&str] = &[
-    "token0",
-    "token0address",
-    "token0id",
-    "basetokenaddress",
-    "tokena",
-    "tokenaaddress",
-    "relationshipsbasetokendataid",
-    "token0contract",
-    "basetoken",
-    "tokenxaddress",
-];
-const SECOND: &[&str] = &[
-    "token1",
-    "token1address",
-    "token1id",
-    "quotetokenaddress",
-    "tokenb",
-    "tokenbaddress",
-    "relationshipsquotetokendataid",
-    "token1contract",
-    "quotetoken",
-    "tokenyaddress",
-];
-const DEXES: &[&str] =
-    &["dexid", "dex", "dexname", "exchange", "protocol", "project", "relationshipsdexdataid", "protocolname", "amm", "factoryname"];
-const LIQUIDITY: &[&str] =
-    &["liquidityusd", "reserveusd", "attributesreserveinusd", "reserveinusd", "tvlusd", "totalvaluelockedusd", "tvl", "totalliquidityusd"];
-const VOLUMES: &[&str] = &[
-    "volumeh24",
-    "volume24h",
-    "attributesvolumeusdh24",
-    "volumeusdh24",
-    "volume24husd",
-    "volumeusd24h",
-    "h24volumeusd",
-    "24hvolume",
-    "dailyvolumeusd",
-    "onedayvolumeusd",
-];
+const POOLS: &str = "pooladdress pairaddress pool pair attributesaddress lpaddress liquiditypool address id contractaddress";
+const FIRST: &str = "\
+    token0 token0address token0id basetokenaddress tokena tokenaaddress relationshipsbasetokendataid token0contract basetoken \
+    tokenxaddress";
+const SECOND: &str = "\
+    token1 token1address token1id quotetokenaddress tokenb tokenbaddress relationshipsquotetokendataid token1contract quotetoken \
+    tokenyaddress";
+const DEXES: &str = "dexid dex dexname exchange protocol project relationshipsdexdataid protocolname amm factoryname";
+const LIQUIDITY: &str = "liquidityusd reserveusd attributesreserveinusd reserveinusd tvlusd totalvaluelockedusd tvl totalliquidityusd";
+const VOLUMES: &str = "\
+    volumeh24 volume24h attributesvolumeusdh24 volumeusdh24 volume24husd volumeusd24h h24volumeusd 24hvolume dailyvolumeusd \
+    onedayvolumeusd";
 
 struct Columns {
     pool: usize,
@@ -82,13 +52,13 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     // The names say it too: one that is no address among a few is told with its row, and makes the file nothing else.
     let holds =
         |at: &usize| addresses(sheet.column(*at)) > 0.5 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
-    let of = |words: &[&str]| words.iter().flat_map(|word| names.all(&[word])).find(holds);
+    let of = |words: &str| words.split_whitespace().flat_map(|word| names.all(word)).find(holds);
     let (first, second) = (of(FIRST)?, of(SECOND)?);
     let pool = POOLS
-        .iter()
-        .flat_map(|word| names.all(&[word]))
+        .split_whitespace()
+        .flat_map(|word| names.all(word))
         .find(|at| *at != first && *at != second && holds(at) && !sheet.names[*at].contains("oken"))?;
-    if names.has(&["transactionindex", "amount0", "amount1", "amount0in", "sqrtpricex96"]) && !names.has(LIQUIDITY) {
+    if names.has("transactionindex amount0 amount1 amount0in sqrtpricex96") && !names.has(LIQUIDITY) {
         return None;
     }
     Some(Columns {
@@ -117,10 +87,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         ("token0", &sheet.names[found.first]),
         ("token1", &sheet.names[found.second]),
     ]);
-    for (ours, words) in
-        [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", &["pair", "pairname", "poolname", "attributesname"][..])]
-    {
-        let at = words.iter().filter_map(|word| names.find(&[word])).find(|&at| ![found.pool, found.first, found.second].contains(&at));
+    for (ours, words) in [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", "pair pairname poolname attributesname")] {
+        let at = names.in_order(words).find(|&at| ![found.pool, found.first, found.second].contains(&at));
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
     let mut plan = ImportPlan::of(Vec::new());
@@ -130,7 +98,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .find(|cell| bare(cell).is_some())
         .and_then(|cell| cell.rsplit_once('_'))
         .and_then(|(network, _)| Chain::known(network));
-    let beside = sheet.beside(&["chainid", "chain", "network"]).and_then(Chain::known);
+    let beside = sheet.beside("chainid chain network").and_then(Chain::known);
     let mut missing = Vec::new();
     take = match (found.chain, network.or(beside).or_else(|| asked.options.chain.clone())) {
         (Some(at), _) => take.columns(&[("chain", &sheet.names[at])]),
@@ -177,18 +145,17 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 }
 
 /// What a pool says of a token, and the names it goes by behind `token0` or its like.
-const OF_TOKENS: &[(&str, &[&str])] = &[("symbol", &["symbol"]), ("name", &["name"]), ("decimals", &["decimals", "decimal"])];
+const OF_TOKENS: [&str; 3] = ["symbol", "name", "decimals decimal"];
 /// What the names of the columns of the first token and of the second begin with.
 const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
 
 /// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
 fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
     let names = Names::of(&sheet.names);
-    let of = |side: &str, words: &[&str]| words.iter().find_map(|word| names.find(&[format!("{side}{word}").as_str()]));
-    let columns = |side: &str| -> Vec<Option<String>> {
-        OF_TOKENS.iter().map(|(_, words)| of(side, words).map(|at| sheet.names[at].clone())).collect()
-    };
-    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, &["symbol"]).is_some()));
+    let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));
+    let columns =
+        |side: &str| -> Vec<Option<String>> { OF_TOKENS.iter().map(|words| of(side, words).map(|at| sheet.names[at].clone())).collect() };
+    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, "symbol").is_some()));
     let Some([first, second]) = both else { return Ok(None) };
     let sides = [(found.first, columns(first)), (found.second, columns(second))];
     let chain_column = found.chain.map(|at| sheet.names[at].clone());

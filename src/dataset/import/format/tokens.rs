@@ -7,7 +7,7 @@ use super::{
     super::{
         edits,
         evidence::addresses,
-        names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
+        names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
         refusal,
         rows::{Edited, GeneratedRows, put},
         sheet::{Sheet, json::KEY},
@@ -17,55 +17,23 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
-const PRICES: &[&str] = &["price", "priceusd", "currentprice", "usdprice", "quoteusdprice", "tokenprice"];
-const CAPS: &[&str] = &["marketcap", "marketcapusd", "quoteusdmarketcap", "mcap"];
+const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
+const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
 /// Objects of chains and addresses.
-const PLATFORMS: &[&str] = &["platforms", "platform", "detailplatforms", "addresses", "contracts", "contractaddresses", "deployments"];
+const PLATFORMS: &str = "platforms platform detailplatforms addresses contracts contractaddresses deployments";
 /// Test networks by EIP-155 number; what is on them has no worth.
-const TEST_NETWORKS: &[u64] = &[
-    3,
-    4,
-    5,
-    42,
-    69,
-    97,
-    280,
-    300,
-    338,
-    420,
-    919,
-    1287,
-    1442,
-    2522,
-    4002,
-    10_200,
-    17_000,
-    31_337,
-    43_113,
-    44_787,
-    59_140,
-    59_141,
-    80_001,
-    80_002,
-    84_531,
-    84_532,
-    168_587_773,
-    421_611,
-    421_613,
-    421_614,
-    534_351,
-    11_155_111,
-    11_155_420,
-    560_048,
-    1_337,
-];
+const TEST_NETWORKS: &str = "\
+    3 4 5 42 69 97 280 300 338 420 919 1287 1337 1442 2522 4002 10200 17000 31337 43113 44787 59140 59141 80001 80002 84531 84532 \
+    421611 421613 421614 534351 560048 11155111 11155420 168587773";
+/// Words that names of test networks hold.
+const TEST_WORDS: &str = "testnet goerli sepolia ropsten rinkeby mumbai fuji kovan holesky amoy alfajores";
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
 
 fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     let holds = |at: &usize| addresses(sheet.column(*at)) > 0.3;
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "contract", "token", "id", "mint", "hash"]));
+    all.extend(names.all("address contract token id mint hash"));
     all.extend(sheet.names.iter().position(|name| name == KEY));
     all.into_iter().find(holds)
 }
@@ -76,9 +44,7 @@ fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
         let mut parts = name.split('.');
         let (first, chain, rest) = (parts.next()?, parts.next()?, parts.next());
         let address = rest.is_none_or(|rest| plain(rest).contains("address"));
-        let known = PLATFORMS.contains(&plain(first).as_str())
-            && address
-            && !["tokenaddress", "name", "symbol", "slug", "id"].contains(&plain(chain).as_str());
+        let known = is_one_of(&plain(first), PLATFORMS) && address && !is_one_of(&plain(chain), "tokenaddress name symbol slug id");
         known.then(|| (at, chain.to_owned()))
     };
     let all: Vec<(usize, String)> = sheet.names.iter().enumerate().filter_map(of).collect();
@@ -88,22 +54,9 @@ fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
 pub(super) fn is(looked: &Sniffed) -> bool {
     let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
     let names = Names::of(&sheet.names);
-    let other = [
-        "transactionhash",
-        "txhash",
-        "hash",
-        "balance",
-        "token0",
-        "token0id",
-        "token0address",
-        "bytecode",
-        "tvlusd",
-        "nametag",
-        "open",
-        "qty",
-    ];
+    let other = "transactionhash txhash hash balance token0 token0id token0address bytecode tvlusd nametag open qty";
     let named = names.find(SYMBOL).is_some() && (names.has(NAME) || names.has(DECIMALS));
-    named && !names.has(&other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
+    named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
 /// A list as tokenlists.org defines it.
@@ -153,13 +106,11 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
     let at = found.ok_or("has no addresses")?;
-    let chain = CHAIN
-        .iter()
-        .filter_map(|word| names.find(&[word]))
-        .chain(names.find(&["platformslug", "platformname", "platform"]))
+    let chain = names
+        .in_order(CHAIN)
+        .chain(names.find("platformslug platformname platform"))
         .find(|&chain| chain != at && sheet.column(chain).any(|cell| !cell.is_empty()));
-    let beside =
-        sheet.beside(&["chainid", "chain", "network", "chainname", "blockchain"]).and_then(Chain::known).or_else(|| network(sheet));
+    let beside = sheet.beside("chainid chain network chainname blockchain").and_then(Chain::known).or_else(|| network(sheet));
     let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
     let rows = Edited::over(sheet.rows(asked.looked)?, &[KEPT], move |batch| {
         let chains = chain_name.as_ref().map(|chain| edits::cells(batch, chain));
@@ -226,7 +177,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
 
 /// The one network that GeckoTerminal's ids begin with: `eth_0x…`.
 fn network(sheet: &Sheet) -> Option<Chain> {
-    let at = Names::of(&sheet.names).find(&["id"])?;
+    let at = Names::of(&sheet.names).find("id")?;
     let of = |cell: &str| {
         cell.rsplit_once('_').filter(|(_, address)| Address::parse(address).is_some()).and_then(|(network, _)| Chain::known(network))
     };
@@ -252,10 +203,8 @@ pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
 
 fn is_test(chain: &str) -> bool {
     let word = chain.trim().to_lowercase();
-    word.parse::<f64>().is_ok_and(|id| TEST_NETWORKS.contains(&(id as u64)))
-        || ["testnet", "goerli", "sepolia", "ropsten", "rinkeby", "mumbai", "fuji", "kovan", "holesky", "amoy", "alfajores"]
-            .iter()
-            .any(|test| word.contains(test))
+    // Where numbers came as floating-point ones, 5 is written 5.0.
+    is_one_of(word.strip_suffix(".0").unwrap_or(&word), TEST_NETWORKS) || TEST_WORDS.split(' ').any(|test| word.contains(test))
 }
 
 /// A row for each address of a coin.

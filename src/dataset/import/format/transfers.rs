@@ -5,7 +5,7 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{Seen, addresses, kind, number::Style, when::When},
-        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
+        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
         refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         sheet::Sheet,
         sniff::Sniffed,
@@ -14,92 +14,23 @@ use super::{
 };
 use crate::dataset::{address::Address, import::AmountUnit, manifest::Unit};
 
-const HASHES: &[&str] = &[
-    "transactionhash",
-    "txhash",
-    "hash",
-    "evttxhash",
-    "txid",
-    "txnhash",
-    "transactionid",
-    "transaction",
-    "tx",
-    "txnid",
-    "交易哈希",
-    "交易hash",
-];
-const FROM: &[&str] = &[
-    "fromaddress",
-    "from",
-    "sender",
-    "evtfrom",
-    "fromaddr",
-    "source",
-    "src",
-    "发送方",
-    "来源",
-    "fromid",
-    "senderaddress",
-    "sourceaddress",
-];
-const TO: &[&str] = &[
-    "toaddress",
-    "to",
-    "receiver",
-    "recipient",
-    "evtto",
-    "toaddr",
-    "destination",
-    "dst",
-    "接收方",
-    "toid",
-    "receiveraddress",
-    "recipientaddress",
-    "destinationaddress",
-];
-const VALUES: &[&str] = &[
-    "valuestring",
-    "valueraw",
-    "rawvalue",
-    "rawamount",
-    "amountraw",
-    "rawcontractvalue",
-    "value",
-    "wad",
-    "evtvalue",
-    "delta",
-    "quantity",
-    "tokenvalue",
-    "tokenstransferred",
-    "amount",
-    "tokenamount",
-    "数量",
-    "valuef64",
-];
+const HASHES: &str = "transactionhash txhash hash evttxhash txid txnhash transactionid transaction tx txnid 交易哈希 交易hash";
+const FROM: &str = "fromaddress from sender evtfrom fromaddr source src 发送方 来源 fromid senderaddress sourceaddress";
+const TO: &str =
+    "toaddress to receiver recipient evtto toaddr destination dst 接收方 toid receiveraddress recipientaddress destinationaddress";
+const VALUES: &str = "\
+    valuestring valueraw rawvalue rawamount amountraw rawcontractvalue value wad evtvalue delta quantity tokenvalue \
+    tokenstransferred amount tokenamount 数量 valuef64";
 /// Names that mean whole tokens, as pages write them.
-const WHOLE: &[&str] = &["quantity", "tokenvalue", "tokenamount", "数量"];
-const TIMES: &[&str] = &[
-    "blocktimestamp",
-    "timestamp",
-    "unixtimestamp",
-    "blocktime",
-    "evtblocktime",
-    "metadatablocktimestamp",
-    "blocksignedat",
-    "datetimeutc",
-    "datetime",
-    "time",
-    "date",
-    "时间",
-    "dateutc",
-];
-const BLOCKS: &[&str] =
-    &["blocknumber", "blockno", "block", "blocknum", "evtblocknumber", "blockheight", "区块高度", "height", "blocknumberint"];
-const INDEXES: &[&str] = &["logindex", "evtindex", "eventindex", "logposition"];
-const NFTS: &[&str] = &["tokenid", "tokenids", "erc721tokenid", "nftid", "erc1155metadata"];
+const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
+const TIMES: &str = "\
+    blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
+    date 时间 dateutc";
+const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
+const INDEXES: &str = "logindex evtindex eventindex logposition";
+const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
 /// What transactions of the chain's own coin have.
-const OWN_COIN: &[&str] =
-    &["gasprice", "nonce", "input", "valueineth", "valueouteth", "valueinbnb", "valueinmatic", "txnfeeeth", "isinvalid", "transactiontype"];
+const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
 
 struct Columns {
     hash: usize,
@@ -117,23 +48,18 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let of = |words: &[&str], seen: Seen| {
-        words.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == seen)
-    };
+    let of = |words: &str, seen: Seen| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == seen);
     let (hash, from, to) = (of(HASHES, Seen::Hash)?, of(FROM, Seen::Address)?, of(TO, Seen::Address)?);
     let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex | Seen::Hash);
-    let value = VALUES.iter().filter_map(|word| names.find(&[word])).find(numbers)?;
+    let value = names.in_order(VALUES).find(numbers)?;
     let token = || {
         let sure = names.all(TOKEN);
-        let likely = names.all(&["address", "contract", "token", "erc20"]);
+        let likely = names.all("address contract token erc20");
         sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
     };
     let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
-    let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((at, when(at)?)));
-    let block = BLOCKS
-        .iter()
-        .filter_map(|word| names.find(&[word]))
-        .find(|at| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex));
+    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at)?)));
+    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex));
     Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
 }
 
@@ -273,7 +199,7 @@ fn whole(
     };
     let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\"{decimal} }} }}");
     let known = names.whole(found.value);
-    let pages = WHOLE.contains(&known);
+    let pages = is_one_of(known, WHOLE);
     let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
         || cells.iter().any(|cell| cell.contains(['e', 'E']) && !cell.starts_with("0x"));
     let is_whole = match asked.options.unit {

@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// A column of ours, the names it goes by, and what its cells are.
-type Column = (&'static str, &'static [&'static str], Kind);
+type Column = (&'static str, &'static str, Kind);
 
 /// A table that a file may be near.
 struct Near {
@@ -35,9 +35,9 @@ struct Near {
     columns: &'static [Column],
 }
 
-const ACCOUNT: &[&str] = &["address", "addr", "wallet", "holder", "owner", "account", "contract", "地址"];
-const TIME: &[&str] = &["timestamp", "time", "datetime", "date", "unix", "day", "日期", "时间", "createdat"];
-const PRICE: &[&str] = &["price", "close", "priceusd", "marketprice", "last"];
+const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
+const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
+const PRICE: &str = "price close priceusd marketprice last";
 
 const NEAR: &[Near] = &[
     Near {
@@ -45,9 +45,9 @@ const NEAR: &[Near] = &[
         telling: (2, &["open", "high", "low", "close"]),
         columns: &[
             ("timestamp", TIME, Kind::Time),
-            ("open", &["open", "o"], Kind::Number),
-            ("high", &["high", "h"], Kind::Number),
-            ("low", &["low", "l"], Kind::Number),
+            ("open", "open o", Kind::Number),
+            ("high", "high h", Kind::Number),
+            ("low", "low l", Kind::Number),
             ("close", PRICE, Kind::Number),
         ],
     },
@@ -55,7 +55,7 @@ const NEAR: &[Near] = &[
         table: "tokens",
         telling: (2, &["token_address", "symbol", "name"]),
         columns: &[
-            ("token_address", &["address", "contract", "tokenaddress", "contractaddress", "token"], Kind::Address),
+            ("token_address", "address contract tokenaddress contractaddress token", Kind::Address),
             ("symbol", SYMBOL, Kind::Text),
             ("name", NAME, Kind::Text),
             ("chain", CHAINS, Kind::Chain),
@@ -68,17 +68,17 @@ const NEAR: &[Near] = &[
         columns: &[
             ("token_address", TOKEN, Kind::Address),
             ("holder_address", ACCOUNT, Kind::Address),
-            ("balance", &["balance", "balances", "tokenbalance", "余额", "持有数量"], Kind::Number),
+            ("balance", "balance balances tokenbalance 余额 持有数量", Kind::Number),
         ],
     },
     Near {
         table: "transfers",
         telling: (2, &["transaction_hash", "from_address", "to_address"]),
         columns: &[
-            ("transaction_hash", &["transactionhash", "txhash", "hash", "交易哈希"], Kind::Hash),
-            ("from_address", &["from", "fromaddress", "sender", "发送方"], Kind::Address),
-            ("to_address", &["to", "toaddress", "receiver", "接收方"], Kind::Address),
-            ("value", &["value", "amount", "quantity", "数量"], Kind::Number),
+            ("transaction_hash", "transactionhash txhash hash 交易哈希", Kind::Hash),
+            ("from_address", "from fromaddress sender 发送方", Kind::Address),
+            ("to_address", "to toaddress receiver 接收方", Kind::Address),
+            ("value", "value amount quantity 数量", Kind::Number),
         ],
     },
     Near {
@@ -86,35 +86,35 @@ const NEAR: &[Near] = &[
         telling: (2, &["title", "published_at"]),
         columns: &[
             ("token_address", TOKEN, Kind::Address),
-            ("title", &["title", "text", "content", "tweet", "fulltext"], Kind::Text),
-            ("published_at", &["date", "createdat", "time", "timestamp", "publishedat"], Kind::Time),
+            ("title", "title text content tweet fulltext", Kind::Text),
+            ("published_at", "date createdat time timestamp publishedat", Kind::Time),
         ],
     },
     Near {
         table: "yields",
         telling: (1, &["apy"]),
         columns: &[
-            ("protocol", &["protocolname", "project", "protocol"], Kind::Text),
+            ("protocol", "protocolname project protocol", Kind::Text),
             ("chain", CHAINS, Kind::Chain),
-            ("symbol", &["symbol", "poolname", "assetstickers", "pool"], Kind::Text),
-            ("tvl", &["tvl", "tvlusd", "totaltvlinusd"], Kind::Number),
-            ("apy", &["apy", "dailyapy", "apr", "yield30dapy"], Kind::Number),
+            ("symbol", "symbol poolname assetstickers pool", Kind::Text),
+            ("tvl", "tvl tvlusd totaltvlinusd", Kind::Number),
+            ("apy", "apy dailyapy apr yield30dapy", Kind::Number),
         ],
     },
     Near {
         table: "pools",
         telling: (1, &["token0"]),
         columns: &[
-            ("address", &["pool", "pair", "pooladdress", "pairaddress"], Kind::Address),
-            ("token0", &["token0", "token1"], Kind::Address),
-            ("dex_id", &["dex", "exchange", "protocol"], Kind::Text),
+            ("address", "pool pair pooladdress pairaddress", Kind::Address),
+            ("token0", "token0 token1", Kind::Address),
+            ("dex_id", "dex exchange protocol", Kind::Text),
             ("chain", CHAINS, Kind::Chain),
         ],
     },
     Near {
         table: "labels",
         telling: (2, &["address", "label"]),
-        columns: &[("address", ACCOUNT, Kind::Address), ("label", &["label", "category", "type", "tag"], Kind::Text)],
+        columns: &[("address", ACCOUNT, Kind::Address), ("label", "label category type tag", Kind::Text)],
     },
     Near {
         table: "holder_counts",
@@ -122,7 +122,7 @@ const NEAR: &[Near] = &[
         columns: &[
             ("token_address", TOKEN, Kind::Address),
             ("date", TIME, Kind::Time),
-            ("holders", &["holders", "holdercount", "addresscount"], Kind::Number),
+            ("holders", "holders holdercount addresscount", Kind::Number),
         ],
     },
 ];
@@ -141,9 +141,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         return Some(unnamed(sheet));
     }
     let names = Names::of(&sheet.names);
-    let found = |near: &Near| -> Vec<Option<usize>> {
-        near.columns.iter().map(|(_, words, _)| words.iter().find_map(|word| names.find(&[word]))).collect()
-    };
+    let found = |near: &Near| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
     // The share of the columns that are there, candles first as their names are no others'.
     let score = |near: &Near| {
         let found = found(near);
@@ -166,7 +164,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
 
 /// A price a time, of which no line makes candles: nobody can tell from it what was paid in between.
 fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
-    let of = |words: &[&str], kind| words.iter().find_map(|word| names.find(&[word])).filter(|&at| fits(sheet, at, kind));
+    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| fits(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(

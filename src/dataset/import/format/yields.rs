@@ -23,11 +23,11 @@ pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"
 const PERCENT_MEDIAN: f64 = 1.0;
 
 /// Words of names whose rate may be one of that time, or one a year as it was then.
-const TIMES: &[&str] = &["daily", "weekly", "monthly"];
+const TIMES: &str = "daily weekly monthly";
 
 /// Whether the name leaves open of what time a rate is.
 pub(super) fn of_a_time(name: &str) -> bool {
-    TIMES.iter().any(|word| plain(name).contains(word))
+    TIMES.split(' ').any(|word| plain(name).contains(word))
 }
 
 /// What a column of yields is in, where its name or its cells tell.
