@@ -25,7 +25,6 @@ use self::{
     manner::Manner,
 };
 use super::{
-    address::Address,
     chain::Chain,
     manifest::{ColumnManifest, Decimal},
     schema::{Column as SchemaColumn, Kind},
@@ -120,28 +119,46 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     manner: Manner,
 ) -> Coerced {
     let name = PlSmallStr::from_static(ours.name);
-    let mut issues = Vec::new();
+    let (mut issues, mut odd) = (Vec::new(), Vec::new());
+    let split = rule.split.as_deref();
     let column = match ours.kind {
         Kind::Text => texts(name, cells, height, &mut issues, cell::text),
-        Kind::Address => addresses(name, cells, height, &mut issues),
+        Kind::Address => {
+            let read = |cell: &RawCell<'a>| Ok(cell::address(cell)?.map(|(address, broken)| (address.to_string(), broken)));
+            texts(name, cells, height, &mut issues, checked(&mut odd, read))
+        }
         Kind::Chain => texts(name, cells, height, &mut issues, chain),
         Kind::Uint256 => texts(name, cells, height, &mut issues, |cell| number::uint256_said(cell, manner.decimal, rule.approximate)),
         Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
-        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
-        Kind::Addresses => address_lists(name, cells, height, &mut issues, rule.split.as_deref()),
+        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, split)),
+        Kind::Addresses => lists(name, cells, height, &mut issues, checked(&mut odd, |cell| list::addresses(cell, split))),
         Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, manner.decimal)),
         Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, manner.decimal)),
         Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
         Kind::Time => {
             let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), manner.days));
-            cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+            cast(&column, &canonical(Kind::Time))
         }
         Kind::Date => {
             let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), manner.days));
-            cast(&column, &DataType::Date)
+            cast(&column, &canonical(Kind::Date))
         }
     };
+    issues.append(&mut odd);
     Coerced { column, issues }
+}
+
+/// `read` without what it says of an address's checksum: where that is broken, the value stands and `odd` notes it.
+fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Read<(T, bool)>) -> impl FnMut(&RawCell<'a>) -> Read<T> {
+    let mut rows = 0..;
+    move |cell| {
+        let row = rows.next().unwrap_or_default();
+        let value = read(cell)?;
+        if let Some((_, true)) = value {
+            odd.push(issue(row, cell, Some(CHECKSUM)));
+        }
+        Ok(value.map(|(value, _)| value))
+    }
 }
 
 /// A number by which a cell can be compared: times in milliseconds, numbers as they are.
@@ -196,11 +213,8 @@ pub(crate) fn canonical(kind: Kind) -> DataType {
 
 /// A canonical column without a value in any row. Not as polars makes one: it sets aside 8 MiB of zeros for the first.
 pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
-    nothing(PlSmallStr::from_static(ours.name), &canonical(ours.kind), height)
-}
-
-fn nothing(name: PlSmallStr, of: &DataType, height: usize) -> Column {
-    match of {
+    let (name, dtype) = (PlSmallStr::from_static(ours.name), canonical(ours.kind));
+    match dtype {
         DataType::String => {
             let mut texts = Texts::with_capacity(height);
             texts.push(None, height);
@@ -213,8 +227,8 @@ fn nothing(name: PlSmallStr, of: &DataType, height: usize) -> Column {
         }
         DataType::Boolean => Series::new(name, vec![None::<bool>; height]).into_column(),
         DataType::Float64 => Series::new(name, vec![None::<f64>; height]).into_column(),
-        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), of),
-        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), of),
+        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), &dtype),
+        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), &dtype),
     }
 }
 
@@ -273,26 +287,6 @@ fn texts<'a, C: Borrow<RawCell<'a>>>(
     builder.finish().into_column()
 }
 
-fn addresses<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-) -> Column {
-    let mut oddities = Vec::new();
-    let mut row = 0;
-    let column = texts(name, cells, height, issues, |cell| {
-        let read = cell::address(cell);
-        if let Ok(Some((_, true))) = read {
-            oddities.push(issue(row, cell, Some(CHECKSUM)));
-        }
-        row += 1;
-        read.map(|read| read.map(|(address, _)| address.to_string()))
-    });
-    issues.extend(oddities);
-    column
-}
-
 fn numbers<'a, T, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
@@ -321,27 +315,6 @@ fn lists<'a, C: Borrow<RawCell<'a>>>(
         None => builder.append_null(),
     });
     builder.finish().into_column()
-}
-
-fn address_lists<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-    split: Option<&str>,
-) -> Column {
-    let mut odd = Vec::new();
-    let mut row = 0;
-    let column = lists(name, cells, height, issues, |cell| {
-        let read = list::addresses(cell, split);
-        if let Ok(Some((_, true))) = read {
-            odd.push(issue(row, cell, Some(CHECKSUM)));
-        }
-        row += 1;
-        read.map(|read| read.map(|(list, _)| list.iter().map(Address::to_string).collect()))
-    });
-    issues.extend(odd);
-    column
 }
 
 /// An address in lower case, which it mostly is.
