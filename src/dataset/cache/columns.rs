@@ -47,7 +47,7 @@ struct Sink {
 
 pub(super) struct Columns {
     file: File,
-    kept: Vec<Kept>,
+    pub(super) kept: Vec<Kept>,
     sinks: Vec<Sink>,
     rows: u64,
     end: u64,
@@ -107,7 +107,7 @@ impl Columns {
             let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             match raw.values {
-                Values::Fixed(bytes) => append(&self.file, &mut sink.region.values, bytes)?,
+                Values::Fixed { bytes, .. } => append(&self.file, &mut sink.region.values, bytes)?,
                 Values::Texts { ends, data } => {
                     let by = (sink.region.data.1 + sink.data.len() as u64).wrapping_sub(ends.first().copied().unwrap_or_default());
                     for ends in ends.get(1..).unwrap_or_default().chunks(GATHERED / 8) {

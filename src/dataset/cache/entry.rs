@@ -204,11 +204,8 @@ impl Place {
     }
 
     /// Waits until no other program makes this table; `wanted` ends the wait.
-    pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Result<File, io::Error>, Cancelled> {
-        let open = || {
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.tables.join(format!("{}{LOCK}", self.name)))
-        };
-        let file = match open() {
+    pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
+        let file = match open_lock(&self.tables, &self.name) {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
         };
@@ -272,8 +269,7 @@ pub struct Entry {
 impl Entry {
     /// Takes it out, unless a program is making it right now. Programs that have it open go on with it.
     pub fn remove(&self) -> bool {
-        let lock = self.folder.with_file_name(format!("{}{LOCK}", self.name));
-        let Ok(file) = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock) else { return false };
+        let Some(Ok(file)) = self.folder.parent().map(|tables| open_lock(tables, &self.name)) else { return false };
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return false;
         }
@@ -281,6 +277,11 @@ impl Entry {
         remove(&self.folder);
         !self.folder.exists()
     }
+}
+
+/// The file by whose lock a table is made by one program at a time.
+fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(tables.join(format!("{name}{LOCK}")))
 }
 
 /// Every table in the cache, and what is half made.

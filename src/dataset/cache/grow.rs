@@ -2,18 +2,18 @@
 //! new rows are rows read and ordered. What comes out is what an import of all of them would make; where that cannot be had this way,
 //! nothing is made.
 
-use std::{collections::HashSet, fs, ops::Range};
+use std::{collections::HashSet, fs, ops::Range, path::Path};
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
-    CacheOptions, Form, Kept, bounds,
+    CacheOptions, Form, Kept,
     columns::{Columns, bytes_of, packed},
     entry::{Place, remove},
-    import::Fault,
-    index::{self, About, Marks, Report},
+    import::{Fault, Written},
+    index::{Marks, Report},
     kept,
-    table::{INDEX, LargeTable, ROWS},
+    table::{LargeTable, ROWS},
 };
 use crate::dataset::{
     address::Address,
@@ -63,17 +63,17 @@ pub(crate) fn grow(
     fs::create_dir_all(&made)?;
     let report = report(repeated);
     let grown_from = report.grown_from.clone();
-    let Some(()) = write(base, edits, &columns, &made, options, wanted, report)? else {
+    let Some(written) = write(base, edits, &columns, &made, wanted, report)? else {
         remove(&part);
         return Ok(None);
     };
-    let folder = place.keep(&made)?;
-    remove(&part);
+    // It is made anew soon, and what a crash takes shows by the checksums.
+    let table = written.publish(place, &made, options.block_rows, false)?;
     // What the base itself grew from is of use to nobody any more; the base may still answer.
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
         place.drop_beside(before);
     }
-    place.read(&folder, schema).map(|(table, _)| Some(table)).map_err(Fault::Failed)
+    Ok(Some(table))
 }
 
 /// What changes in the table, from its first row to its last, and how many rows are left out because their key comes again.
@@ -249,16 +249,15 @@ fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: 
     Ok(again)
 }
 
-/// Writes rows and index of the new table. None where the one before it is damaged.
+/// Writes the rows of the new table. None where the one before it is damaged.
 fn write(
     base: &LargeTable,
     edits: Vec<Edit>,
     columns: &[Kept],
-    made: &std::path::Path,
-    options: &CacheOptions,
+    made: &Path,
     wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: Report,
-) -> Result<Option<()>, Fault> {
+) -> Result<Option<Written>, Fault> {
     let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
     let rows_max = (base.height() + new_rows) as u64;
     let mut lengths = base.text_bytes();
@@ -285,16 +284,8 @@ fn write(
         }
     }
     let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
-    let Output { columns: written, marks, tokens, .. } = out;
-    let rows = written.rows();
-    // It is made anew soon, and what a crash takes shows by the checksums.
-    let (regions, bytes) = written.finish(false)?;
-    let block = options.block_rows.max(1);
-    let survey = bounds::survey(&made.join(ROWS), columns, &regions, rows, block)?;
-    let about = About { table: base.schema().name.to_owned(), rows, regions, block, bytes, report };
-    let address = |rank: u32| tokens.get(rank as usize).copied().unwrap_or_default();
-    index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
-    Ok(Some(()))
+    let Output { columns, marks, tokens, .. } = out;
+    Ok(Some(Written { schema: base.schema(), columns, marks, tokens, report }))
 }
 
 /// The rows in the forms in which they are written.

@@ -5,6 +5,7 @@ use std::{
     cell::{Cell, RefCell},
     fs::{self, File},
     io,
+    path::Path,
 };
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, polars_bail};
@@ -249,16 +250,34 @@ impl CacheBuilder {
             let number = row.column(TOKEN).ok()?.u32().ok()?.get(0)?;
             Some(self.tokens.address(number).to_string())
         });
-        let rows = columns.rows();
-        let (regions, length) = columns.finish(true)?;
-        let block = self.options.block_rows.max(1);
-        let survey = bounds::survey(&made.join(ROWS), &self.columns, &regions, rows, block)?;
-        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes: length, report: report(&dropped) };
-        let address = |rank: u32| tokens.get(rank as usize).map_or_else(Address::default, |number| self.tokens.address(*number));
-        index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
-        let folder = self.place.keep(&made)?;
-        remove(&part);
-        self.place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
+        let tokens = tokens.iter().map(|number| self.tokens.address(*number)).collect();
+        let written = Written { schema: self.schema, columns, marks, tokens, report: report(&dropped) };
+        written.publish(&self.place, &made, self.options.block_rows, true)
+    }
+}
+
+/// A table whose rows are all written, and what its index tells of them.
+pub(super) struct Written {
+    pub(super) schema: &'static TableSchema,
+    pub(super) columns: Columns,
+    pub(super) marks: Marks,
+    /// By rank.
+    pub(super) tokens: Vec<Address>,
+    pub(super) report: Report,
+}
+
+impl Written {
+    /// Ends the file of rows in the folder `made`, writes the index beside it, and gives both their place in the cache. `durable`: as
+    /// `Columns::finish` has it.
+    pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, Fault> {
+        let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
+        let (regions, bytes) = self.columns.finish(durable)?;
+        let survey = bounds::survey(&made.join(ROWS), &kept, &regions, rows, block)?;
+        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
+        index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(Fault::Failed)?;
+        let folder = place.keep(made)?;
+        remove(&place.part());
+        place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
     }
 }
 

@@ -128,8 +128,8 @@ pub(super) struct Survey {
     pub(super) bounds: Vec<[u64; 2]>,
 }
 
-/// Writes the index; `address` names the token of a rank.
-pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, address: impl Fn(u32) -> Address) -> Result<(), String> {
+/// Writes the index; `addresses` names the tokens by rank.
+pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, addresses: &[Address]) -> Result<(), String> {
     let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
     about_text.resize(about_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (marks.tokens.len(), marks.runs.len());
@@ -147,7 +147,7 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, 
         bytes.extend_from_slice(&slab.to_le_bytes());
     }
     for token in &marks.tokens {
-        bytes.extend_from_slice(&address(token.0).0);
+        bytes.extend_from_slice(&addresses.get(token.0 as usize).copied().unwrap_or_default().0);
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
@@ -246,23 +246,22 @@ impl Index {
         self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
     }
 
-    /// The stretches of one token that touch the rows: which token, which rows.
+    /// The tokens of the rows, each with those of the rows that are its own.
     pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
-        let (starts, tokens) = (self.starts(), self.tokens());
-        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
-        (first..tokens.len()).map_while(move |at| {
-            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
-            (start < rows.end).then(|| (Address(tokens[at]), start.max(rows.start)..end.min(rows.end)))
-        })
+        runs_in(self.starts(), self.tokens(), rows).map(|(token, rows)| (Address(token), rows))
     }
 
-    /// The stretches of one interval that touch the rows.
-    pub(super) fn runs_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
-        let (starts, intervals) = (self.run_starts(), self.numbers::<i64>(&self.intervals));
-        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
-        (first..intervals.len()).map_while(move |at| {
-            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
-            (start < rows.end).then(|| (intervals[at], start.max(rows.start)..end.min(rows.end)))
-        })
+    /// The intervals of the rows, each with those of the rows that are of it.
+    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
+        runs_in(self.run_starts(), self.numbers::<i64>(&self.intervals), rows)
     }
+}
+
+/// The runs that touch the rows, each with its value and cut to the rows. `starts` are the first rows of the runs, and the number of rows.
+fn runs_in<T: Copy>(starts: &[u64], values: &[T], rows: Range<usize>) -> impl Iterator<Item = (T, Range<usize>)> {
+    let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+    (first..values.len()).map_while(move |at| {
+        let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
+        (start < rows.end).then(|| (values[at], start.max(rows.start)..end.min(rows.end)))
+    })
 }

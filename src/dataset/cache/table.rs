@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
 
 use super::{
     Form, Kept, SortLimits,
@@ -17,7 +17,13 @@ use super::{
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, coerce, interval::Interval, schema::TableSchema, text_runs::Texts};
+use crate::dataset::{
+    address::Address,
+    coerce,
+    interval::Interval,
+    schema::{Kind, TableSchema},
+    text_runs::Texts,
+};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
@@ -157,7 +163,7 @@ impl LargeTable {
 
     /// The candles of one interval that stand beside each other, of those rows.
     pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
-        self.index.runs_in(rows).map(|(interval, rows)| (Interval(interval), rows))
+        self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
 
     fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
@@ -206,52 +212,38 @@ impl LargeTable {
     /// Rows as a canonical frame, with these columns or all. What is damaged is empty.
     pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let rows = rows.start.min(self.height())..rows.end.min(self.height());
-        let height = rows.len();
-        let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
-        let made = self.schema.columns.iter().filter(|column| wanted(column.name)).map(|column| {
-            let made = self.column(column.name, rows.clone()).filter(|made| made.len() == height);
-            made.unwrap_or_else(|| coerce::empty(column, height))
+        self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
+    }
+
+    /// A canonical frame with these columns or all; a column that `read` does not give is empty.
+    pub(super) fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
+        let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
+        let columns = columns.map(|column| {
+            let cells = read(column.name).filter(|cells| cells.len() == height);
+            cells.unwrap_or_else(|| coerce::empty(column, height))
         });
-        DataFrame::new(height, made.collect()).unwrap_or_default()
+        DataFrame::new(height, columns.collect()).unwrap_or_default()
     }
 
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
         if super::in_index(self.schema, name) {
-            return Some(self.told(name, rows));
+            return Some(self.from_index(name, rows));
         }
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
-        let (form, region) = (self.columns[at].1, self.index.about.regions.get(at)?);
-        let valid = self.validity(region, rows.clone())?;
-        let label = PlSmallStr::from_static(name);
-        Some(match form {
-            Form::Float => {
-                let numbers = self.floats(name, rows)?;
-                Series::new(label, numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect::<Vec<_>>()).into_column()
+        let valid = self.validity(self.index.about.regions.get(at)?, rows.clone())?;
+        let (form, height) = (self.columns[at].1, rows.len());
+        match self.raw(at, rows)?.values {
+            Values::Fixed { width, bytes } => {
+                let cells = bytes.chunks_exact(width).zip(valid);
+                decoded(name, form, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
             }
-            Form::Integer | Form::Time => {
-                let numbers = self.whole_numbers(name, rows)?;
-                let cells: Vec<Option<i64>> = numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect();
-                let column = Series::new(label, cells).into_column();
-                if form == Form::Time { column.cast(&time_type()).ok()? } else { column }
+            Values::Texts { ends, data } if ends.is_sorted() => {
+                let first = *ends.first()? as usize;
+                let cell = |(ends, valid): (&[u64], bool)| valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?;
+                decoded(name, form, height, ends.windows(2).zip(valid).map(cell))
             }
-            Form::Address => {
-                let bytes = self.part(region.values, rows.start * 20..rows.end * 20)?.as_chunks::<20>().0;
-                texts(label, bytes.len(), bytes.iter().zip(valid).map(|(bytes, valid)| valid.then(|| Address(*bytes).to_string())))
-            }
-            Form::Hex | Form::Text => {
-                let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
-                let (first, last) = (*ends.first()? as usize, *ends.last()? as usize);
-                let data = self.part(region.data, first..last)?;
-                let cell = |(pair, valid): (&[u64], bool)| {
-                    let bytes = valid.then(|| data.get(pair[0] as usize - first..pair[1] as usize - first))??;
-                    Some(if form == Form::Hex { const_hex::encode_prefixed(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
-                };
-                if !ends.is_sorted() {
-                    return None;
-                }
-                texts(label, rows.len(), ends.windows(2).zip(valid).map(cell))
-            }
-        })
+            Values::Texts { .. } => None,
+        }
     }
 
     /// The table of the cache that this one grew from.
@@ -269,7 +261,7 @@ impl LargeTable {
     pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
         let (form, region) = (self.columns.get(nth)?.1, self.index.about.regions.get(nth)?);
         let values = if let Some(width) = form.width() {
-            Values::Fixed(self.part(region.values, rows.start * width..rows.end * width)?)
+            Values::Fixed { width, bytes: self.part(region.values, rows.start * width..rows.end * width)? }
         } else {
             let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
             Values::Texts { ends, data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)? }
@@ -285,7 +277,7 @@ impl LargeTable {
     /// The stretches of one token, and of one interval, that touch the rows.
     pub(super) fn marks_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
         let tokens = self.index.tokens_in(rows);
-        tokens.flat_map(|(token, rows)| self.index.runs_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
+        tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
     }
 
     /// Where the rows of tokens from this one on begin.
@@ -295,13 +287,13 @@ impl LargeTable {
     }
 
     /// A column that the index tells.
-    fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
+    fn from_index(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::owner(self.schema) {
             self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
-            self.index.runs_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+            self.index.intervals_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
         }
         column.finish(PlSmallStr::from_static(name))
     }
@@ -321,12 +313,10 @@ pub(super) struct Raw<'a> {
 }
 
 pub(super) enum Values<'a> {
-    Fixed(&'a [u8]),
+    /// Of `width` bytes each.
+    Fixed { width: usize, bytes: &'a [u8] },
     /// Where the text before them and each of them ends, and their bytes.
-    Texts {
-        ends: &'a [u64],
-        data: &'a [u8],
-    },
+    Texts { ends: &'a [u64], data: &'a [u8] },
 }
 
 /// One column, to read cells of.
@@ -352,11 +342,27 @@ impl<'a> CellsOf<'a> {
     }
 }
 
-pub(super) fn time_type() -> DataType {
-    coerce::canonical(crate::dataset::schema::Kind::Time)
+/// A canonical column of cells as they stand in the file.
+pub(super) fn decoded<'a>(name: &'static str, form: Form, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
+    let label = PlSmallStr::from_static(name);
+    let number = |bytes: &[u8]| bytes.first_chunk().copied();
+    Some(match form {
+        Form::Float => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
+            Series::new(label, numbers.collect::<Vec<_>>()).into_column()
+        }
+        Form::Integer | Form::Time => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));
+            let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
+            if form == Form::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
+        }
+        Form::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
+        Form::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
+        Form::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
+    })
 }
 
-pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<String>>) -> Column {
+pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()
