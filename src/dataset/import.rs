@@ -26,7 +26,6 @@ mod spool;
 mod table;
 mod take;
 mod tokens;
-mod unpack;
 mod workbook;
 mod workplace;
 

@@ -3,15 +3,17 @@
 
 use std::{
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use tempfile::TempPath;
 
 use super::{
     archive, database,
     outline::{First, Outline},
     sheet::{self, Sheet, header::NumberedRow, json::Json},
-    unpack::{self, Copied},
     workbook,
 };
 use crate::dataset::source::{self, Layout, RowSource, Wanted};
@@ -26,6 +28,8 @@ const DELIMITERS: [u8; 4] = *b",;\t|";
 const PIPED: &str = "-";
 /// JSON has to be read whole.
 const MAX_JSON: u64 = 256 << 20;
+/// The most that is copied of what cannot be read where it is.
+const MAX_COPIED: u64 = 64 << 30;
 /// What a text must not hold: then it is no text.
 const BINARY: u8 = 0;
 
@@ -49,7 +53,7 @@ pub(super) struct Sniffed {
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
     /// The copy that is read in its place.
-    copied: Option<std::sync::Arc<Copied>>,
+    copied: Option<Arc<TempPath>>,
 }
 
 #[derive(Debug)]
@@ -94,15 +98,15 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
 /// What is piped in, copied so that it can be read twice.
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
-    match unpack::copied(std::io::stdin().lock()) {
-        Ok(copied) => at(&copied.0.clone(), name, Some(copied)),
+    match copied(io::stdin().lock()) {
+        Ok(copied) => at(&copied.to_path_buf(), name, Some(copied)),
         Err(reason) => vec![Err((name.to_owned(), reason))],
     }
 }
 
 /// A file there is, under the name people know it by.
-fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (String, String)>> {
-    let copied = copied.map(std::sync::Arc::new);
+fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
+    let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let head = match first(&FileLocation::File(path.to_owned())) {
@@ -148,15 +152,23 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
 }
 
 /// A member of an archive; a binary table is copied out, as it is read from several places.
-fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
+fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
     let head = first(&place)?;
     if is_binary(&head) {
-        let out = unpack::copied(place.open()?)?;
-        let bytes = std::fs::metadata(&out.0).map_or(bytes, |meta| meta.len());
-        return shape(FileLocation::File(out.0.clone()), told.to_owned(), bytes, head, Some(std::sync::Arc::new(out)));
+        let out = self::copied(place.open()?)?;
+        let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
+        return shape(FileLocation::File(out.to_path_buf()), told.to_owned(), bytes, head, Some(Arc::new(out)));
     }
     shape(place, told.to_owned(), bytes, head, copied)
+}
+
+/// Copies to a file of its own what cannot be read where it is: what comes by a pipe, and a table that is read from several places.
+fn copied(from: impl Read) -> Result<TempPath, String> {
+    let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
+    let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
+    let bytes = io::copy(&mut from.take(MAX_COPIED + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    if bytes > MAX_COPIED { Err(format!("is larger than {} GiB", MAX_COPIED >> 30)) } else { Ok(file.into_temp_path()) }
 }
 
 fn is_binary(head: &[u8]) -> bool {
@@ -169,7 +181,7 @@ fn first(place: &FileLocation) -> Result<Vec<u8>, String> {
     Ok(head)
 }
 
-fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
+fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
@@ -267,11 +279,11 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
 }
 
 fn none() -> Wanted {
-    std::sync::Arc::new(|_: &str| false)
+    Arc::new(|_: &str| false)
 }
 
 fn all() -> Wanted {
-    std::sync::Arc::new(|_: &str| true)
+    Arc::new(|_: &str| true)
 }
 
 impl Sniffed {
