@@ -44,8 +44,11 @@ enum Rows {
     Cells(Vec<Vec<Option<String>>>),
 }
 
+/// The members of an object: key and value.
+pub(in crate::dataset::import) type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
 /// The members of an object in their order.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct Members<'a>(Pairs<'a>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -69,11 +72,13 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-fn members(value: &RawValue) -> Vec<(Cow<'_, str>, &RawValue)> {
+/// The members of an object in their order; none of what is no object.
+pub(in crate::dataset::import) fn members(value: &RawValue) -> Pairs<'_> {
     serde_json::from_str::<Members<'_>>(value.get()).map(|members| members.0).unwrap_or_default()
 }
 
-fn elements(value: &RawValue) -> Vec<&RawValue> {
+/// The elements of a list; none of what is no list.
+pub(in crate::dataset::import) fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
 }
 
@@ -108,9 +113,6 @@ fn are_data(names: &[&str]) -> bool {
     let data = names.iter().filter(|name| !matches!(seen(name), Seen::Text | Seen::Empty)).count();
     !names.is_empty() && data * 10 >= names.len() * 9
 }
-
-/// The members of an object: key and value.
-type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// The shapes a table can have.
 enum Shape<'a> {
