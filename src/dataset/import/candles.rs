@@ -12,11 +12,11 @@ use self::{
     volumes::{Volume, VolumeRule},
 };
 use super::{
-    edits::{Fix, fixed, numbers},
+    edits::{Fix, fixed},
     evidence::volume::PriceRange,
     format::{FileToImport, ImportPlan, Take},
     refusal::{COLUMN, Refusal, VALUE},
-    rows::{Edited, put},
+    rows::{Edited, numbers, put},
     sheet::Sheet,
     sniff::Sniffed,
     tokens::TokenMatch,
@@ -153,7 +153,7 @@ fn rows(
             )
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
-        super::edits::put_numbers(batch, TOKENS_TRADED, tokens);
+        put(batch, TOKENS_TRADED, tokens);
     }))
 }
 

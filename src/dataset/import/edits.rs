@@ -8,7 +8,7 @@ use super::{
         number::Style,
         when::{When, beginning},
     },
-    rows::Edited,
+    rows::{Edited, cells, column},
     sheet::{Sheet, flat},
 };
 use crate::dataset::source::{Batch, RowSource};
@@ -69,31 +69,29 @@ pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSou
 
 impl Fix {
     fn apply(&self, batch: &mut Batch) {
-        let Some(at) = place(batch, &self.column) else { return };
-        let column = &batch.columns[at];
+        let clocks = if let What::DayAndClock(_, clock) = &self.what { cells(batch, clock) } else { Vec::new() };
+        let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);
-        let made = match &self.what {
-            // Columns of times or numbers are read as they are; but day numbers and 20240131 are times that only we know of.
-            What::Time(When::Excel | When::Digits) if typed && column.dtype().is_temporal() => return,
-            What::Time(When::Excel | When::Digits) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
-            What::Time(_) | What::Number(_) if typed => return,
+        let is_read_as_it_is = match &self.what {
+            // Day numbers and 20240131 are times that only we know of.
+            What::Time(When::Excel | When::Digits) => column.dtype().is_temporal(),
+            What::Time(_) | What::Number(_) => typed,
+            What::Ended(..) | What::DayAndClock(..) | What::Text(_) => false,
+        };
+        if is_read_as_it_is {
+            return;
+        }
+        *column = match &self.what {
             What::Time(_) | What::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
-            What::DayAndClock(when, clock) => {
-                let clocks = place(batch, clock).map(|at| flat::optional(&batch.columns[at])).unwrap_or_default();
-                let days = flat::optional(column);
-                let joined: Vec<Option<String>> = days
-                    .iter()
-                    .enumerate()
-                    .map(|(row, day)| {
-                        day.as_ref().map(|day| with_clock(day, clocks.get(row).and_then(Option::as_deref).unwrap_or_default()))
-                    })
-                    .collect();
+            What::DayAndClock(when, _) => {
+                let days = flat::optional(column).into_iter().zip(clocks);
+                let joined: Vec<Option<String>> =
+                    days.map(|(day, clock)| day.map(|day| with_clock(&day, clock.as_deref().unwrap_or_default()))).collect();
                 times(&joined, &self.column, |text| when.ms(text))
             }
             What::Number(style) => texts(column, &self.column, |text| style.plain(text)),
             What::Text(change) => texts(column, &self.column, change),
         };
-        batch.columns[at] = made;
     }
 
     fn ms(&self, text: &str) -> Option<i64> {
@@ -122,10 +120,6 @@ pub(super) fn with_clock(day: &str, clock: &str) -> String {
     }
 }
 
-fn place(batch: &Batch, name: &str) -> Option<usize> {
-    batch.columns.iter().position(|column| column.name().as_str() == name)
-}
-
 /// A column of times; of texts where some cannot be read, so that they can be shown.
 fn times(cells: &[Option<String>], name: &str, ms: impl Fn(&str) -> Option<i64>) -> Column {
     let name = PlSmallStr::from_str(name);
@@ -147,31 +141,4 @@ fn texts(column: &Column, name: &str, change: impl Fn(&str) -> Option<String>) -
     let texts: Vec<Option<String>> =
         flat::optional(column).into_iter().map(|cell| cell.map(|cell| change(&cell).unwrap_or(cell))).collect();
     Series::new(PlSmallStr::from_str(name), texts).into_column()
-}
-
-/// The numbers of a column; NaN where a cell is none.
-pub(super) fn numbers(batch: &Batch, name: &str, style: Style) -> Vec<f64> {
-    let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
-    let column = &batch.columns[at];
-    if let Ok(cast) = column.cast(&DataType::Float64)
-        && column.dtype().is_primitive_numeric()
-        && let Ok(numbers) = cast.f64()
-    {
-        return numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect();
-    }
-    flat::optional(column).into_iter().map(|cell| cell.and_then(|cell| style.plain(&cell)?.parse().ok()).unwrap_or(f64::NAN)).collect()
-}
-
-/// Adds a column of numbers, or puts them in the place of one.
-pub(super) fn put_numbers(batch: &mut Batch, name: &str, numbers: Vec<Option<f64>>) {
-    let column = Series::new(PlSmallStr::from_str(name), numbers).into_column();
-    match place(batch, name) {
-        Some(at) => batch.columns[at] = column,
-        None => batch.columns.push(column),
-    }
-}
-
-/// The texts of a column of whatever type.
-pub(super) fn cells(batch: &Batch, name: &str) -> Vec<Option<String>> {
-    place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
 }

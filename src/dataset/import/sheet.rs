@@ -123,25 +123,20 @@ impl Sheet {
 
     /// All rows, each column under its name here.
     pub(super) fn rows(&self, looked: &Sniffed) -> Result<Box<dyn RowSource>, String> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         match &self.how {
             How::Separated(layout) => looked.rows(layout),
             How::Lines => looked.rows(&Layout::default()),
             How::Columns => Ok(flat::Flat::over(looked.rows(&Layout::default())?)),
             How::Json(json) => {
-                let (json, mut at) = (Arc::clone(json), 0);
-                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(GeneratedRows::over(&names, looked.bytes, move || {
-                    at += 1;
-                    (at <= json.height()).then(|| Ok(json.row(at - 1)))
-                }))
+                let json = Arc::clone(json);
+                Ok(GeneratedRows::over(&names, looked.bytes, (0..json.height()).map(move |at| Ok(json.row(at)))))
             }
             How::Cells(cells) => {
-                let (cells, mut at) = (Arc::clone(cells), 0);
-                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(GeneratedRows::over(&names, looked.bytes, move || {
-                    at += 1;
-                    cells.get(at - 1).map(|row| Ok(row.iter().map(|cell| Some(cell.clone()).filter(|cell| !cell.is_empty())).collect()))
-                }))
+                let (cells, count) = (Arc::clone(cells), cells.len());
+                let filled = |cell: &String| Some(cell.clone()).filter(|cell| !cell.is_empty());
+                let row = move |at: usize| Ok(cells[at].iter().map(filled).collect());
+                Ok(GeneratedRows::over(&names, looked.bytes, (0..count).map(row)))
             }
         }
     }

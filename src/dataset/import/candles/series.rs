@@ -141,13 +141,13 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
     let mut rows = sheet.rows(asked.looked)?;
     let mut last: Option<Vec<String>> = None;
     while let Some(batch) = rows.next_batch()? {
-        let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| edits::cells(&batch, &sheet.names[at])).collect();
+        let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| rows::cells(&batch, &sheet.names[at])).collect();
         let picks: Vec<(Vec<Option<String>>, &String)> = asked
             .options
             .pick
             .iter()
             .filter_map(|(name, value)| {
-                Some((edits::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
+                Some((rows::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
             })
             .collect();
         for row in 0..batch.height {

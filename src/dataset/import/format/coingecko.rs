@@ -35,8 +35,7 @@ pub(super) fn market_chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refus
         return Ok(ImportPlan::of(vec![take]).about(token).saying(SAYS));
     };
     let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
-    let mut points = points.into_iter();
-    let rows = GeneratedRows::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| cells(&point)));
+    let rows = GeneratedRows::over(&["time", "price"], asked.looked.bytes, points.into_iter().map(|point| cells(&point)));
     let take = Take::into("candles", rows).columns(&[("timestamp", "time")]).columns(&COLUMNS).of(&token);
     Ok(ImportPlan::of(vec![take])
         .about(token)
@@ -58,17 +57,16 @@ pub(super) fn ohlc(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Err("has too few candles to tell how long each is: fetch more days".into());
     }
     let step = Interval::between(candles.iter().filter_map(|candle| time(candle)).collect()).0;
-    let mut candles = candles.into_iter();
-    let rows = GeneratedRows::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
-        let cells = cells(&candles.next()?);
-        Some(cells.map(|mut cells| {
-            let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
-            if let (Some(end), Some(first)) = (end, cells.first_mut()) {
-                *first = Some((end - step).to_string());
-            }
-            cells
-        }))
-    });
+    let begun = move |candle: Box<RawValue>| {
+        let mut cells = cells(&candle)?;
+        let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
+        if let (Some(end), Some(first)) = (end, cells.first_mut()) {
+            *first = Some((end - step).to_string());
+        }
+        Ok(cells)
+    };
+    let columns = ["timestamp", "open", "high", "low", "close"];
+    let rows = GeneratedRows::over(&columns, asked.looked.bytes, candles.into_iter().map(begun));
     Ok(ImportPlan::of(vec![Take::into("candles", rows).of(&token)])
         .about(token)
         .saying("its times are the ends of the candles; the starts are stored. Prices are taken as USD; it has no volume"))

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        rows::{Edited, put, texts},
+        rows::{Edited, cells, put},
         sniff::Sniffed,
     },
     FileToImport, ImportPlan, Refusal, Take, has,
@@ -39,8 +39,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             mark(batch, PRICES);
             let mut prices: Vec<Option<String>> = vec![None; batch.height];
             for name in PRICES {
-                for (price, text) in prices.iter_mut().zip(texts(batch, name)) {
-                    *price = price.take().or_else(|| text.filter(|text| !text.trim().is_empty()).map(str::to_owned));
+                for (price, cell) in prices.iter_mut().zip(cells(batch, name)) {
+                    *price = price.take().or(cell);
                 }
             }
             put(batch, "price", prices);
@@ -64,8 +64,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 fn mark(batch: &mut Batch, names: &[&str]) {
     let mut kept = vec![None; batch.height];
     for name in names {
-        for (kept, text) in kept.iter_mut().zip(texts(batch, name)) {
-            if text.is_some_and(|text| !text.trim().is_empty()) {
+        for (kept, cell) in kept.iter_mut().zip(cells(batch, name)) {
+            if cell.is_some() {
                 *kept = Some("yes".to_owned());
             }
         }

@@ -77,8 +77,8 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
         plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
     }
-    let mut row = Some(vec![Some(token.to_string()), runtime, creation]);
-    let rows = GeneratedRows::over(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, move || row.take().map(Ok));
+    let row = vec![Some(token.to_string()), runtime, creation];
+    let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, vec![row]);
     plan.takes.push(Take::into("contracts", rows));
     Ok(plan)
 }

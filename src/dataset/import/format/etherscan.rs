@@ -4,7 +4,7 @@ use super::{
     super::{
         evidence::number,
         pair,
-        rows::{Edited, GeneratedRows, put, texts},
+        rows::{Edited, GeneratedRows, cells, put},
         sniff::{FileShape, Sniffed},
     },
     FileToImport, ImportPlan, Refusal, Take, has,
@@ -27,11 +27,12 @@ pub(super) fn tokens(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
-        let cap = texts(batch, "Market Cap").into_iter().map(|cap| cap.map(amount).filter(|cap| cap != "0.00"));
-        let cap = cap.collect();
-        let holders = texts(batch, "Holders").into_iter().map(|holders| holders.map(amount)).collect();
-        let (names, symbols) = texts(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), name_and_symbol)).unzip();
-        put(batch, "Market Cap", cap);
+        let caps = cells(batch, "Market Cap").into_iter().map(|cap| Some(amount(&cap?)).filter(|cap| cap != "0.00"));
+        let caps: Vec<Option<String>> = caps.collect();
+        let holders: Vec<Option<String>> = cells(batch, "Holders").into_iter().map(|holders| Some(amount(&holders?))).collect();
+        let named = cells(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), |text| name_and_symbol(&text)));
+        let (names, symbols): (Vec<_>, Vec<_>) = named.unzip();
+        put(batch, "Market Cap", caps);
         put(batch, "Holders", holders);
         put(batch, "name", names);
         put(batch, "symbol", symbols);
@@ -77,8 +78,8 @@ pub(super) fn chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (mut last, mut count): (Option<(i64, f64)>, u64) = (None, 0);
     while let Some(batch) = rows.next_batch()? {
         count += batch.height as u64;
-        for (time, value) in texts(&batch, "UnixTimeStamp").into_iter().zip(texts(&batch, "Value")) {
-            let number = value.and_then(|value| amount(value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
+        for (time, value) in cells(&batch, "UnixTimeStamp").into_iter().zip(cells(&batch, "Value")) {
+            let number = value.and_then(|value| amount(&value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
             if let (Some(time), Some(value)) = (time.and_then(|time| time.trim().parse::<i64>().ok()), number)
                 && last.is_none_or(|(known, _)| time > known)
             {
@@ -89,8 +90,8 @@ pub(super) fn chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (time, value) = last.ok_or("has no value above zero")?;
     let (column, value, what) =
         if cents { ("native_price_usd", value, "ether price") } else { ("gas_price_gwei", value / 1e9, "gas price") };
-    let mut row = Some(vec![Some(asked.said.chain.to_string()), Some(value.to_string())]);
-    let take = Take::into("gas", GeneratedRows::over(&["chain", column], asked.looked.bytes, move || row.take().map(Ok)));
+    let row = vec![Some(asked.said.chain.to_string()), Some(value.to_string())];
+    let take = Take::into("gas", GeneratedRows::of(&["chain", column], asked.looked.bytes, vec![row]));
     let day = Time(time.saturating_mul(1_000)).day();
     let says = format!(
         "the {what} of {day}, {value}, on chain {}; the table holds one figure a chain, so the other {} days are left out",

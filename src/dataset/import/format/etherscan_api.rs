@@ -72,8 +72,7 @@ pub(super) fn txlist(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         rows.push(row.unwrap_or_else(|| vec![Some("other".to_owned())]));
     }
-    let mut rows = rows.into_iter();
-    let source = GeneratedRows::over(COLUMNS, asked.looked.bytes, move || rows.next().map(Ok));
+    let source = GeneratedRows::of(COLUMNS, asked.looked.bytes, rows);
     let take = Take::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
     let mut plan = ImportPlan::of(vec![take])
         .saying("transfers are read from calls of transfer, transferFrom, mint and burn; those that contracts make are not in this file");

@@ -44,7 +44,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let holds = |at: &usize| addresses(sheet.column(*at).map(|cell| linked(cell).unwrap_or(cell))) > 0.9;
+    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) > 0.9;
     // `address.hash` is an address all the same.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
@@ -63,14 +63,6 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         !symbol.is_empty() && symbol.len() < 20 && !is_one_of(names.whole(balance), BALANCES) && !is_one_of(names.whole(balance), RANKED)
     });
     Some(Columns { holder, balance, token, symbol })
-}
-
-fn linked(cell: &str) -> Option<&str> {
-    let trimmed = cell.trim();
-    if !trimmed.starts_with('<') {
-        return None;
-    }
-    Some(trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim())
 }
 
 pub(super) fn is(looked: &Sniffed) -> bool {
@@ -99,7 +91,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let style = Style::of(cells.iter().copied(), sheet.semicolons)
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
-    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).into_owned()))];
+    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
     fixes.extend(Fix::number(sheet, found.balance, Style { dressed: true, ..style }));
     let mut take = Take::into("holders", fixed(sheet.rows(asked.looked)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        edits::cells,
         evidence::{Seen, kind, when::When},
         names::Names,
-        rows::put,
+        rows::{cells, put},
         sheet::Sheet,
         sniff::Sniffed,
     },

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::{
     super::{
-        edits::{self, Fix, fixed},
+        edits::{Fix, fixed},
         evidence::addresses,
         names::{CHAIN as CHAINS, Names},
         refusal::{CHAIN, DEX},
-        rows::GeneratedRows,
+        rows::{self, GeneratedRows},
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -161,11 +161,11 @@ fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Optio
     let chain_column = found.chain.map(|at| sheet.names[at].clone());
     let (mut rows, mut made, mut known) = (sheet.rows(asked.looked)?, Vec::new(), HashSet::new());
     while let Some(batch) = rows.next_batch()? {
-        let chains = chain_column.as_ref().map(|name| edits::cells(&batch, name));
+        let chains = chain_column.as_ref().map(|name| rows::cells(&batch, name));
         for (address, columns) in &sides {
-            let addresses = edits::cells(&batch, &sheet.names[*address]);
+            let addresses = rows::cells(&batch, &sheet.names[*address]);
             let cells: Vec<Option<Vec<Option<String>>>> =
-                columns.iter().map(|name| name.as_ref().map(|name| edits::cells(&batch, name))).collect();
+                columns.iter().map(|name| name.as_ref().map(|name| rows::cells(&batch, name))).collect();
             for (row, address) in addresses.into_iter().enumerate() {
                 let Some(address) = address.map(|cell| bare(&cell).unwrap_or_else(|| cell.trim().to_owned())) else { continue };
                 let chain = chains.as_ref().map_or(chain.map(str::to_owned), |chains| chains[row].clone());
@@ -177,9 +177,7 @@ fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Optio
             }
         }
     }
-    let mut made = made.into_iter();
-    let rows =
-        GeneratedRows::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
+    let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, made);
     let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
     Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
 }

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        edits,
         evidence::addresses,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
         refusal,
-        rows::{Edited, GeneratedRows, put},
+        rows::{self, Edited, GeneratedRows, put},
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
@@ -113,8 +112,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let beside = sheet.beside("chainid chain network chainname blockchain").and_then(Chain::known).or_else(|| network(sheet));
     let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
     let rows = Edited::over(sheet.rows(asked.looked)?, &[KEPT], move |batch| {
-        let chains = chain_name.as_ref().map(|chain| edits::cells(batch, chain));
-        let addresses = edits::cells(batch, &name);
+        let chains = chain_name.as_ref().map(|chain| rows::cells(batch, chain));
+        let addresses = rows::cells(batch, &name);
         let kept = addresses.iter().enumerate().map(|(row, cell)| {
             let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test);
             let good = cell.as_deref().is_some_and(|cell| Address::parse(cell.trim()).is_some()) && !on_test;
@@ -218,8 +217,8 @@ fn apart(
     let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();
     let mut made: Vec<Vec<Option<String>>> = Vec::new();
     while let Some(batch) = rows.next_batch()? {
-        let kept: Vec<Vec<Option<String>>> = carried.iter().map(|name| edits::cells(&batch, name)).collect();
-        let addresses: Vec<Vec<Option<String>>> = platforms.iter().map(|(name, _)| edits::cells(&batch, name)).collect();
+        let kept: Vec<Vec<Option<String>>> = carried.iter().map(|name| rows::cells(&batch, name)).collect();
+        let addresses: Vec<Vec<Option<String>>> = platforms.iter().map(|(name, _)| rows::cells(&batch, name)).collect();
         for row in 0..batch.height {
             for ((_, chain), cells) in platforms.iter().zip(&addresses) {
                 let Some(address) = cells[row].as_deref().map(str::trim).filter(|cell| !cell.is_empty()) else { continue };
@@ -230,6 +229,5 @@ fn apart(
         }
     }
     let names: Vec<&str> = ["token_address", "chain", KEPT].into_iter().chain(carried.iter().map(String::as_str)).collect();
-    let mut made = made.into_iter();
-    Ok(GeneratedRows::over(&names, asked.looked.bytes, move || made.next().map(Ok)))
+    Ok(GeneratedRows::of(&names, asked.looked.bytes, made))
 }
