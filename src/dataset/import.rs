@@ -39,9 +39,10 @@ use polars::prelude::DataFrame;
 use self::{
     combine::FIRST_NEW,
     evidence::when::When,
-    format::{FileToImport, ImportPlan},
+    format::{FileToImport, ImportPlan, Take},
     place::place,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    report::{few, listed},
     sniff::Sniffed,
     sound::sound,
     spool::TableSpool,
@@ -165,6 +166,23 @@ struct Run<'a> {
     origins: Vec<(u32, &'static str, Origin)>,
 }
 
+/// What the rows of one file showed.
+#[derive(Default)]
+struct FileRows {
+    /// Rows of tokens, which later files may be about.
+    tokens: Vec<DataFrame>,
+    /// Tokens that its rows are about.
+    needed: HashSet<Address>,
+    /// Columns of the file that something was read from.
+    used: HashSet<String>,
+    /// Most rows came with the file's columns, and not with those that a format makes.
+    has_own_columns: bool,
+    /// Columns whose amounts are floating-point numbers.
+    approximate: Vec<(&'static str, &'static str)>,
+    /// What every load is to say of its rows.
+    notes: Vec<String>,
+}
+
 impl<'a> Run<'a> {
     fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, Refusal>) -> Self {
         Self {
@@ -259,7 +277,55 @@ impl Run<'_> {
         self.report.files.push(report);
     }
 
+    /// Takes the rows of one file into the tables they go to; what is to be said of it goes into `report`.
     fn file(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
+        let plan = self.plan(looked, format, report)?;
+        let source = self.sources;
+        // Refused until all of it is read.
+        self.sources += 1;
+        self.refused.insert(source);
+        report.source = Some(source);
+        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
+        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
+        let mut file = FileRows { notes: plan.notes, ..FileRows::default() };
+        // A file of one token is about it, whatever table it goes to.
+        file.needed.extend(plan.token.as_ref().map(|token| token.address));
+        for take in plan.takes {
+            self.take(looked, take, source, &mut file, report)?;
+        }
+        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+            let (table, why) = report::nothing(report);
+            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
+        }
+        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
+        if !unused.is_empty() {
+            note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
+        }
+        self.refused.remove(&source);
+        self.approximate.extend(file.approximate);
+        for frame in &file.tokens {
+            self.tokens.add(frame);
+            report.says.extend(self.tokens.sharing(frame));
+            self.context.decimals.extend(load::decimals(frame));
+        }
+        let origin = |notes| Origin::new(&looked.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
+        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
+        if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
+            // Of the tokens it brings, which stand in a table of their own.
+            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
+            self.origins.push((source, "tokens", origin(vec![note.clone()])));
+            report.says.push(format!("{note}; say another with --chain"));
+        }
+        report.says.extend(file.notes);
+        for token in file.needed {
+            self.needed.entry(token).or_insert_with(|| about.clone());
+        }
+        Ok(())
+    }
+
+    /// How the file is taken, with what the options say of it.
+    fn plan(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let said = TokenHints::of(self.options, &chain);
         let asked = FileToImport { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
@@ -270,102 +336,71 @@ impl Run<'_> {
         };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);
-        let mut notes = plan.notes.clone();
         report.movements = looked.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
-        let source = self.sources;
-        // Refused until all of it is read.
-        self.sources += 1;
-        self.refused.insert(source);
-        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
-        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan, chain));
         if let Some(decimals) = self.options.decimals {
-            let token = decimals_of(looked, &plan, &self.context.decimals)?;
-            match token {
+            match decimals_of(looked, &plan, &self.context.decimals)? {
                 Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
                 None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
             }
         }
-        let (mut brought, mut needed, mut used): (Vec<DataFrame>, HashSet<Address>, HashSet<String>) =
-            (Vec::new(), HashSet::new(), HashSet::new());
-        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
-        let mut as_it_is = false;
-        let one_token = self.options.token.is_some();
-        // A file of one token is about it, whatever table it goes to.
-        needed.extend(plan.token.as_ref().map(|token| token.address));
-        let mut approximate = Vec::new();
-        for mut take in plan.takes {
-            self.open(take.table)?;
-            let schema = &TABLES[at(take.table)];
-            let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
-            let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
-            let mut shown: Vec<Vec<String>> = Vec::new();
-            let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
-            approximate.extend(said.map(|(column, _)| (take.table, *column)));
-            let Some(spool) = self.spools.get_mut(&at(take.table)) else { continue };
-            let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
-                if take.table == "tokens" {
-                    brought.push(frame.clone());
-                }
-                if ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && one_token {
-                    add_tokens(&frame, &mut needed);
-                }
-                if shown.len() < SHOWN {
-                    shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
-                }
-                Ok(spool.add(frame, source, rows)?)
-            })?;
-            used.extend(reading.used(take.rows.columns())?);
-            // Rows that a format makes have columns of their own.
-            as_it_is |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
-            used.extend(take.worked_out);
-            report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-            for column in &amount.approximate {
-                if !approximate.contains(&(take.table, *column)) {
-                    report.says.push(format!(
-                        "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
-                    ));
-                    approximate.push((take.table, *column));
-                }
+        Ok(plan)
+    }
+
+    /// Reads the rows of a file that go to one table.
+    fn take(
+        &mut self,
+        looked: &Sniffed,
+        mut take: Take,
+        source: u32,
+        file: &mut FileRows,
+        report: &mut FileReport,
+    ) -> Result<(), NotTaken> {
+        self.open(take.table)?;
+        let schema = &TABLES[at(take.table)];
+        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
+        let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
+        let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
+        file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
+        let Some(spool) = self.spools.get_mut(&at(take.table)) else { return Ok(()) };
+        let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
+        let mut shown: Vec<Vec<String>> = Vec::new();
+        let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
+            if take.table == "tokens" {
+                file.tokens.push(frame.clone());
             }
-            report.taken.push(Taken::of(take.table, &amount, take.left_out));
-            notes.extend(sound(take.table, &amount, &report.findings, self.options.broken_too)?);
+            if about_tokens {
+                add_tokens(&frame, &mut file.needed);
+            }
+            if shown.len() < SHOWN {
+                shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
+            }
+            Ok(spool.add(frame, source, rows)?)
+        })?;
+        file.used.extend(reading.used(take.rows.columns())?);
+        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
+        file.used.extend(take.worked_out);
+        report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
+        for column in &amount.approximate {
+            if !file.approximate.contains(&(take.table, *column)) {
+                report.says.push(format!(
+                    "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
+                ));
+                file.approximate.push((take.table, *column));
+            }
         }
-        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
-            let (table, why) = report::nothing(report);
-            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
-        }
-        let unused: Vec<String> = names.iter().filter(|name| !used.contains(*name) && as_it_is).cloned().collect();
-        if !unused.is_empty() {
-            note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
-        }
-        self.refused.remove(&source);
-        self.approximate.extend(approximate);
-        for frame in &brought {
-            self.tokens.add(frame);
-            report.says.extend(self.tokens.sharing(frame));
-            self.context.decimals.extend(load::decimals(frame));
-        }
-        let origin = |notes| Origin::new(&looked.name, format.title, needed.iter().copied(), self.options.words(&[]), notes);
-        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes.clone()))));
-        if !chain_told && needed.iter().any(|token| !self.tokens.has(token)) {
-            // Of the tokens it brings, which stand in a table of their own.
-            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
-            self.origins.push((source, "tokens", origin(vec![note.clone()])));
-            report.says.push(format!("{note}; say another with --chain"));
-        }
-        report.says.extend(notes);
-        for token in needed {
-            self.needed.entry(token).or_insert_with(|| about.clone());
-        }
+        report.taken.push(Taken::of(take.table, &amount, take.left_out));
+        file.notes.extend(sound(take.table, &amount, &report.findings, self.options.broken_too)?);
         Ok(())
     }
 
     /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
-    fn chain_of(&self, plan: &ImportPlan, said: Chain) -> Chain {
+    fn chain_of(&self, plan: &ImportPlan) -> Chain {
         let coin =
             self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
-        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or(said)
+        let said = || self.options.chain.clone().unwrap_or_else(default_chain);
+        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
@@ -427,15 +462,13 @@ fn decimals_of(looked: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Opt
     all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
     all.sort_unstable();
     all.dedup();
-    let shown: Vec<String> = all.iter().take(3).map(ToString::to_string).collect();
     match &all[..] {
         [] => Ok(None),
         [one] => Ok(Some(*one)),
         several => Err(format!(
-            "is of {} tokens whose decimals are not known ({}{}), and --decimals is for a file of one: {WRITE_TOKENS}",
+            "is of {} tokens whose decimals are not known ({}), and --decimals is for a file of one: {WRITE_TOKENS}",
             several.len(),
-            shown.join(", "),
-            if several.len() > shown.len() { ", …" } else { "" }
+            few(several, 3)
         )
         .into()),
     }
@@ -444,11 +477,6 @@ fn decimals_of(looked: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Opt
 /// The chain of what nobody says the chain of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
-}
-
-fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
-    format!("{}{}", shown.join(", "), if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() })
 }
 
 impl From<LoadError> for ImportError {

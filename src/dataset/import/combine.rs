@@ -1,7 +1,10 @@
 //! Rows that stood and rows that came, made one of each key. Which files they are from is not known here but as numbers: `STOOD` are
 //! rows of the person's own files, `OURS` rows that were imported before, from `FIRST_NEW` on those of this import.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::AddAssign,
+};
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series};
 
@@ -24,6 +27,12 @@ pub(super) struct MergeCounts {
     pub new: u64,
     pub changed: u64,
     pub same: u64,
+}
+
+impl AddAssign for MergeCounts {
+    fn add_assign(&mut self, other: Self) {
+        *self = Self { new: self.new + other.new, changed: self.changed + other.changed, same: self.same + other.same };
+    }
 }
 
 /// Rows made one of each key.

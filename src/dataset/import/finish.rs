@@ -5,8 +5,9 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 
 use super::{
     ExistingTable, ImportError, Run, TableReport,
-    combine::{FIRST_NEW, OURS, Repeat, STOOD},
+    combine::{OURS, Repeat, STOOD},
     place::Finished,
+    report::few,
     sound::several,
     table::{self, Written},
     tokens::coin_word,
@@ -32,25 +33,18 @@ impl Run<'_> {
         let mut all: Vec<_> = written.replaced.iter().collect();
         all.sort_unstable_by_key(|(from, _)| **from);
         let name = |source: u32| self.origins.iter().find(|(of, ..)| *of == source).map(|(.., origin)| origin);
-        let mut says: Vec<(String, String)> = Vec::new();
         for ((source, before), replaced) in all {
-            let Some(file) = name(*source) else { continue };
             let theirs = match *before {
                 STOOD => standing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
                 OURS => origin::named(&standing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::told),
             };
-            let shown: Vec<&str> = replaced.tokens.iter().take(3).map(String::as_str).collect();
-            let more = if replaced.tokens.len() > shown.len() { ", …" } else { "" };
             let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
             let text = format!(
-                "warning: {candles} the place of others of {}{more} with other figures, which came from {theirs}",
-                shown.join(", ")
+                "warning: {candles} the place of others of {} with other figures, which came from {theirs}",
+                few(&replaced.tokens, 3)
             );
-            says.push((file.file.clone(), text));
-        }
-        for (file, text) in says {
-            if let Some(file) = self.report.files.iter_mut().find(|known| known.file == file && known.refused.is_none()) {
+            if let Some(file) = self.report.files.iter_mut().find(|file| file.source == Some(*source)) {
                 file.says.push(text);
             }
         }
@@ -163,9 +157,9 @@ impl Run<'_> {
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
         }
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
-            let conflicts: Vec<&Repeat> = written.repeats.iter().filter(|repeat| repeat.source == source && !repeat.same).collect();
+        for file in self.report.files.iter().filter(|file| file.refused.is_none()) {
+            let theirs = |repeat: &&Repeat| Some(repeat.source) == file.source && !repeat.same;
+            let conflicts: Vec<&Repeat> = written.repeats.iter().filter(theirs).collect();
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
             let Some(refusal) = several(table, &conflicts, rows, &file.movements) else { continue };
             self.late.insert(file.file.clone(), refusal);
@@ -174,10 +168,8 @@ impl Run<'_> {
 
     /// Tells each file what became of its rows in the table.
     fn tell(&mut self, table: &'static str, written: &Written) {
-        // Files are numbered in the order they were read; those refused before reading have no number.
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        let files = self.report.files.iter_mut().filter(|file| file.refused.is_none());
-        for (file, source) in files.zip(read) {
+        for file in self.report.files.iter_mut().filter(|file| file.refused.is_none()) {
+            let Some(source) = file.source else { continue };
             let Some(taken) = file.taken.iter_mut().find(|taken| taken.table == table) else { continue };
             let counts = written.counts.get(&source).copied().unwrap_or_default();
             (taken.new, taken.changed, taken.same) = (counts.new, counts.changed, counts.same);

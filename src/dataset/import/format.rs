@@ -29,6 +29,7 @@ use super::{
     ImportOptions, candles,
     names::{DECIMALS, Names},
     refusal::{ADDRESS, Refusal, VALUE},
+    report::few,
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
     tokens::{KnownTokens, TokenHints, TokenMatch},
@@ -66,6 +67,7 @@ pub(super) struct FileToImport<'a> {
 }
 
 /// How a file is taken.
+#[derive(Default)]
 pub(super) struct ImportPlan {
     pub takes: Vec<Take>,
     /// The token it is about, if it is about one.
@@ -212,12 +214,8 @@ pub fn formats_table() -> String {
 
 impl<'a> FileToImport<'a> {
     /// The file as a table.
-    fn sheet_of(&self) -> Result<&'a Sheet, String> {
-        self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
-    }
-
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
-        self.sheet_of()
+        self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
     }
 
     /// The chain of what does not say its own: as said, else Ethereum.
@@ -263,7 +261,7 @@ impl<'a> FileToImport<'a> {
 
 impl ImportPlan {
     pub(super) fn of(takes: Vec<Take>) -> Self {
-        Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new(), notes: Vec::new() }
+        Self { takes, ..Self::default() }
     }
 
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
@@ -289,9 +287,7 @@ impl ImportPlan {
         self.says.extend(says);
         self
     }
-}
 
-impl ImportPlan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
     pub(super) fn with_said(mut self, asked: &FileToImport<'_>) -> Result<Self, Refusal> {
         let options = asked.options;
@@ -329,11 +325,8 @@ fn one_list(asked: &FileToImport<'_>) -> Result<(), Refusal> {
     if picked || lists.len() < 2 {
         return Ok(());
     }
-    let shown: Vec<String> = lists.iter().take(6).map(|list| format!("`{list}`")).collect();
-    let more = if lists.len() > 6 { ", …" } else { "" };
-    let first = &lists[0];
-    let reason =
-        format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", "));
+    let shown = few(lists.iter().map(|list| format!("`{list}`")), 6);
+    let reason = format!("holds several lists of the same shape: {shown}; say which to take, as in `--pick {LIST}={}`", lists[0]);
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 

@@ -31,11 +31,6 @@ impl TableSpool {
         Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
     }
 
-    #[cfg(test)]
-    pub(super) fn with_limit(self, limit: usize) -> Self {
-        Self { limit, ..self }
-    }
-
     /// Takes in rows of a source, with their numbers in it.
     pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
         self.bytes += frame.estimated_size();
@@ -111,7 +106,7 @@ mod tests {
     fn outcome(limit: usize, refused: &[u32]) -> Outcome {
         let place = tempfile::tempdir().unwrap();
         let schema = schema::table("labels").unwrap();
-        let mut spool = TableSpool::new(schema, place.path()).with_limit(limit);
+        let mut spool = TableSpool { limit, ..TableSpool::new(schema, place.path()) };
         let new = FIRST_NEW;
         for (frame, source) in [
             (labels(0, 10, "mine"), STOOD),
@@ -135,8 +130,7 @@ mod tests {
                 rows.extend(texts("address").into_iter().zip(texts("name")));
                 repeats += combined.repeats.len();
                 for (source, part) in combined.counts {
-                    let sum = counts.entry(source).or_default();
-                    *sum = MergeCounts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
+                    *counts.entry(source).or_default() += part;
                 }
                 Ok(())
             })

@@ -193,8 +193,7 @@ pub(super) fn write(
             sum.tokens.extend(part.tokens);
         }
         for (source, counts) in combined.counts {
-            let sum = written.counts.entry(source).or_default();
-            *sum = MergeCounts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
+            *written.counts.entry(source).or_default() += counts;
         }
         output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
     });

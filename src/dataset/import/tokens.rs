@@ -6,8 +6,9 @@ use polars::prelude::{DataFrame, DataType};
 
 use super::{
     options::ImportOptions,
-    pair::{self, TradingPair},
+    pair,
     refusal::{ADDRESS, Refusal},
+    report::few,
 };
 use crate::dataset::{
     address::Address,
@@ -180,9 +181,8 @@ impl KnownTokens {
                 if here.len() < 2 {
                     continue;
                 }
-                let shown: Vec<String> = here.iter().take(SHARING_SHOWN).map(|known| known.address.to_string()).collect();
-                let more = if here.len() > shown.len() { ", …" } else { "" };
-                found.push(format!("`{symbol}` is {} tokens on {chain} ({}{more})", here.len(), shown.join(", ")));
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                found.push(format!("`{symbol}` is {} tokens on {chain} ({shown})", here.len()));
             }
         }
         if found.is_empty() {
@@ -209,10 +209,8 @@ impl KnownTokens {
         }
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
         if pair::is_native(symbol) && !said.contract {
-            let shown: Vec<String> = all.iter().take(3).map(Known::told).collect();
-            let more = if all.len() > shown.len() { ", …" } else { "" };
-            let reason =
-                format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {}{more}", shown.join(", "));
+            let shown = few(all.iter().map(Known::told), 3);
+            let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
             return Err(say(&reason, Some(symbol), false));
         }
         let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
@@ -221,8 +219,8 @@ impl KnownTokens {
         match (&here[..], &listed[..]) {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
-                let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
-                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({})", here.len(), names.join(", "));
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
                 Err(say(&several, Some(symbol), said.contract))
             }
         }
@@ -230,14 +228,7 @@ impl KnownTokens {
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
     pub(super) fn find(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
-        let found = |address: Address, symbol: Option<String>, by: TokenFoundBy, says: String| TokenMatch {
-            address,
-            symbol,
-            pack: 1.0,
-            quoted: false,
-            by,
-            says,
-        };
+        let found = |address, symbol, by, says| TokenMatch { address, symbol, pack: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
             return match said.token {
                 Some(token) if token != address => {
@@ -298,10 +289,9 @@ impl KnownTokens {
     pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
-        let Some(TradingPair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
+        let Some(pair) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
             return self.find(name, content, said);
         };
-        let pair = TradingPair { base, quote };
         if !pair.in_dollars() && !said.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
             // No line to copy: it would take other money for dollars.

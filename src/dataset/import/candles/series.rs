@@ -1,7 +1,7 @@
 //! One series for each token: columns of symbols, pairs and exchanges part a file, or say which token it is of. What several rows of
 //! one time would mix is refused with what to say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
@@ -10,11 +10,15 @@ use super::{
         names::{Names, PLACES, QUOTES, SERIES, TOKEN},
         pair,
         refusal::Refusal,
+        report::{few, listed},
+        rows,
         sheet::Sheet,
     },
     columns::CandleColumns,
 };
 
+/// What members beside a table are called that name the currency of its prices.
+const QUOTED: &str = "currency quotecurrency vscurrency quote";
 /// The most series of one file.
 const MAX_SERIES: usize = 20_000;
 
@@ -46,7 +50,8 @@ pub(super) fn by_series(
     let names = Names::of(&sheet.names);
     if let Some(token) = token_column(sheet, &names) {
         one_place(asked, sheet, &parts)?;
-        return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
+        in_dollars(asked, sheet)?;
+        return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]), true));
     }
     let combinations = parts.found.len();
     if combinations <= 1 {
@@ -188,9 +193,7 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
 /// How many different values those columns have together.
 fn count(parts: &Parts, columns: &[usize]) -> usize {
     let places: Vec<usize> = columns.iter().filter_map(|at| parts.columns.iter().position(|known| known == at)).collect();
-    let mut values: Vec<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values: BTreeSet<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
     values.len()
 }
 
@@ -227,18 +230,17 @@ fn beside(sheet: &Sheet) -> Option<&str> {
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
-    let beside = || sheet.beside("currency quotecurrency vscurrency quote").or_else(|| beside(sheet));
+    let beside = || sheet.beside(QUOTED).or_else(|| beside(sheet));
     sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
 }
 
 /// Refuses prices that what stands beside the table says are in another currency.
-fn quoted(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
-    match sheet.beside("currency quotecurrency vscurrency quote") {
-        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
-            let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
-            Err(reason.into())
+fn in_dollars(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
+    match sheet.beside(QUOTED).filter(|_| !asked.options.as_usd) {
+        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
+            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are").into())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(()),
     }
 }
 
@@ -254,27 +256,15 @@ fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
     let shown: Vec<String> = parting
         .iter()
         .map(|&at| {
-            let mut values: Vec<&String> = parts.found.keys().filter_map(|values| value(parts, values, at)).collect();
-            values.sort_unstable();
-            values.dedup();
-            let more = if values.len() > 6 { ", …" } else { "" };
-            format!(
-                "`{}` has {}{more}",
-                sheet.names[at],
-                values.iter().take(6).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
-            )
+            let values: BTreeSet<&String> = parts.found.keys().filter_map(|values| value(parts, values, at)).collect();
+            format!("`{}` has {}", sheet.names[at], few(values.iter().map(|value| format!("`{value}`")), 6))
         })
         .collect();
     let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);
-    let picks: Vec<String> = parting
-        .iter()
-        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{}={value}", sheet.names[at])))
-        .collect();
+    let picked: Vec<(&String, &String)> = parting.iter().filter_map(|&at| Some((&sheet.names[at], value(parts, most?, at)?))).collect();
+    let picks: Vec<String> = picked.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let then = most.and_then(|values| asked.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
-    let wheres: Vec<String> = parting
-        .iter()
-        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{} = \"{value}\"", sheet.names[at])))
-        .collect();
+    let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
         "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; every other one takes a run of its own",
@@ -293,8 +283,4 @@ fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
     let mut all = names.all(TOKEN);
     all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)
-}
-
-fn listed(names: &[String]) -> String {
-    names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -7,6 +7,7 @@ use super::{
         names::{Names, TOKEN},
         outline::OutlineNode,
         refusal::{ADDRESS, Refusal},
+        report::few,
         rows::GeneratedRows,
         sheet::Sheet,
         sniff::Sniffed,
@@ -49,7 +50,7 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         )
         .into());
     }
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     let deployed = deployed(looked);
     let token = match (&deployed[..], asked.said.token) {
         ([one], None) => {
@@ -65,11 +66,10 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         (several, None) => {
-            let shown: Vec<String> = several.iter().take(4).map(ToString::to_string).collect();
             return Err(Refusal::new(format!(
                 "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
                 several.len(),
-                shown.join(", ")
+                few(several, 4)
             ))
             .say("token", ADDRESS));
         }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     super::{
         outline::elements,
+        report::few,
         rows::GeneratedRows,
         sniff::{FileShape, Sniffed},
     },
@@ -79,8 +80,8 @@ pub(super) fn txlist(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut other: Vec<_> = other.into_iter().collect();
     other.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     if !other.is_empty() {
-        let shown: Vec<String> = other.iter().take(5).map(|(call, count)| format!("{call} × {count}")).collect();
-        plan = plan.saying(format!("left out are the calls {}{}", shown.join(", "), if other.len() > 5 { ", …" } else { "" }));
+        let shown = few(other.iter().map(|(call, count)| format!("{call} × {count}")), 5);
+        plan = plan.saying(format!("left out are the calls {shown}"));
     }
     Ok(plan)
 }

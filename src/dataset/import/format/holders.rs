@@ -100,17 +100,17 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (mut plan, token) = match (found.token, beside) {
         (Some(at), _) => {
             take = take.columns(&[("token_address", &sheet.names[at])]);
-            (ImportPlan::of(Vec::new()), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
+            (ImportPlan::default(), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
         }
         (None, Some(address)) if asked.said.token.is_none_or(|said| said == address) => {
             take = take.of_address(address);
-            (ImportPlan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
+            (ImportPlan::default().saying(format!("token {address}, from the file")), Some(address))
         }
         _ => {
             let token = asked.contract(found.symbol.as_deref())?;
             let address = token.address;
             take = take.of_address(address);
-            (ImportPlan::of(Vec::new()).about(token), Some(address))
+            (ImportPlan::default().about(token), Some(address))
         }
     };
     plan.decimals = super::decimals_in(sheet, found.token, token);

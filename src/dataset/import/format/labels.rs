@@ -53,7 +53,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut take = Take::into("labels", sheet.rows(asked.looked)?).columns(&[("address", &sheet.names[at])]);
     take = take.columns(&[("name", name.map_or(NOTHING, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     if chain.is_none() {
         take = match &asked.options.chain {
             Some(chain) => take.set("chain", chain),

@@ -141,8 +141,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             &TRANSFER[..8]
         ).into());
     }
-    let mut plan =
-        ImportPlan::of(Vec::new()).saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
+    let mut plan = ImportPlan::default().saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
     if !counted.is_empty() {
         plan = plan.saying(format!("left out are the events {}", counted.join(", ")));
     }

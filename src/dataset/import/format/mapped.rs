@@ -5,8 +5,8 @@ use super::{
         candles,
         edits::{Fix, fixed},
         evidence::{Seen, kind, number::Style},
-        listed,
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
+        report::listed,
         sheet::Sheet,
     },
     FileToImport, ImportPlan, Take, posts, unknown, yields,
@@ -38,7 +38,7 @@ pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) ->
         };
     }
     let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes(sheet, &columns)));
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }

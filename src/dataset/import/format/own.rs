@@ -60,7 +60,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         says.push(format!("chain {chain}, as said with --chain"));
     }
     let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(asked.looked)?) };
-    let mut plan = ImportPlan::of(Vec::new()).saying_all(says);
+    let mut plan = ImportPlan::default().saying_all(says);
     if schema.name == "yields" {
         plan = yields::in_percent(asked, sheet, &mut take, plan)?;
     }

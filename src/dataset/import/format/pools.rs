@@ -91,7 +91,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let at = names.in_order(words).find(|&at| ![found.pool, found.first, found.second].contains(&at));
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     // GeckoTerminal names the network in front of each id.
     let network = sheet
         .column(found.first)

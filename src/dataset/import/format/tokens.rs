@@ -123,7 +123,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         put(batch, KEPT, kept);
     });
     let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     match (chain, beside, &asked.options.chain) {
         (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
         (None, Some(chain), _) => {

@@ -7,6 +7,7 @@ use super::{
         evidence::{Seen, addresses, kind, number::Style, when::When},
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
         refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
+        report::few,
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -122,7 +123,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         // What serves another column of ours by its name must not serve this one.
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     let token = if let Some(at) = found.token {
         take = take.columns(&[("token_address", &sheet.names[at])]);
         sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
@@ -227,8 +228,6 @@ fn whole(
     let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
     unknown.sort_unstable();
     unknown.dedup();
-    let shown: Vec<String> = unknown.iter().take(3).map(ToString::to_string).collect();
-    let more = if unknown.len() > shown.len() { ", …" } else { "" };
     let say = match (&unknown[..], asked.options.decimals) {
         ([], _) => return Ok(Amounts::Whole),
         ([one], Some(decimals)) => {
@@ -241,9 +240,9 @@ fn whole(
         _ => WRITE_TOKENS.to_owned(),
     };
     let refusal = Refusal::new(format!(
-        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {}{more} are not known: {say}",
+        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {} are not known: {say}",
         cells.first().copied().unwrap_or_default(),
-        shown.join(", ")
+        few(&unknown, 3)
     ))
     .lines(lines);
     Err(if unknown.len() == 1 { refusal.say("decimals", OF_TOKEN) } else { refusal })
