@@ -220,10 +220,14 @@ impl Times {
     }
 }
 
-/// One of Excel's days, to the second, in milliseconds since 1970.
+/// One of Excel's day numbers, as far as they can be told from other numbers, in milliseconds since 1970.
 pub(crate) fn excel_day(number: f64) -> Option<i64> {
-    let seconds = ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round();
-    DAYS.contains(&number).then_some(seconds as i64 * 1_000)
+    DAYS.contains(&number).then(|| of_excel_day(number))
+}
+
+/// Any of Excel's day numbers, to the second, in milliseconds since 1970.
+pub(crate) fn of_excel_day(number: f64) -> i64 {
+    ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round() as i64 * 1_000
 }
 
 #[cfg(test)]

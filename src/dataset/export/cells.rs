@@ -70,13 +70,8 @@ impl Cells<'_> {
             },
             // A whole number has no `.0` in a spreadsheet.
             Self::Float(cells) => append(out, cells.get(row).filter(|number| number.is_finite())),
-            Self::Flag(_) | Self::Integer(_) => {
-                let start = out.len();
-                self.json(row, out);
-                if out[start..] == *b"null" {
-                    out.truncate(start);
-                }
-            }
+            Self::Flag(cells) => append(out, cells.get(row)),
+            Self::Integer(cells) => append(out, cells.get(row)),
         }
     }
 

@@ -7,8 +7,7 @@ mod volumes;
 
 pub(super) use self::columns::{PRICES, spans};
 use self::{
-    columns::refusal,
-    columns::{CandleColumns, columns},
+    columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},
 };
 use super::{
@@ -21,7 +20,7 @@ use super::{
     sniff::Sniffed,
     tokens::TokenMatch,
 };
-use crate::dataset::manifest::Unit;
+use crate::dataset::{manifest::Unit, source::RowSource};
 
 /// The column that is made where the file's volume is no number of tokens as it stands.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
@@ -51,12 +50,7 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &asked.options.pick);
     let volume = volumes::volume(asked, sheet, found);
-    let mut take = Take::into("candles", rows(asked, sheet, found, &volume)?);
-    take = take.columns(&[("timestamp", &found.time_name(sheet))]);
-    take.worked_out = volume.worked_out(sheet);
-    for (ours, theirs) in PRICES.iter().zip(found.prices) {
-        take = take.columns(&[(ours, &sheet.names[theirs])]);
-    }
+    let mut take = figures(asked, sheet, found, &volume)?;
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
     } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
@@ -66,7 +60,6 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
     }
-    take = with_volume(take, sheet, &volume);
     if let Volume::None(_) = volume {
         take = take.without("volume");
     }
@@ -94,32 +87,30 @@ fn prices_assumed(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
 
-/// With the volume in tokens, which the loader is not to judge anew; the take as it was where there is none.
-fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Take {
+/// The time, the prices and the volume in tokens, which the loader is not to judge anew.
+fn figures(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
+    let mut take = Take::into("candles", rows(asked, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+    take.worked_out = volume.worked_out(sheet);
+    for (ours, theirs) in PRICES.iter().zip(found.prices) {
+        take = take.columns(&[(ours, &sheet.names[theirs])]);
+    }
     let name = match volume {
         Volume::Column(at, ..) => &sheet.names[*at],
         Volume::Made(..) => TOKENS_TRADED,
-        Volume::None(_) => return take,
+        Volume::None(_) => return Ok(take),
     };
-    let mut take = take.columns(&[("volume", name)]);
+    take = take.columns(&[("volume", name)]);
     take.rule("volume").unit = Some(Unit::Token);
-    take
+    Ok(take)
 }
 
 /// The rows with cells as the loader reads them.
-fn rows(
-    asked: &FileToImport<'_>,
-    sheet: &Sheet,
-    found: &CandleColumns,
-    volume: &Volume,
-) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
-    let mut fixes = vec![Fix::time(sheet, found.time, found.when)];
-    if let Some(step) = found.ended {
-        fixes = vec![Fix::ended(sheet, found.time, found.when, step)];
-    }
-    if let Some(clock) = found.clock {
-        fixes = vec![Fix::day_and_clock(sheet, found.time, clock, found.when)];
-    }
+fn rows(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+    let mut fixes = vec![match (found.clock, found.ended) {
+        (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
+        (None, Some(step)) => Fix::ended(sheet, found.time, found.when, step),
+        (None, None) => Fix::time(sheet, found.time, found.when),
+    }];
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));
     }
@@ -138,19 +129,15 @@ fn rows(
     }
     let Volume::Made(made, _) = volume else { return Ok(rows) };
     let (made, style) = (*made, found.style);
-    let names: Vec<String> = sheet.names.clone();
+    let names = sheet.names.clone();
     let [_, high, low, close] = found.prices;
     Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
         let column = |at: usize, style| numbers(batch, &names[at], style);
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
         let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
         let tokens = (0..batch.height).map(|row| {
-            VolumeRule::tokens(
-                PriceRange { low: lows[row], high: highs[row] },
-                closes[row],
-                first[row],
-                second.as_ref().map(|second| second[row]),
-            )
+            let range = PriceRange { low: lows[row], high: highs[row] };
+            VolumeRule::tokens(range, closes[row], first[row], second.as_ref().map(|second| second[row]))
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
         put(batch, TOKENS_TRADED, tokens);
@@ -160,19 +147,11 @@ fn rows(
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
 pub(super) fn of_token(asked: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
     let sheet = asked.sheet()?;
-    let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
-        .iter()
-        .zip(&sheet.names)
-        .map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone()))
-        .collect();
+    let order: Vec<(String, String)> =
+        TIME_AND_PRICES.iter().zip(&sheet.names).map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone())).collect();
     let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
     let volume = volumes::volume(asked, sheet, &found);
-    let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
-    take.worked_out = volume.worked_out(sheet);
-    for (ours, theirs) in PRICES.iter().zip(found.prices) {
-        take = take.columns(&[(ours, &sheet.names[theirs])]);
-    }
-    take = with_volume(take, sheet, &volume);
+    let take = figures(asked, sheet, &found, &volume)?;
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
     Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))

@@ -172,10 +172,6 @@ impl Sheet {
     pub(super) fn speaks_of(&self, word: &str) -> bool {
         self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
     }
-
-    pub(super) fn is_json(&self) -> bool {
-        matches!(self.how, How::Json(_))
-    }
 }
 
 /// The names, those that are others but for letter case numbered: `t` and `T` are two columns of some sources.

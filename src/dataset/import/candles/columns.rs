@@ -2,6 +2,7 @@
 //! contradict is not taken.
 
 use super::super::{
+    edits::with_clock,
     evidence::{
         Seen, kind,
         number::Style,
@@ -18,6 +19,7 @@ use crate::dataset::{candles::Interval, time::MINUTE_MS};
 /// The share of rows that break up to which a file's columns may still be what their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
+pub(super) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
 /// What the time of a candle is called; the first that is there and holds times serves. Names that say its beginning come first: a plain
 /// time beside one of them may be its end.
 const TIMES: &str = "\
@@ -147,9 +149,6 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     {
         return made(sheet, time, prices, false).map(Some);
     }
-    if sheet.named && !sheet.is_json() && sheet.names.iter().any(|name| !name.starts_with("column ")) {
-        return Ok(None);
-    }
     if sheet.named { Ok(None) } else { unnamed(sheet) }
 }
 
@@ -194,14 +193,15 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         }
         Told::Order(order) => {
             let mut found = made(sheet, time, order.map(|at| rest[at]), false)?;
-            let usual = order == [0, 1, 2, 3];
-            let shown: Vec<String> =
-                (0..4).map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)].to_owned()).collect();
-            if !usual && order.iter().all(|at| *at < 4) {
-                found.says.push(format!("its columns have no names; the prices stand as {}: high and low hold in every row, and each opens where the last closed", shown.join(", ")));
+            let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
+                "open, high, low, close by the rows".to_owned()
             } else {
-                found.says.push("its columns have no names; open, high, low, close by the rows: high and low hold in every row, and each opens where the last closed".to_owned());
-            }
+                let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
+                format!("the prices stand as {}", shown.join(", "))
+            };
+            found
+                .says
+                .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
             Ok(Some(found))
         }
         Told::Several(orders) => {
@@ -215,7 +215,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
                 "its columns have no names, and its rows fit more than one order of the prices",
                 &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
             )
-            .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))))
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))))
         }
     }
 }
@@ -267,7 +267,7 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
 
 fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Option<i64>> {
     let at = |row: &Vec<String>| match clock.and_then(|clock| row.get(clock)) {
-        Some(clock) => when.ms(&super::super::edits::with_clock(&row[time], clock)),
+        Some(clock) => when.ms(&with_clock(&row[time], clock)),
         None => when.ms(&row[time]),
     };
     sheet.first.iter().map(at).collect()
@@ -285,7 +285,7 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells: Vec<String> = match clock {
-        Some(clock) => sheet.first.iter().map(|row| super::super::edits::with_clock(&row[time], &row[clock])).collect(),
+        Some(clock) => sheet.first.iter().map(|row| with_clock(&row[time], &row[clock])).collect(),
         None => sheet.column(time).map(str::to_owned).collect(),
     };
     let when = sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>());
@@ -325,7 +325,7 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
             "row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({:.0} % of the rows do)",
             (1.0 - share) * 100.0
         );
-        let order = match ohlc::instead(&columns, &by_time) {
+        let order = match ohlc::told(&columns, &by_time) {
             Told::Order(order) if !said => order,
             _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
             _ if few => {
@@ -338,7 +338,7 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
                     &why,
                     "say which column is which with --map open=NAME and so on, or take a file whose prices fit",
                 )
-                .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))));
+                .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
             }
         };
         prices = order.map(|at| prices[at]);
@@ -380,11 +380,6 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
 }
 
 impl CandleColumns {
-    /// The column of times as the loader finds it.
-    pub(in crate::dataset::import) fn time_name(&self, sheet: &Sheet) -> String {
-        sheet.names[self.time].clone()
-    }
-
     /// Refuses prices whose names say that they are in another currency.
     pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
@@ -404,7 +399,7 @@ impl CandleColumns {
 
     /// The most frequent step between the times of the first rows, in milliseconds.
     pub(in crate::dataset::import) fn step(&self) -> i64 {
-        crate::dataset::candles::Interval::between(self.times.iter().flatten().copied().collect()).0
+        Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
     /// The share of the first rows that have the time of another row, and other prices.

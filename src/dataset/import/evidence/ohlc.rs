@@ -1,6 +1,8 @@
 //! In which order four prices stand. High and low are told by every row: nothing is above the one or below the other. Open and close
 //! are told by the rows before: a candle opens near where the last one closed. What the rows leave open is not guessed.
 
+use crate::dataset::candles::sound;
+
 /// The share of rows that an order must hold for.
 const HOLDS: f64 = 0.99;
 /// Prices of one row are near each other: in nearly all rows the high is less than so many times the low.
@@ -23,28 +25,24 @@ pub(in crate::dataset::import) enum Told {
     Nothing,
 }
 
-/// Whether high and low enclose open and close, all above zero. A comparison with NaN is false.
-pub(in crate::dataset::import) fn encloses(open: f64, high: f64, low: f64, close: f64) -> bool {
-    low > 0.0 && high < f64::INFINITY && low <= open && low <= close && open <= high && close <= high
-}
-
 /// The share of rows with four prices in which the order holds, and the first row in which it does not.
 pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces) -> (f64, Option<usize>) {
-    let [open, high, low, close] = order.map(|at| &columns[at]);
     let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
-    for row in 0..open.len() {
-        let prices = [open[row], high[row], low[row], close[row]];
-        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
-            continue;
-        }
+    for (row, [open, high, low, close]) in filled(columns, order) {
         all += 1;
-        if encloses(prices[0], prices[1], prices[2], prices[3]) {
+        if sound(open, high, low, close) {
             good += 1;
         } else {
             first = first.or(Some(row));
         }
     }
     (if all == 0 { 0.0 } else { good as f64 / all as f64 }, first)
+}
+
+/// The rows with four prices, not all of them 0.
+fn filled(columns: &[Vec<f64>], order: OhlcPlaces) -> impl Iterator<Item = (usize, [f64; 4])> {
+    let rows = (0..columns[order[0]].len()).map(move |row| (row, order.map(|at| columns[at][row])));
+    rows.filter(|(_, prices)| !prices.iter().any(|price| price.is_nan()) && *prices != [0.0; 4])
 }
 
 /// How far candles open from where the one before closed, in parts of the range of both: 0 where every open is the close before.
@@ -88,19 +86,10 @@ pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) 
     }
 }
 
-/// The order of four prices whose names are known, where that the names say does not hold.
-pub(in crate::dataset::import) fn instead(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
-    if columns.len() == 4 { told(columns, by_time) } else { Told::Nothing }
-}
-
 /// Whether the four columns hold prices near each other.
 fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
     let (mut all, mut good) = (0_usize, 0_usize);
-    let rows = columns[four[0]].len();
-    for prices in (0..rows).map(|row| four.map(|at| columns[at][row])) {
-        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
-            continue;
-        }
+    for (_, prices) in filled(columns, four) {
         all += 1;
         let (low, high) = prices.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), price| (low.min(*price), high.max(*price)));
         good += usize::from(low > 0.0 && high <= low * SPREAD_MAX);

@@ -7,7 +7,7 @@ use crate::dataset::{
     candles::Interval,
     coerce::manner::excel_day,
     import::Dates,
-    time::{DAY_MS, MINUTE_MS},
+    time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
 
 /// No trade of a token is older, nor will a file come from later: 2008 to 2100.
@@ -225,7 +225,7 @@ fn without_zone(text: &str) -> Option<(&str, i64)> {
             let hours: i64 = digits[..2].parse().ok()?;
             let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
             let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
-            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * 60_000));
+            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * MINUTE_MS));
         }
     }
     Some((text, 0))
@@ -273,7 +273,7 @@ fn time_of_day(text: &str) -> Option<i64> {
         }
         hour = hour % 12 + half;
     }
-    (0..24).contains(&hour).then(|| hour * 3_600_000 + minute * 60_000 + (seconds * 1e3).round() as i64)
+    (0..24).contains(&hour).then(|| hour * HOUR_MS + minute * MINUTE_MS + (seconds * 1e3).round() as i64)
 }
 
 fn date(text: &str, order: When) -> Option<NaiveDate> {
