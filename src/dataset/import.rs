@@ -16,12 +16,12 @@ mod options;
 mod outline;
 mod pair;
 mod place;
+mod quality;
 mod refusal;
 mod report;
 mod rows;
 mod sheet;
 mod sniff;
-mod sound;
 mod spool;
 mod table;
 mod take;
@@ -38,13 +38,12 @@ use polars::prelude::DataFrame;
 
 use self::{
     combine::FIRST_NEW,
-    evidence::when::When,
+    evidence::when::TimeStyle,
     format::{FileToImport, ImportPlan, Take},
     place::place,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
     report::{few, listed},
     sniff::Sniffed,
-    sound::sound,
     spool::TableSpool,
     table::ExistingTable,
     take::{NotTaken, Reading, add_tokens, note},
@@ -108,7 +107,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
-    let (cache, options, mut late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
+    let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
         let context = Context {
             wire: None,
@@ -122,17 +121,17 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
             tokens: HashSet::new(),
             looked: None,
         };
-        let mut run = Run::new(options, &workplace.folder, context, late);
-        run.tokens_that_stand()?;
+        let mut run = Run::new(options, &workplace.folder, context, refused_late);
+        run.read_existing_tokens()?;
         run.files(files)?;
         run.missing_tokens()?;
-        let known = run.late.len();
+        let known = run.refused_late.len();
         let finished = run.tables()?;
-        if run.late.len() == known {
+        if run.refused_late.len() == known {
             break (finished, run.report);
         }
         // That a file holds several series shows when all of its rows are gathered; the others are then taken without it.
-        late = run.late;
+        refused_late = run.refused_late;
     };
     if !options.dry_run {
         place(into, &text, &finished)?;
@@ -148,7 +147,7 @@ struct Run<'a> {
     tokens: KnownTokens,
     /// By place in the schema, so that tokens come first.
     spools: BTreeMap<usize, TableSpool>,
-    standing: BTreeMap<usize, ExistingTable>,
+    existing: BTreeMap<usize, ExistingTable>,
     /// Numbers of the sources whose rows do not count.
     refused: HashSet<u32>,
     /// Tokens that rows are about, with what is known of them: symbol and chain.
@@ -157,7 +156,7 @@ struct Run<'a> {
     /// The number of the next source.
     sources: u32,
     /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
-    late: BTreeMap<String, Refusal>,
+    refused_late: BTreeMap<String, Refusal>,
     /// Columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
     /// The symbol of the file that `--token` was taken for.
@@ -184,15 +183,15 @@ struct FileRows {
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, Refusal>) -> Self {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, refused_late: BTreeMap<String, Refusal>) -> Self {
         Self {
             options,
             folder,
             context,
-            late,
+            refused_late,
             tokens: KnownTokens::default(),
             spools: BTreeMap::new(),
-            standing: BTreeMap::new(),
+            existing: BTreeMap::new(),
             refused: HashSet::new(),
             needed: BTreeMap::new(),
             report: ImportReport::default(),
@@ -210,11 +209,11 @@ fn at(table: &str) -> usize {
 
 impl Run<'_> {
     /// What the dataset knows of tokens: names to find files' tokens by, decimals to read amounts with.
-    fn tokens_that_stand(&mut self) -> Result<(), ImportError> {
-        let standing = ExistingTable::of(&self.context, &TABLES[0])?;
+    fn read_existing_tokens(&mut self) -> Result<(), ImportError> {
+        let existing = ExistingTable::of(&self.context, &TABLES[0])?;
         let mut tokens = KnownTokens::default();
         let mut whole: Option<DataFrame> = None;
-        standing.read(&self.context, |frame, _, _| {
+        existing.read(&self.context, |frame, _, _| {
             tokens.add(&frame);
             if let Some(whole) = &mut whole {
                 guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
@@ -234,52 +233,52 @@ impl Run<'_> {
     /// Every file in turn, those that bring tokens first, as the others find theirs among them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
         let mut known = Vec::new();
-        let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |looked| (file, looked)));
-        for (path, looked) in all {
-            let mut looked = match looked {
-                Ok(looked) => looked,
+        let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |sniffed| (file, sniffed)));
+        for (path, sniffed) in all {
+            let mut sniffed = match sniffed {
+                Ok(sniffed) => sniffed,
                 Err((name, reason)) => {
                     self.refuse(FileReport::new(path, &name), &reason.into(), None);
                     continue;
                 }
             };
-            if let Some(sheet) = &mut looked.sheet {
-                (sheet.dates, sheet.broken_too) = (self.options.dates.map(When::said), self.options.broken_too);
+            if let Some(sheet) = &mut sniffed.sheet {
+                (sheet.dates, sheet.broken_too) = (self.options.dates.map(TimeStyle::said), self.options.broken_too);
             }
-            if let Some(refusal) = self.late.get(&looked.name).cloned() {
-                self.refuse(FileReport::new(path, &looked.name), &refusal, Some(&looked));
+            if let Some(refusal) = self.refused_late.get(&sniffed.name).cloned() {
+                self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
             }
-            match FormatRow::of(&looked) {
-                _ if self.options.table.is_some() => known.push((path, looked, FormatRow::own())),
-                None => self.refuse(FileReport::new(path, &looked.name), &format::unknown(&looked), Some(&looked)),
-                Some(format) => known.push((path, looked, format)),
+            match FormatRow::of(&sniffed) {
+                _ if self.options.table.is_some() => known.push((path, sniffed, FormatRow::own())),
+                None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
+                Some(format) => known.push((path, sniffed, format)),
             }
         }
         known.sort_by_key(|(_, _, format)| (format.tables[0] != "tokens", format.word == "own"));
-        for (path, looked, format) in known {
-            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &looked.name) };
-            match self.file(&looked, format, &mut report) {
+        for (path, sniffed, format) in known {
+            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &sniffed.name) };
+            match self.file(&sniffed, format, &mut report) {
                 Ok(()) => self.report.files.push(report),
                 Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
                 Err(NotTaken::Refused(refusal)) => {
                     report.taken.clear();
-                    self.refuse(report, &refusal, Some(&looked));
+                    self.refuse(report, &refusal, Some(&sniffed));
                 }
             }
         }
         Ok(())
     }
 
-    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, looked: Option<&Sniffed>) {
-        report.refused = Some(refusal.told(looked));
+    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, sniffed: Option<&Sniffed>) {
+        report.refused = Some(refusal.told(sniffed));
         report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
         self.report.files.push(report);
     }
 
     /// Takes the rows of one file into the tables they go to; what is to be said of it goes into `report`.
-    fn file(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
-        let plan = self.plan(looked, format, report)?;
+    fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
+        let plan = self.plan(sniffed, format, report)?;
         let source = self.sources;
         // Refused until all of it is read.
         self.sources += 1;
@@ -291,16 +290,16 @@ impl Run<'_> {
         // A file of one token is about it, whatever table it goes to.
         file.needed.extend(plan.token.as_ref().map(|token| token.address));
         for take in plan.takes {
-            self.take(looked, take, source, &mut file, report)?;
+            self.take(sniffed, take, source, &mut file, report)?;
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
             let (table, why) = report::nothing(report);
             return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
         }
-        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
         let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
         if !unused.is_empty() {
-            note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
+            note(&mut report.findings, &sniffed.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
         self.approximate.extend(file.approximate);
@@ -309,7 +308,7 @@ impl Run<'_> {
             report.says.extend(self.tokens.sharing(frame));
             self.context.decimals.extend(load::decimals(frame));
         }
-        let origin = |notes| Origin::new(&looked.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
+        let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
         self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
         if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
             // Of the tokens it brings, which stand in a table of their own.
@@ -325,21 +324,21 @@ impl Run<'_> {
     }
 
     /// How the file is taken, with what the options say of it.
-    fn plan(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
-        let said = TokenHints::of(self.options, &chain);
-        let asked = FileToImport { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
-        mapped_columns(looked, &self.options.map)?;
+        let hints = TokenHints::of(self.options, &chain);
+        let file = FileToImport { sniffed, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
+        mapped_columns(sniffed, &self.options.map)?;
         let plan = match &self.options.table {
-            Some(table) => format::mapped::open(&asked, table)?,
-            None => format.plan(&asked)?.with_said(&asked)?,
+            Some(table) => format::mapped::open(&file, table)?,
+            None => format.plan(&file)?.with_said(&file)?,
         };
-        self.hold_to_one_token(looked, &plan)?;
+        self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
-        report.movements = looked.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
+        report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         if let Some(decimals) = self.options.decimals {
-            match decimals_of(looked, &plan, &self.context.decimals)? {
+            match decimals_of(sniffed, &plan, &self.context.decimals)? {
                 Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
                 None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
             }
@@ -350,7 +349,7 @@ impl Run<'_> {
     /// Reads the rows of a file that go to one table.
     fn take(
         &mut self,
-        looked: &Sniffed,
+        sniffed: &Sniffed,
         mut take: Take,
         source: u32,
         file: &mut FileRows,
@@ -358,7 +357,7 @@ impl Run<'_> {
     ) -> Result<(), NotTaken> {
         self.open(take.table)?;
         let schema = &TABLES[at(take.table)];
-        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
+        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
         let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
         let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
         file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
@@ -378,7 +377,7 @@ impl Run<'_> {
             Ok(spool.add(frame, source, rows)?)
         })?;
         file.used.extend(reading.used(take.rows.columns())?);
-        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
         file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
         file.used.extend(take.worked_out);
         report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
@@ -391,7 +390,7 @@ impl Run<'_> {
             }
         }
         report.taken.push(Taken::of(take.table, &amount, take.left_out));
-        file.notes.extend(sound(take.table, &amount, &report.findings, self.options.broken_too)?);
+        file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
         Ok(())
     }
 
@@ -404,8 +403,8 @@ impl Run<'_> {
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
-    fn hold_to_one_token(&mut self, looked: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
-        let words: Vec<String> = pair::pair(&looked.name, |_| false).map(|pair| pair.base).into_iter().collect();
+    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
+        let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
         if token.address != said || token.by != TokenFoundBy::Said {
             return Ok(());
@@ -427,19 +426,19 @@ impl Run<'_> {
         if self.spools.contains_key(&place) {
             return Ok(());
         }
-        let standing =
+        let existing =
             ExistingTable::of(&self.context, &TABLES[place]).map_err(|reason| format!("cannot go into the table `{table}`: {reason}"))?;
         let mut spool = TableSpool::new(&TABLES[place], self.folder);
-        standing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
+        existing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
         self.spools.insert(place, spool);
-        self.standing.insert(place, standing);
+        self.existing.insert(place, existing);
         Ok(())
     }
 }
 
 /// What is mapped must be there: else what the person says would be passed over.
-fn mapped_columns(looked: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
-    let Some(sheet) = &looked.sheet else { return Ok(()) };
+fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
+    let Some(sheet) = &sniffed.sheet else { return Ok(()) };
     let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
     map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
         let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
@@ -448,12 +447,12 @@ fn mapped_columns(looked: &Sniffed, map: &[(String, String)]) -> Result<(), Refu
 }
 
 /// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
-fn decimals_of(looked: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
     }
     let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
-    let sheet = looked.sheet.as_ref();
+    let sheet = sniffed.sheet.as_ref();
     let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
     let mut all: Vec<Address> =
         sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());

@@ -29,28 +29,28 @@ pub(super) const TOKENS_TRADED: &str = "tokens traded";
 pub(super) const TRADED: &str = "traded";
 
 /// Whether the file holds a time and four prices.
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
 }
 
 /// Whether it names a time, open, high, low and close.
-pub(super) fn is_named(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
+pub(super) fn is_named(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
-    let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
-    plan(asked, sheet, &found)
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let found = columns(sheet, &file.options.map)?.ok_or("has no time and four prices that fit together")?;
+    plan(file, sheet, &found)
 }
 
 /// How candles with these columns are taken.
-fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
-    found.in_dollars(asked.options.as_usd)?;
+fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
+    found.in_dollars(file.options.as_usd)?;
     let mut says = found.says.clone();
-    let repeated = found.repeated_times(sheet, &asked.options.pick);
-    let volume = volumes::volume(asked, sheet, found);
-    let mut take = figures(asked, sheet, found, &volume)?;
+    let repeated = found.repeated_times(sheet, &file.options.pick);
+    let volume = volumes::volume(file, sheet, found);
+    let mut take = figures(file, sheet, found, &volume)?;
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
     } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
@@ -64,7 +64,7 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
         take = take.without("volume");
     }
     says.extend(volume.says(sheet));
-    let (plan, several) = series::by_series(asked, sheet, found, take)?;
+    let (plan, several) = series::by_series(file, sheet, found, take)?;
     if repeated > 0.01 && !several {
         return Err(refusal(
             sheet,
@@ -77,25 +77,25 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
-    let prices = prices_assumed(asked, sheet, found, plan.token.as_ref());
+    let prices = prices_assumed(file, sheet, found, plan.token.as_ref());
     Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)))
 }
 
 /// What to say of prices of which nothing tells the currency.
-fn prices_assumed(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
-    let told = asked.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
+fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
+    let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
 
 /// The time, the prices and the volume in tokens, which the loader is not to judge anew.
-fn figures(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
-    let mut take = Take::into("candles", rows(asked, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
+    let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
     }
     let name = match volume {
-        Volume::Column(at, ..) => &sheet.names[*at],
+        Volume::Column { at, .. } => &sheet.names[*at],
         Volume::Made(..) => TOKENS_TRADED,
         Volume::None(_) => return Ok(take),
     };
@@ -105,7 +105,7 @@ fn figures(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volum
 }
 
 /// The rows with cells as the loader reads them.
-fn rows(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
     let mut fixes = vec![match (found.clock, found.ended) {
         (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
         (None, Some(step)) => Fix::ended(sheet, found.time, found.when, step),
@@ -114,10 +114,10 @@ fn rows(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: 
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));
     }
-    if let Volume::Column(at, style, _) = volume {
+    if let Volume::Column { at, style, .. } = volume {
         fixes.extend(Fix::number(sheet, *at, *style));
     }
-    let mut rows = fixed(sheet.rows(asked.looked)?, fixes);
+    let mut rows = fixed(sheet.rows(file.sniffed)?, fixes);
     if found.has_empty_rows() {
         let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
         rows = Edited::over(rows, &[TRADED], move |batch| {
@@ -145,13 +145,13 @@ fn rows(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: 
 }
 
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
-pub(super) fn of_token(asked: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let order: Vec<(String, String)> =
         TIME_AND_PRICES.iter().zip(&sheet.names).map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone())).collect();
     let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
-    let volume = volumes::volume(asked, sheet, &found);
-    let take = figures(asked, sheet, &found, &volume)?;
+    let volume = volumes::volume(file, sheet, &found);
+    let take = figures(file, sheet, &found, &volume)?;
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
     Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))

@@ -5,8 +5,8 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Serie
 
 use super::{
     evidence::{
-        number::Style,
-        when::{When, beginning},
+        number::NumberStyle,
+        when::{TimeStyle, beginning},
     },
     rows::{Edited, cells, column},
     sheet::{Sheet, flat},
@@ -17,41 +17,41 @@ use crate::dataset::source::{Batch, RowSource};
 #[derive(Debug, Clone)]
 pub(super) struct Fix {
     column: String,
-    what: What,
+    kind: FixKind,
 }
 
 #[derive(Debug, Clone)]
-enum What {
-    Time(When),
+enum FixKind {
+    Time(TimeStyle),
     /// The last second of a candle of that length, for its first.
-    Ended(When, i64),
+    Ended(TimeStyle, i64),
     /// The day, and the column of the time of day.
-    DayAndClock(When, String),
-    Number(Style),
+    DayAndClock(TimeStyle, String),
+    Number(NumberStyle),
     Text(fn(&str) -> Option<String>),
 }
 
 impl Fix {
-    pub(super) fn time(sheet: &Sheet, at: usize, when: When) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Time(when) }
+    pub(super) fn time(sheet: &Sheet, at: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Time(when) }
     }
 
-    pub(super) fn ended(sheet: &Sheet, at: usize, when: When, step: i64) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Ended(when, step) }
+    pub(super) fn ended(sheet: &Sheet, at: usize, when: TimeStyle, step: i64) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Ended(when, step) }
     }
 
-    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: When) -> Self {
-        Self { column: sheet.names[day].clone(), what: What::DayAndClock(when, sheet.names[clock].clone()) }
+    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[day].clone(), kind: FixKind::DayAndClock(when, sheet.names[clock].clone()) }
     }
 
     /// Nothing where its numbers are plain already.
-    pub(super) fn number(sheet: &Sheet, at: usize, style: Style) -> Option<Self> {
-        style.dressed.then(|| Self { column: sheet.names[at].clone(), what: What::Number(style) })
+    pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
+        style.decorated.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
     }
 
     /// Every cell that the function gives another text for.
     pub(super) fn text(sheet: &Sheet, at: usize, change: fn(&str) -> Option<String>) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Text(change) }
+        Self { column: sheet.names[at].clone(), kind: FixKind::Text(change) }
     }
 }
 
@@ -69,35 +69,35 @@ pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSou
 
 impl Fix {
     fn apply(&self, batch: &mut Batch) {
-        let clocks = if let What::DayAndClock(_, clock) = &self.what { cells(batch, clock) } else { Vec::new() };
+        let clocks = if let FixKind::DayAndClock(_, clock) = &self.kind { cells(batch, clock) } else { Vec::new() };
         let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);
-        let is_read_as_it_is = match &self.what {
+        let is_read_as_it_is = match &self.kind {
             // Day numbers and 20240131 are times that only we know of.
-            What::Time(When::Excel | When::Digits) => column.dtype().is_temporal(),
-            What::Time(_) | What::Number(_) => typed,
-            What::Ended(..) | What::DayAndClock(..) | What::Text(_) => false,
+            FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
+            FixKind::Time(_) | FixKind::Number(_) => typed,
+            FixKind::Ended(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
         };
         if is_read_as_it_is {
             return;
         }
-        *column = match &self.what {
-            What::Time(_) | What::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
-            What::DayAndClock(when, _) => {
+        *column = match &self.kind {
+            FixKind::Time(_) | FixKind::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
+            FixKind::DayAndClock(when, _) => {
                 let days = flat::optional(column).into_iter().zip(clocks);
                 let joined: Vec<Option<String>> =
                     days.map(|(day, clock)| day.map(|day| with_clock(&day, clock.as_deref().unwrap_or_default()))).collect();
                 times(&joined, &self.column, |text| when.ms(text))
             }
-            What::Number(style) => texts(column, &self.column, |text| style.plain(text)),
-            What::Text(change) => texts(column, &self.column, change),
+            FixKind::Number(style) => texts(column, &self.column, |text| style.plain(text)),
+            FixKind::Text(change) => texts(column, &self.column, change),
         };
     }
 
     fn ms(&self, text: &str) -> Option<i64> {
-        match self.what {
-            What::Time(when) => when.ms(text),
-            What::Ended(when, step) => when.ms(text).map(|ms| beginning(ms, step)),
+        match self.kind {
+            FixKind::Time(when) => when.ms(text),
+            FixKind::Ended(when, step) => when.ms(text).map(|ms| beginning(ms, step)),
             _ => None,
         }
     }

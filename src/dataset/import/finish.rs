@@ -5,10 +5,10 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 
 use super::{
     ExistingTable, ImportError, Run, TableReport,
-    combine::{OURS, Repeat, STOOD},
+    combine::{EXISTING, IMPORTED, Repeat},
     place::Finished,
+    quality,
     report::few,
-    sound::several,
     table::{self, Written},
     tokens::coin_word,
 };
@@ -26,8 +26,8 @@ use crate::{
 
 impl Run<'_> {
     /// Candles are measurements: new ones take the place of others, and it is said whose.
-    fn tell_replaced(&mut self, standing: &ExistingTable, written: &Written) {
-        if standing.schema.name != "candles" {
+    fn tell_replaced(&mut self, existing: &ExistingTable, written: &Written) {
+        if existing.schema.name != "candles" {
             return;
         }
         let mut all: Vec<_> = written.replaced.iter().collect();
@@ -35,8 +35,8 @@ impl Run<'_> {
         let name = |source: u32| self.origins.iter().find(|(of, ..)| *of == source).map(|(.., origin)| origin);
         for ((source, before), replaced) in all {
             let theirs = match *before {
-                STOOD => standing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
-                OURS => origin::named(&standing.origins, &replaced.tokens),
+                EXISTING => existing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
+                IMPORTED => origin::named(&existing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::told),
             };
             let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
@@ -110,23 +110,23 @@ impl Run<'_> {
     pub(super) fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
         let mut finished = Vec::new();
         for (place, spool) in std::mem::take(&mut self.spools) {
-            let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
-            let mut origins = standing.origins.clone();
+            let (schema, Some(existing)) = (&TABLES[place], self.existing.remove(&place)) else { continue };
+            let mut origins = existing.origins.clone();
             let came = |(source, table, _): &&(u32, &'static str, Origin)| *table == schema.name && !self.refused.contains(source);
             origins.extend(self.origins.iter().filter(came).map(|(.., origin)| origin.clone()));
             let origins = Some(&origins[..]).filter(|_| !self.options.dry_run);
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, origins)?;
             self.tell(schema.name, &written);
-            self.tell_replaced(&standing, &written);
-            self.several_series(schema.name, &written);
+            self.tell_replaced(&existing, &written);
+            self.refuse_conflicting(schema.name, &written);
             let file = written.file.take();
-            self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
+            self.report.tables.push(TableReport { table: schema.name, file: existing.shown, rows: written.rows, written: file.is_some() });
             let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
             finished.extend(file.map(|from| Finished {
                 table: schema.name,
                 from,
-                to: standing.target,
-                paths: standing.paths,
+                to: existing.target,
+                paths: existing.paths,
                 approximate,
             }));
         }
@@ -153,7 +153,7 @@ impl Run<'_> {
 
     /// Candles of one time that say different prices are of several series, and balances of one holder that differ are none: which one
     /// stands would be chance.
-    fn several_series(&mut self, table: &str, written: &Written) {
+    fn refuse_conflicting(&mut self, table: &str, written: &Written) {
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
         }
@@ -161,8 +161,8 @@ impl Run<'_> {
             let theirs = |repeat: &&Repeat| Some(repeat.source) == file.source && !repeat.same;
             let conflicts: Vec<&Repeat> = written.repeats.iter().filter(theirs).collect();
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
-            let Some(refusal) = several(table, &conflicts, rows, &file.movements) else { continue };
-            self.late.insert(file.file.clone(), refusal);
+            let Some(refusal) = quality::conflicting(table, &conflicts, rows, &file.movements) else { continue };
+            self.refused_late.insert(file.file.clone(), refusal);
         }
     }
 

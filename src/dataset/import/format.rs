@@ -58,9 +58,9 @@ pub struct FormatRow {
 
 /// A file that is to be taken, and what there is to know about it.
 pub(super) struct FileToImport<'a> {
-    pub looked: &'a Sniffed,
+    pub sniffed: &'a Sniffed,
     pub tokens: &'a KnownTokens,
-    pub said: TokenHints<'a>,
+    pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
     /// The decimals of the dataset's tokens.
     pub decimals: &'a HashMap<Address, Option<i64>>,
@@ -189,8 +189,8 @@ formats! {
 
 impl FormatRow {
     /// The format of what was looked at.
-    pub(super) fn of(looked: &Sniffed) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| (format.knows)(looked))
+    pub(super) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| (format.knows)(sniffed))
     }
 
     /// The format of a file whose columns a person names.
@@ -198,8 +198,8 @@ impl FormatRow {
         FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
 
-    pub(super) fn plan(&self, asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-        (self.open)(asked)
+    pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+        (self.open)(file)
     }
 }
 
@@ -215,12 +215,12 @@ pub fn formats_table() -> String {
 impl<'a> FileToImport<'a> {
     /// The file as a table.
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
-        self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
+        self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
     }
 
     /// The chain of what does not say its own: as said, else Ethereum.
     pub(super) fn chain(&self) -> Chain {
-        self.said.chain.clone()
+        self.hints.chain.clone()
     }
 
     /// The decimals of a token: as said, else as the dataset knows them.
@@ -231,7 +231,7 @@ impl<'a> FileToImport<'a> {
     /// The column of theirs that `--map` names for ours.
     pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
-        self.looked.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
+        self.sniffed.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
     }
 
     /// The value that `--set` gives a column of ours.
@@ -241,21 +241,21 @@ impl<'a> FileToImport<'a> {
 
     /// The token of a file that is about one.
     pub(super) fn token(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find(&self.looked.name, content, self.said)
+        self.tokens.find(&self.sniffed.name, content, self.hints)
     }
 
     /// The token of a file whose rows only a contract can have: holders and transfers.
     pub(super) fn contract(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        if let Some(coin) = self.said.coin {
+        if let Some(coin) = self.hints.coin {
             let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
-        self.tokens.find(&self.looked.name, content, TokenHints { contract: true, ..self.said })
+        self.tokens.find(&self.sniffed.name, content, TokenHints { contract: true, ..self.hints })
     }
 
     /// The token of a file of prices.
     pub(super) fn traded(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find_traded(&self.looked.name, content, self.said)
+        self.tokens.find_traded(&self.sniffed.name, content, self.hints)
     }
 }
 
@@ -289,10 +289,10 @@ impl ImportPlan {
     }
 
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn with_said(mut self, asked: &FileToImport<'_>) -> Result<Self, Refusal> {
-        let options = asked.options;
+    pub(super) fn with_said(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
+        let options = file.options;
         if self.takes.iter().any(|take| take.table != "candles") {
-            one_list(asked)?;
+            one_list(file)?;
         }
         for take in &mut self.takes {
             let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
@@ -319,9 +319,9 @@ impl ImportPlan {
 }
 
 /// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
-fn one_list(asked: &FileToImport<'_>) -> Result<(), Refusal> {
-    let lists = asked.looked.sheet.as_ref().map_or(&[][..], Sheet::lists);
-    let picked = asked.options.pick.iter().any(|(name, _)| name == LIST);
+fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
+    let lists = file.sniffed.sheet.as_ref().map_or(&[][..], Sheet::lists);
+    let picked = file.options.pick.iter().any(|(name, _)| name == LIST);
     if picked || lists.len() < 2 {
         return Ok(());
     }

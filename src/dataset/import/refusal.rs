@@ -111,8 +111,8 @@ impl Refusal {
     }
 
     /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
-    pub(super) fn told(&self, looked: Option<&Sniffed>) -> String {
-        match self.lines.as_ref().filter(|_| looked.is_none_or(Sniffed::is_read_where_it_lies)) {
+    pub(super) fn told(&self, sniffed: Option<&Sniffed>) -> String {
+        match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
             Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
             None => self.reason.clone(),
         }

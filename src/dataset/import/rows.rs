@@ -2,7 +2,7 @@
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
-use super::{evidence::number::Style, sheet::flat};
+use super::{evidence::number::NumberStyle, sheet::flat};
 use crate::dataset::source::{BATCH_ROWS, Batch, RowSource};
 
 type Edit = Box<dyn FnMut(&mut Batch) + Send>;
@@ -69,7 +69,7 @@ pub(super) fn cells(batch: &Batch, name: &str) -> Vec<Option<String>> {
 }
 
 /// The numbers of a column; NaN where a cell is none.
-pub(super) fn numbers(batch: &Batch, name: &str, style: Style) -> Vec<f64> {
+pub(super) fn numbers(batch: &Batch, name: &str, style: NumberStyle) -> Vec<f64> {
     let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
     let column = &batch.columns[at];
     if let Ok(cast) = column.cast(&DataType::Float64)

@@ -141,8 +141,8 @@ fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, 
                 .into_iter()
                 .map(|member| {
                     let told = format!("{name}/{}", member.name);
-                    let looked = inside(path, member, &told, bytes, copied.clone());
-                    looked.map_err(|reason| (told, reason))
+                    let sniffed = inside(path, member, &told, bytes, copied.clone());
+                    sniffed.map_err(|reason| (told, reason))
                 })
                 .collect(),
             Err(reason) => fail(reason),
@@ -194,14 +194,14 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
-    let mut looked = Sniffed { place, name, bytes, shape, sheet, head, copied };
-    looked.sheet = match (&looked.shape, looked.sheet.take()) {
-        (FileShape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
-        (FileShape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
-        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&looked, true)?),
+    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, copied };
+    sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
+        (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
+        (FileShape::JsonLines(_), _) if sniffed.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&sniffed, MAX_LINES)?)),
+        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
-    Ok(looked)
+    Ok(sniffed)
 }
 
 fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
@@ -333,7 +333,7 @@ impl Sniffed {
     }
 
     /// What was seen, for one who is told that it is of no known format.
-    pub(super) fn seen(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let listed = |names: &[String]| {
             let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();
             format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::dataset::{
         coerce,
-        import::combine::{FIRST_NEW, MergeCounts, OURS, STOOD, combine},
+        import::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine},
         schema,
     };
 
@@ -109,8 +109,8 @@ mod tests {
         let mut spool = TableSpool { limit, ..TableSpool::new(schema, place.path()) };
         let new = FIRST_NEW;
         for (frame, source) in [
-            (labels(0, 10, "mine"), STOOD),
-            (labels(10, 500, "old"), OURS),
+            (labels(0, 10, "mine"), EXISTING),
+            (labels(10, 500, "old"), IMPORTED),
             (labels(400, 700, "new"), new),
             (labels(0, 5, "mine"), new),
             (labels(690, 701, "newer"), new + 1),

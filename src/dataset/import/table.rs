@@ -14,7 +14,7 @@ use polars::{
 };
 
 use super::{
-    combine::{self, FIRST_NEW, MergeCounts, OURS, Repeat, Replaced, STOOD},
+    combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
     spool::{TableSpool, failed},
     take::{NotTaken, Reading},
 };
@@ -113,8 +113,8 @@ impl ExistingTable {
     ) -> Result<(), NotTaken> {
         let plain = TableManifest::default();
         let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
-        let files = self.theirs.iter().map(|found| (&*found.path, STOOD, theirs));
-        let ours = self.ours.then_some((&*self.target, OURS, &plain));
+        let files = self.theirs.iter().map(|found| (&*found.path, EXISTING, theirs));
+        let ours = self.ours.then_some((&*self.target, IMPORTED, &plain));
         for (path, number, manifest) in files.chain(ours) {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());

@@ -202,18 +202,18 @@ impl KnownTokens {
 
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
     /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
-    fn by_symbol(&self, symbol: &str, said: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
-        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !said.contract && self.has(coin));
+    fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
+        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {
             return Ok(coin);
         }
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
-        if pair::is_native(symbol) && !said.contract {
+        if pair::is_native(symbol) && !hints.contract {
             let shown = few(all.iter().map(Known::told), 3);
             let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
             return Err(say(&reason, Some(symbol), false));
         }
-        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
+        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
         let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
         match (&here[..], &listed[..]) {
@@ -221,16 +221,16 @@ impl KnownTokens {
             _ => {
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
                 let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
-                Err(say(&several, Some(symbol), said.contract))
+                Err(say(&several, Some(symbol), hints.contract))
             }
         }
     }
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+    pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let found = |address, symbol, by, says| TokenMatch { address, symbol, pack: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
-            return match said.token {
+            return match hints.token {
                 Some(token) if token != address => {
                     let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
                     Err(Refusal::new(reason).say("token", address.to_string()))
@@ -240,12 +240,12 @@ impl KnownTokens {
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
-            None => (self.only_symbol(name, said.contract)?, "from the file's name"),
+            None => (self.only_symbol(name, hints.contract)?, "from the file's name"),
         };
-        if let Some(address) = said.token {
-            let coin = said.coin.map(str::to_uppercase);
+        if let Some(address) = hints.token {
+            let coin = hints.coin.map(str::to_uppercase);
             // The ticker of another coin is no other name for this one.
-            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, said.forced)
+            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, hints.forced)
                 && pair::is_native(symbol)
                 && !alike(coin, symbol)
             {
@@ -255,7 +255,7 @@ impl KnownTokens {
                 .say("coin", symbol.clone()));
             }
             let known = self.symbols.get(&address).cloned().flatten().or(coin);
-            let by = if said.coin.is_some() { "--coin" } else { "--token" };
+            let by = if hints.coin.is_some() { "--coin" } else { "--token" };
             let says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
                     format!("as said with {by}; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
@@ -265,13 +265,13 @@ impl KnownTokens {
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(say("does not say which token it is of", pair::coin(name).as_deref(), said.contract));
+            return Err(say("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
         };
-        if let Some(address) = self.by_symbol(&symbol, said)? {
+        if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
         }
-        let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
-        Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
+        let refusal = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
+        Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
     }
 
     /// The one word of the name that is a symbol.
@@ -286,13 +286,13 @@ impl KnownTokens {
     }
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
         let Some(pair) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
-            return self.find(name, content, said);
+            return self.find(name, content, hints);
         };
-        if !pair.in_dollars() && !said.as_usd {
+        if !pair.in_dollars() && !hints.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
             // No line to copy: it would take other money for dollars.
             return Err(format!(
@@ -302,11 +302,11 @@ impl KnownTokens {
         }
         let known = |symbol: &str| self.has_symbol(symbol);
         let (symbol, pack) = match pair::unpacked(&pair.base) {
-            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || said.token.is_some()) => (symbol, pack),
+            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, pack),
             _ => (pair.base.as_str(), 1.0),
         };
-        let mut found = self.find(name, Some(symbol), said)?;
-        if said.token.is_none() && pair::address(name).is_none() && content.is_none() {
+        let mut found = self.find(name, Some(symbol), hints)?;
+        if hints.token.is_none() && pair::address(name).is_none() && content.is_none() {
             found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
         }
         if pair.quote != "USD" {
@@ -358,7 +358,7 @@ mod tests {
             (&other, "UNI", "base", false),
         ]));
         let chain = Chain::parse("eth").unwrap();
-        let said = |token: Option<&str>, as_usd| TokenHints {
+        let hints = |token: Option<&str>, as_usd| TokenHints {
             token: token.and_then(Address::parse),
             coin: None,
             contract: false,
@@ -399,14 +399,14 @@ mod tests {
             ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
-            match (text(tokens.find_traded(name, content, said(token, false))), expected) {
+            match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
                 (Ok((address, pack)), Ok(expected)) => assert_eq!((address.as_str(), pack), expected, "{name}"),
                 (Err(refusal), Err(expected)) => assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}"),
                 (found, _) => panic!("{name}: {found:?}"),
             }
         }
-        assert!(tokens.find_traded("UNI_BTC.csv", None, said(None, true)).is_ok());
+        assert!(tokens.find_traded("UNI_BTC.csv", None, hints(None, true)).is_ok());
         let named = format!("export-{pepe}.csv");
-        assert!(tokens.find(&named, None, said(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
+        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
     }
 }

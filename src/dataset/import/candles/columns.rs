@@ -4,10 +4,10 @@
 use super::super::{
     edits::with_clock,
     evidence::{
-        Seen, kind,
-        number::Style,
-        ohlc::{self, OhlcPlaces, Told},
-        when::{Unsure, When, begun},
+        CellKind, kind,
+        number::NumberStyle,
+        ohlc::{self, FoundOrder, OhlcPlaces},
+        when::{TimeStyle, Unsure, begun},
     },
     names::{Names, is_one_of, plain},
     pair,
@@ -42,13 +42,13 @@ const INTERVALS: &str = "interval timeframe granularity resolution period bar tf
 #[derive(Debug, Clone)]
 pub(in crate::dataset::import) struct CandleColumns {
     pub time: usize,
-    pub when: When,
+    pub when: TimeStyle,
     /// The time of day, where it stands apart.
     pub clock: Option<usize>,
     /// The length of the candles, where the times are their last second.
     pub ended: Option<i64>,
     pub prices: OhlcPlaces,
-    pub style: Style,
+    pub style: NumberStyle,
     pub interval: Option<usize>,
     /// The currency that the names of the prices carry.
     pub currency: Option<String>,
@@ -100,7 +100,7 @@ fn price(names: &Names, words: &str) -> Option<usize> {
 fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
     let reads = |at: usize| {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
-        !matches!(When::of(&cells), Ok(None))
+        !matches!(TimeStyle::of(&cells), Ok(None))
     };
     let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
     // Excel's day numbers look like prices, so that only a name or a first place makes them times.
@@ -109,20 +109,24 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
             (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
         })
     };
-    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == Seen::Time);
+    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == CellKind::Time);
     // Numbers that rise by even steps and are times of our days are nothing else.
-    let epochs =
-        || (0..names.len()).find(|&at| When::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(When::Epoch)) && rises(sheet, at));
+    let epochs = || {
+        (0..names.len()).find(|&at| TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch)) && rises(sheet, at))
+    };
     // Of several the first that is to the minute: candles begin there, and last trades and ends do not.
     let to_the_minute = |at: &usize| {
         let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
-        When::of(&cells).ok().flatten().is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
+        TimeStyle::of(&cells)
+            .ok()
+            .flatten()
+            .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
     };
     let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
     known.or_else(apart).or_else(written).or_else(epochs)
 }
 
-fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
+fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
     sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
 }
 
@@ -173,25 +177,25 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
         return Ok(None);
     }
-    let when = |at: usize| When::of(&sheet.column(at).take(200).collect::<Vec<_>>());
+    let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
     let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(Unsure))) else { return Ok(None) };
-    let spaced = kind(sheet.column(time).take(50)) == Seen::Time || rises(sheet, time) || spans(sheet);
-    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == Seen::Number).collect();
+    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || spans(sheet);
+    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
     if rest.len() < 4 || !spaced {
         return Ok(None);
     }
-    let style = Style::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+    let style = NumberStyle::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or("has numbers with decimal comma and with decimal point")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
-    let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(When::MonthFirst));
-    let told = ohlc::told(&numbers, &by_time(sheet, &times));
+    let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
+    let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
-        Told::Nothing => Ok(None),
+        FoundOrder::Nothing => Ok(None),
         // The sources that write so say in which order; the rows only must not contradict.
-        Told::Several(_) if documented(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
+        FoundOrder::Several(_) if documented(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
             made(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
         }
-        Told::Order(order) => {
+        FoundOrder::Order(order) => {
             let mut found = made(sheet, time, order.map(|at| rest[at]), false)?;
             let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
                 "open, high, low, close by the rows".to_owned()
@@ -204,7 +208,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
                 .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
             Ok(Some(found))
         }
-        Told::Several(orders) => {
+        FoundOrder::Several(orders) => {
             let named = |order: &OhlcPlaces| -> Vec<String> {
                 let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
                 std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
@@ -265,7 +269,7 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
     days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
 }
 
-fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Option<i64>> {
+fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: TimeStyle) -> Vec<Option<i64>> {
     let at = |row: &Vec<String>| match clock.and_then(|clock| row.get(clock)) {
         Some(clock) => when.ms(&with_clock(&row[time], clock)),
         None => when.ms(&row[time]),
@@ -306,7 +310,7 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
         )
     };
     let when = when.ok_or_else(bad)?;
-    let style = Style::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+    let style = NumberStyle::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(sheet, time, clock, when);
@@ -325,8 +329,8 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
             "row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({:.0} % of the rows do)",
             (1.0 - share) * 100.0
         );
-        let order = match ohlc::told(&columns, &by_time) {
-            Told::Order(order) if !said => order,
+        let order = match ohlc::find_order(&columns, &by_time) {
+            FoundOrder::Order(order) if !said => order,
             _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
             _ if few => {
                 let what = "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows";

@@ -23,7 +23,7 @@ const QUOTED: &str = "currency quotecurrency vscurrency quote";
 const MAX_SERIES: usize = 20_000;
 
 /// The columns that tell series apart, and their values in the whole file.
-struct Parts {
+struct SeriesColumns {
     /// Columns of a symbol or pair, the best first; of exchanges; of quote currencies.
     symbols: Vec<usize>,
     places: Vec<usize>,
@@ -35,49 +35,49 @@ struct Parts {
 
 /// The take with the token of each row; and whether rows of several series are told apart.
 pub(super) fn by_series(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     found: &CandleColumns,
     mut take: Take,
 ) -> Result<(ImportPlan, bool), Refusal> {
-    for (name, value) in &asked.options.pick {
+    for (name, value) in &file.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
         }
         take = take.keep(name, &[value], "are not picked");
     }
-    let parts = parts(asked, sheet, found)?;
+    let parts = parts(file, sheet, found)?;
     let names = Names::of(&sheet.names);
     if let Some(token) = token_column(sheet, &names) {
-        one_place(asked, sheet, &parts)?;
-        in_dollars(asked, sheet)?;
+        one_place(file, sheet, &parts)?;
+        in_dollars(file, sheet)?;
         return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]), true));
     }
     let combinations = parts.found.len();
     if combinations <= 1 {
         let values = parts.found.keys().next();
         let content = values.and_then(|values| content(&parts, values));
-        let token = asked.traded(content.as_deref().or_else(|| beside(sheet)))?;
+        let token = file.traded(content.as_deref().or_else(|| beside(sheet)))?;
         return Ok((ImportPlan::of(vec![take.of(&token)]).about(token), false));
     }
-    one_place(asked, sheet, &parts)?;
+    one_place(file, sheet, &parts)?;
     let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
-        return Err(pick(asked, sheet, &parts));
+        return Err(pick(file, sheet, &parts));
     };
-    if asked.said.token.is_some() || pair::address(&asked.looked.name).is_some() {
-        let asked = pick(asked, sheet, &parts);
-        return Err(Refusal { reason: format!("{}; then --token says which token it is", asked.reason), ..asked });
+    if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
+        let refusal = pick(file, sheet, &parts);
+        return Err(Refusal { reason: format!("{}; then --token says which token it is", refusal.reason), ..refusal });
     }
-    split(asked, sheet, &parts, symbol, take).map(|plan| (plan, true))
+    split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
 
 /// A token for each symbol of a column.
-fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
+fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
         let asked_for = content(parts, values).unwrap_or_else(|| value.clone());
-        match asked.traded(Some(&asked_for)) {
+        match file.traded(Some(&asked_for)) {
             Ok(token) if token.pack == 1.0 => {
                 let address = token.address;
                 if let Some(other) = taken.insert(address, value.clone()) {
@@ -98,9 +98,9 @@ fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, 
         }
     }
     if says.is_empty() {
-        let asked = pick(asked, sheet, parts);
-        let reason = format!("{}. None of them is known yet: it {}", asked.reason, unknown.first().map_or("", String::as_str));
-        return Err(Refusal { reason, ..asked });
+        let refusal = pick(file, sheet, parts);
+        let reason = format!("{}. None of them is known yet: it {}", refusal.reason, unknown.first().map_or("", String::as_str));
+        return Err(Refusal { reason, ..refusal });
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
@@ -116,7 +116,7 @@ fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, 
 }
 
 /// Which columns tell series apart, with their values in all rows that are picked.
-fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<Parts, String> {
+fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
@@ -139,15 +139,15 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
     });
     let mut columns: Vec<usize> = symbols.iter().chain(&places).chain(&quotes).copied().collect();
     columns.dedup();
-    let mut parts = Parts { symbols, places, quotes, found: BTreeMap::new(), columns };
+    let mut parts = SeriesColumns { symbols, places, quotes, found: BTreeMap::new(), columns };
     if parts.columns.is_empty() {
         return Ok(parts);
     }
-    let mut rows = sheet.rows(asked.looked)?;
+    let mut rows = sheet.rows(file.sniffed)?;
     let mut last: Option<Vec<String>> = None;
     while let Some(batch) = rows.next_batch()? {
         let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| rows::cells(&batch, &sheet.names[at])).collect();
-        let picks: Vec<(Vec<Option<String>>, &String)> = asked
+        let picks: Vec<(Vec<Option<String>>, &String)> = file
             .options
             .pick
             .iter()
@@ -181,28 +181,28 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
             return Ok(parts);
         }
     }
-    if parts.found.is_empty() && !asked.options.pick.is_empty() {
+    if parts.found.is_empty() && !file.options.pick.is_empty() {
         return Err(format!(
             "has no row with {}",
-            asked.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
+            file.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
         ));
     }
     Ok(parts)
 }
 
 /// How many different values those columns have together.
-fn count(parts: &Parts, columns: &[usize]) -> usize {
+fn count(parts: &SeriesColumns, columns: &[usize]) -> usize {
     let places: Vec<usize> = columns.iter().filter_map(|at| parts.columns.iter().position(|known| known == at)).collect();
     let values: BTreeSet<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
     values.len()
 }
 
-fn value<'v>(parts: &Parts, values: &'v [String], at: usize) -> Option<&'v String> {
+fn value<'v>(parts: &SeriesColumns, values: &'v [String], at: usize) -> Option<&'v String> {
     parts.columns.iter().position(|known| *known == at).and_then(|place| values.get(place)).filter(|value| !value.is_empty())
 }
 
 /// The symbol or pair that these values say.
-fn content(parts: &Parts, values: &[String]) -> Option<String> {
+fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
     let symbol = parts.symbols.iter().find_map(|&at| value(parts, values, at))?;
     let quote = parts.quotes.iter().find_map(|&at| value(parts, values, at));
     Some(match quote {
@@ -235,8 +235,8 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
 }
 
 /// Refuses prices that what stands beside the table says are in another currency.
-fn in_dollars(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
-    match sheet.beside(QUOTED).filter(|_| !asked.options.as_usd) {
+fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
+    match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
             Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are").into())
         }
@@ -245,13 +245,13 @@ fn in_dollars(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
 }
 
 /// Rows of several exchanges of one token cannot stand in one series.
-fn one_place(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Result<(), Refusal> {
+fn one_place(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
-    if several { Err(pick(asked, sheet, parts)) } else { Ok(()) }
+    if several { Err(pick(file, sheet, parts)) } else { Ok(()) }
 }
 
 /// What to pick from a file of several series; and where its token is then not known yet, what to say of that.
-fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
+fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusal {
     let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
         .iter()
@@ -263,7 +263,7 @@ fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
     let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);
     let picked: Vec<(&String, &String)> = parting.iter().filter_map(|&at| Some((&sheet.names[at], value(parts, most?, at)?))).collect();
     let picks: Vec<String> = picked.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let then = most.and_then(|values| asked.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
+    let then = most.and_then(|values| file.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
     let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(

@@ -10,21 +10,21 @@ use crate::dataset::{
 const BEFORE: &[&str] = &["US$", "USD", "$", "€", "£", "¥", "₿", "Ξ"];
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataset::import) struct Style {
+pub(in crate::dataset::import) struct NumberStyle {
     /// The comma stands before the decimals.
     pub comma: bool,
     /// Some are more than digits and a point, so that they must be rewritten.
-    pub dressed: bool,
+    pub decorated: bool,
 }
 
-impl Style {
+impl NumberStyle {
     /// How all these cells are written; `None` where some say comma and others point. `semicolons` part the file's cells, as where the
     /// comma is the decimal sign.
     pub(in crate::dataset::import) fn of<'a>(cells: impl Iterator<Item = &'a str>, semicolons: bool) -> Option<Self> {
-        let (mut shown, mut unsure, mut dressed) = (DecimalSigns::default(), false, false);
+        let (mut shown, mut unsure, mut decorated) = (DecimalSigns::default(), false, false);
         for cell in cells {
             let digits = cell.trim();
-            dressed |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
+            decorated |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = digits.trim_start_matches(['-', '−', '+']).trim_start();
             let number = bare(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
             unsure |= number.contains(',');
@@ -32,9 +32,9 @@ impl Style {
         }
         match (shown.comma, shown.point) {
             (true, true) => None,
-            (true, false) => Some(Self { comma: true, dressed: true }),
-            (false, true) => Some(Self { comma: false, dressed }),
-            (false, false) => Some(Self { comma: unsure && semicolons, dressed }),
+            (true, false) => Some(Self { comma: true, decorated: true }),
+            (false, true) => Some(Self { comma: false, decorated }),
+            (false, false) => Some(Self { comma: unsure && semicolons, decorated }),
         }
     }
 
@@ -103,8 +103,8 @@ mod tests {
             (&["1,5", "1.5"], false, None),
             (&["629.18K"], false, Some((false, true))),
         ] {
-            let found = Style::of(cells.iter().copied(), semicolons);
-            assert_eq!(found.map(|style| (style.comma, style.dressed)), expected, "{cells:?}");
+            let found = NumberStyle::of(cells.iter().copied(), semicolons);
+            assert_eq!(found.map(|style| (style.comma, style.decorated)), expected, "{cells:?}");
         }
     }
 }

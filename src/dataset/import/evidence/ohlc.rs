@@ -17,7 +17,7 @@ pub(in crate::dataset::import) type OhlcPlaces = [usize; 4];
 
 /// What the rows say of an order.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataset::import) enum Told {
+pub(in crate::dataset::import) enum FoundOrder {
     /// One order holds, and no other.
     Order(OhlcPlaces),
     /// These hold alike.
@@ -61,7 +61,7 @@ fn jump(columns: &[Vec<f64>], order: OhlcPlaces, by_time: &[usize]) -> f64 {
 }
 
 /// The order of four prices among these columns, which stand side by side; `by_time` are the rows, oldest first.
-pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
+pub(in crate::dataset::import) fn find_order(columns: &[Vec<f64>], by_time: &[usize]) -> FoundOrder {
     let mut found: Vec<(f64, OhlcPlaces)> = Vec::new();
     for start in 0..columns.len().saturating_sub(3) {
         let four = [start, start + 1, start + 2, start + 3];
@@ -80,9 +80,9 @@ pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) 
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     match &found[..] {
-        [] => Told::Nothing,
-        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => Told::Order(*order),
-        several => Told::Several(several.iter().map(|(_, order)| *order).collect()),
+        [] => FoundOrder::Nothing,
+        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => FoundOrder::Order(*order),
+        several => FoundOrder::Several(several.iter().map(|(_, order)| *order).collect()),
     }
 }
 
@@ -135,11 +135,11 @@ mod tests {
         let rows = candles(60);
         let by_time: Vec<usize> = (0..60).collect();
         for order in [[0, 1, 2, 3], [2, 1, 0, 3], [0, 2, 3, 1], [3, 1, 2, 0], [1, 2, 3, 0]] {
-            assert_eq!(told(&columns(&rows, order, &[5000.0]), &by_time), Told::Order(order), "{order:?}");
+            assert_eq!(find_order(&columns(&rows, order, &[5000.0]), &by_time), FoundOrder::Order(order), "{order:?}");
         }
         let newest_first: Vec<[f64; 4]> = rows.iter().rev().copied().collect();
         let by_time: Vec<usize> = (0..60).rev().collect();
-        assert_eq!(told(&columns(&newest_first, [2, 1, 0, 3], &[]), &by_time), Told::Order([2, 1, 0, 3]));
+        assert_eq!(find_order(&columns(&newest_first, [2, 1, 0, 3], &[]), &by_time), FoundOrder::Order([2, 1, 0, 3]));
     }
 
     #[test]
@@ -147,8 +147,8 @@ mod tests {
         // Candles that do not begin where the last ended tell high and low, not open and close.
         let rows: Vec<[f64; 4]> = (0..40).map(|i| [100.0 + f64::from(i % 7), 120.0, 80.0, 100.0 + f64::from((i * 3) % 5)]).collect();
         let by_time: Vec<usize> = (0..40).collect();
-        assert!(matches!(told(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), Told::Several(_)));
-        assert_eq!(told(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), Told::Nothing);
+        assert!(matches!(find_order(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), FoundOrder::Several(_)));
+        assert_eq!(find_order(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), FoundOrder::Nothing);
         let broken = columns(&candles(50), [0, 2, 1, 3], &[]);
         assert!(holds(&broken, [0, 1, 2, 3]).0 < 0.5 && holds(&broken, [0, 1, 2, 3]).1 == Some(0));
     }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{addresses, number::Style},
+        evidence::{addresses, number::NumberStyle},
         names::{Names, TOKEN, is_one_of},
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
@@ -65,23 +65,23 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     Some(Columns { holder, balance, token, symbol })
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etherscan(looked: &Sniffed) -> bool {
-    is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
+pub(super) fn is_etherscan(sniffed: &Sniffed) -> bool {
+    is(sniffed) && super::has(&sniffed.header(), &["holderaddress", "balance"])
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no balances of holders")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
     if let Some(coin) = cells.iter().find(|cell| {
-        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && Style { comma: false, dressed: true }.plain(cell).is_none()
+        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, decorated: true }.plain(cell).is_none()
     }) {
         let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
-        if own && found.token.is_none() && asked.said.token.is_none() {
+        if own && found.token.is_none() && file.hints.token.is_none() {
             return Err(format!(
                 "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
                 sheet.names[found.balance]
@@ -89,11 +89,11 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             .into());
         }
     }
-    let style = Style::of(cells.iter().copied(), sheet.semicolons)
+    let style = NumberStyle::of(cells.iter().copied(), sheet.semicolons)
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
-    fixes.extend(Fix::number(sheet, found.balance, Style { dressed: true, ..style }));
-    let mut take = Take::into("holders", fixed(sheet.rows(asked.looked)?, fixes))
+    fixes.extend(Fix::number(sheet, found.balance, NumberStyle { decorated: true, ..style }));
+    let mut take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
     let beside = sheet.beside(TOKEN).and_then(Address::parse);
@@ -102,19 +102,19 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             take = take.columns(&[("token_address", &sheet.names[at])]);
             (ImportPlan::default(), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
         }
-        (None, Some(address)) if asked.said.token.is_none_or(|said| said == address) => {
+        (None, Some(address)) if file.hints.token.is_none_or(|said| said == address) => {
             take = take.of_address(address);
             (ImportPlan::default().saying(format!("token {address}, from the file")), Some(address))
         }
         _ => {
-            let token = asked.contract(found.symbol.as_deref())?;
+            let token = file.contract(found.symbol.as_deref())?;
             let address = token.address;
             take = take.of_address(address);
             (ImportPlan::default().about(token), Some(address))
         }
     };
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    let raw = unit(asked, sheet, &found, style, &plan.decimals, token)?;
+    let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
         plan = plan.saying("its balances are in smallest units: divided by the token's decimals");
@@ -126,17 +126,17 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
 fn unit(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     found: &Columns,
-    style: Style,
+    style: NumberStyle,
     told: &[(Address, i64)],
     token: Option<Address>,
 ) -> Result<bool, Refusal> {
     let name = &sheet.names[found.balance];
     let known = |token: Option<Address>| {
         let token = token?;
-        asked.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
+        file.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
     };
     let with_decimals = |raw: bool| match (raw, known(token)) {
         (true, None) => Err(Refusal::new(format!(
@@ -146,13 +146,13 @@ fn unit(
         .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
         (raw, _) => Ok(raw),
     };
-    if let Some(unit) = asked.options.unit {
+    if let Some(unit) = file.options.unit {
         return with_decimals(unit == AmountUnit::Raw);
     }
     let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
-    let exported = super::has(&asked.looked.header(), &["holderaddress", "balance"]);
+    let exported = super::has(&file.sniffed.header(), &["holderaddress", "balance"]);
     if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
         return Ok(false);
     }

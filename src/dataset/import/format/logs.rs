@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        evidence::{Seen, kind, when::When},
+        evidence::{CellKind, kind, when::TimeStyle},
         names::Names,
         rows::{cells, put},
         sheet::Sheet,
@@ -36,7 +36,7 @@ struct Columns {
     data: String,
     token: String,
     hash: String,
-    time: Option<(String, When)>,
+    time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
 }
@@ -61,11 +61,11 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     let name = |at: usize| sheet.names[at].clone();
     let signed = topics.first().is_some_and(|(_, at)| sheet.column(*at).any(|cell| !words(cell).is_empty()));
     let data = names.find("data logdata").filter(|_| signed)?;
-    let token = names.in_order(TOKENS).find(|&at| kind(sheet.column(at).take(300)) == Seen::Address)?;
-    let hash = names.in_order(HASHES).find(|&at| kind(sheet.column(at).take(300)) == Seen::Hash)?;
+    let token = names.in_order(TOKENS).find(|&at| kind(sheet.column(at).take(300)) == CellKind::Address)?;
+    let hash = names.in_order(HASHES).find(|&at| kind(sheet.column(at).take(300)) == CellKind::Hash)?;
     let when = |at: usize| {
         let texts: Vec<String> = sheet.column(at).map(decimal).collect();
-        When::of(&texts.iter().map(String::as_str).collect::<Vec<_>>()).ok().flatten()
+        TimeStyle::of(&texts.iter().map(String::as_str).collect::<Vec<_>>()).ok().flatten()
     };
     let time = names.in_order(TIMES).find_map(|at| Some((name(at), when(at)?)));
     Some(Columns {
@@ -114,12 +114,12 @@ fn topics_of(row: usize, topics: &[Vec<Option<String>>]) -> Vec<String> {
     topics.iter().filter_map(|column| column[row].as_deref()).flat_map(words).collect()
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let columns = columns(sheet).ok_or("has no event logs")?;
     let at = |name: &String| sheet.names.iter().position(|known| known == name).unwrap_or_default();
     let first = |name: &String| -> Vec<Option<String>> { sheet.column(at(name)).map(|cell| Some(cell.to_owned())).collect() };
@@ -149,8 +149,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         plan = plan.saying("it has no times, so timestamp is left empty unless `blocks` gives them; block_number tells the order");
     }
     let has = [columns.time.is_some(), columns.block.is_some(), columns.index.is_some()];
-    let only = asked.said.token;
-    let rows = Events { inner: sheet.rows(asked.looked)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
+    let only = file.hints.token;
+    let rows = Events { inner: sheet.rows(file.sniffed)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
     let name = |has: bool, name: &'static str| if has { name } else { NOTHING };
     let take = Take::into("transfers", Box::new(rows))
         .columns(&[

@@ -4,7 +4,7 @@ use super::{
     super::{
         candles,
         edits::{Fix, fixed},
-        evidence::{Seen, kind, number::Style},
+        evidence::{CellKind, kind, number::NumberStyle},
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
         report::listed,
         sheet::Sheet,
@@ -22,43 +22,43 @@ use crate::dataset::{
 /// A column of ours and the place of theirs that is to serve it.
 type Mapped = (&'static Column, usize);
 
-pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let schema: &'static TableSchema =
         TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
-    let columns = mapped(asked, sheet, schema)?;
-    if let Some((ours, _)) = asked.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
+    let columns = mapped(file, sheet, schema)?;
+    if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
         return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
     }
     if schema.name == "candles" {
         // Their prices and volumes are held against the rows, whoever names them.
-        return match candles::open(asked) {
-            Ok(plan) => plan.with_said(asked),
-            Err(refusal) => Err(lacks(asked, sheet, schema, &columns).unwrap_or(refusal)),
+        return match candles::open(file) {
+            Ok(plan) => plan.with_said(file),
+            Err(refusal) => Err(lacks(file, sheet, schema, &columns).unwrap_or(refusal)),
         };
     }
-    let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes(sheet, &columns)));
+    let mut take = Take::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
     let mut plan = ImportPlan::default();
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
-    for (ours, value) in asked.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
+    for (ours, value) in file.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
         take = take.set(ours.name, value);
     }
-    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || asked.set(name).is_some();
-    if let (Some(label), "labels", false) = (&asked.options.label, table, said("label")) {
+    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
+    if let (Some(label), "labels", false) = (&file.options.label, table, said("label")) {
         take = take.set("label", label);
     }
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
-        let token = asked.token(None)?;
+        let token = file.token(None)?;
         take = take.of(&token);
         plan = plan.about(token);
     }
-    if let (Some(chain), Some(column), false) = (&asked.options.chain, schema.column("chain"), said("chain")) {
+    if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
         take = take.set(column.name, chain);
     }
     for (ours, _) in &columns {
-        let unit = match asked.options.unit {
+        let unit = match file.options.unit {
             Some(AmountUnit::Raw) => Unit::Raw,
             Some(AmountUnit::Whole) => Unit::Whole,
             _ => continue,
@@ -69,7 +69,7 @@ pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) ->
         take.rule(ours.name).unit = Some(unit);
         // What is smallest units in the one and whole tokens in the other is converted.
         let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
-        if converted && plan.token.as_ref().is_some_and(|token| asked.decimals_of(&token.address).is_none()) {
+        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
             let reason = format!(
                 "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
             );
@@ -78,7 +78,7 @@ pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) ->
     }
     if schema.name == "yields" {
         take = without_what_may_lack(take, sheet, schema)?;
-        plan = yields::in_percent(asked, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
+        plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
     if schema.name == "posts" && !said("post_id") && !names_id(sheet, schema, &take)? {
         let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
@@ -95,9 +95,9 @@ pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) ->
 }
 
 /// The columns that the person names, as far as their cells can be what they are named for.
-fn mapped(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
-    for (ours, theirs) in &asked.options.map {
+    for (ours, theirs) in &file.options.map {
         let column = schema
             .column(ours)
             .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {}: `tokendeck schema` lists them", schema.name))?;
@@ -131,7 +131,7 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
             fixes.push(Fix::time(sheet, at, when));
         }
         if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
-            && let Some(style) = Style::of(sheet.column(at), sheet.semicolons)
+            && let Some(style) = NumberStyle::of(sheet.column(at), sheet.semicolons)
         {
             fixes.extend(Fix::number(sheet, at, style));
         }
@@ -157,8 +157,8 @@ fn names_id(sheet: &Sheet, schema: &'static TableSchema, take: &Take) -> Result<
 }
 
 /// What lacks of candles, where their four prices and time are not all named.
-fn lacks(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
-    let mut take = Take::into(schema.name, sheet.rows(asked.looked).ok()?).without("token_address");
+fn lacks(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+    let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
@@ -168,7 +168,7 @@ fn lacks(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, 
 /// The columns of numbers that nothing of ours is read from.
 fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
     let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
-    let is_number = |at: usize| kind(sheet.column(at).take(200)) == Seen::Number;
+    let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
     (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
 }
 

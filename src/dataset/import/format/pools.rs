@@ -70,19 +70,19 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     })
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no pools")?;
     let names = Names::of(&sheet.names);
     let fixes = [found.pool, found.first, found.second]
         .into_iter()
         .filter(|&at| sheet.column(at).any(|cell| bare(cell).is_some()))
         .map(|at| Fix::text(sheet, at, bare));
-    let mut take = Take::into("pools", fixed(sheet.rows(asked.looked)?, fixes.collect())).columns(&[
+    let mut take = Take::into("pools", fixed(sheet.rows(file.sniffed)?, fixes.collect())).columns(&[
         ("address", &sheet.names[found.pool]),
         ("token0", &sheet.names[found.first]),
         ("token1", &sheet.names[found.second]),
@@ -100,7 +100,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .and_then(|(network, _)| Chain::known(network));
     let beside = sheet.beside("chainid chain network").and_then(Chain::known);
     let mut missing = Vec::new();
-    take = match (found.chain, network.or(beside).or_else(|| asked.options.chain.clone())) {
+    take = match (found.chain, network.or(beside).or_else(|| file.options.chain.clone())) {
         (Some(at), _) => take.columns(&[("chain", &sheet.names[at])]),
         (None, Some(chain)) => {
             plan = plan.saying(format!("chain {chain}"));
@@ -111,7 +111,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             take
         }
     };
-    take = match (found.dex, asked.set("dex_id")) {
+    take = match (found.dex, file.set("dex_id")) {
         (_, Some(dex)) => take.set("dex_id", dex),
         (Some(at), None) => take.columns(&[("dex_id", &sheet.names[at])]),
         (None, None) => {
@@ -136,7 +136,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             sets.join(", ")
         )));
     }
-    if let Some(tokens) = tokens(asked, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
+    if let Some(tokens) = tokens(file, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
         plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
         plan.takes.push(tokens);
     }
@@ -150,7 +150,7 @@ const OF_TOKENS: [&str; 3] = ["symbol", "name", "decimals decimal"];
 const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
 
 /// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
-fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
+fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
     let names = Names::of(&sheet.names);
     let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));
     let columns =
@@ -159,7 +159,7 @@ fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Optio
     let Some([first, second]) = both else { return Ok(None) };
     let sides = [(found.first, columns(first)), (found.second, columns(second))];
     let chain_column = found.chain.map(|at| sheet.names[at].clone());
-    let (mut rows, mut made, mut known) = (sheet.rows(asked.looked)?, Vec::new(), HashSet::new());
+    let (mut rows, mut made, mut known) = (sheet.rows(file.sniffed)?, Vec::new(), HashSet::new());
     while let Some(batch) = rows.next_batch()? {
         let chains = chain_column.as_ref().map(|name| rows::cells(&batch, name));
         for (address, columns) in &sides {
@@ -177,7 +177,7 @@ fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Optio
             }
         }
     }
-    let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, made);
+    let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], file.sniffed.bytes, made);
     let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
     Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
 }

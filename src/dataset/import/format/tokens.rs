@@ -50,8 +50,8 @@ fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
     if all.iter().any(|(at, _)| sheet.column(*at).any(|cell| Address::parse(cell.trim()).is_some())) { all } else { Vec::new() }
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    let Some(sheet) = sniffed.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
     let names = Names::of(&sheet.names);
     let other = "transactionhash txhash hash balance token0 token0id token0address bytecode tvlusd nametag open qty";
     let named = names.find(SYMBOL).is_some() && (names.has(NAME) || names.has(DECIMALS));
@@ -59,25 +59,26 @@ pub(super) fn is(looked: &Sniffed) -> bool {
 }
 
 /// A list as tokenlists.org defines it.
-pub(super) fn is_list(looked: &Sniffed) -> bool {
-    let list =
-        |place: &str| looked.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]));
-    (list("tokens") || list("default.tokens")) && is(looked)
+pub(super) fn is_list(sniffed: &Sniffed) -> bool {
+    let list = |place: &str| {
+        sniffed.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]))
+    };
+    (list("tokens") || list("default.tokens")) && is(sniffed)
 }
 
-pub(super) fn is_etl(looked: &Sniffed) -> bool {
-    super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(&sniffed.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(sniffed)
 }
 
-pub(super) fn list(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let mut plan = open(asked)?;
+pub(super) fn list(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let mut plan = open(file)?;
     plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
 /// blockchain-etl counts supplies in smallest units, and says no chain.
-pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let mut plan = open(asked)?;
+pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let mut plan = open(file)?;
     for take in &mut plan.takes {
         take.manifest.set.remove("total_supply");
         take.rule("total_supply").from = Some("total_supply".to_owned());
@@ -86,8 +87,8 @@ pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let names = Names::of(&sheet.names);
     let several = platforms(sheet);
     let found = address(sheet, &names);
@@ -100,7 +101,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
-        let take = with(Take::into("tokens", apart(asked, sheet, &several, &carried)?))
+        let take = with(Take::into("tokens", apart(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
@@ -111,7 +112,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .find(|&chain| chain != at && sheet.column(chain).any(|cell| !cell.is_empty()));
     let beside = sheet.beside("chainid chain network chainname blockchain").and_then(Chain::known).or_else(|| network(sheet));
     let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
-    let rows = Edited::over(sheet.rows(asked.looked)?, &[KEPT], move |batch| {
+    let rows = Edited::over(sheet.rows(file.sniffed)?, &[KEPT], move |batch| {
         let chains = chain_name.as_ref().map(|chain| rows::cells(batch, chain));
         let addresses = rows::cells(batch, &name);
         let kept = addresses.iter().enumerate().map(|(row, cell)| {
@@ -124,7 +125,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     });
     let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
     let mut plan = ImportPlan::default();
-    match (chain, beside, &asked.options.chain) {
+    match (chain, beside, &file.options.chain) {
         (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
         (None, Some(chain), _) => {
             plan = plan.saying(format!("chain {chain}, from the file"));
@@ -208,12 +209,12 @@ fn is_test(chain: &str) -> bool {
 
 /// A row for each address of a coin.
 fn apart(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     several: &[(usize, String)],
     carried: &[String],
 ) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
-    let mut rows = sheet.rows(asked.looked)?;
+    let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();
     let mut made: Vec<Vec<Option<String>>> = Vec::new();
     while let Some(batch) = rows.next_batch()? {
@@ -229,5 +230,5 @@ fn apart(
         }
     }
     let names: Vec<&str> = ["token_address", "chain", KEPT].into_iter().chain(carried.iter().map(String::as_str)).collect();
-    Ok(GeneratedRows::of(&names, asked.looked.bytes, made))
+    Ok(GeneratedRows::of(&names, file.sniffed.bytes, made))
 }

@@ -4,7 +4,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{Seen, addresses, kind, number::Style, when::When},
+        evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
         refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
@@ -39,7 +39,7 @@ struct Columns {
     to: usize,
     value: usize,
     token: Option<usize>,
-    time: Option<(usize, When)>,
+    time: Option<(usize, TimeStyle)>,
     block: Option<usize>,
     index: Option<usize>,
 }
@@ -49,9 +49,9 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let of = |words: &str, seen: Seen| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == seen);
-    let (hash, from, to) = (of(HASHES, Seen::Hash)?, of(FROM, Seen::Address)?, of(TO, Seen::Address)?);
-    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex | Seen::Hash);
+    let of = |words: &str, wanted: CellKind| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == wanted);
+    let (hash, from, to) = (of(HASHES, CellKind::Hash)?, of(FROM, CellKind::Address)?, of(TO, CellKind::Address)?);
+    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex | CellKind::Hash);
     let value = names.in_order(VALUES).find(numbers)?;
     let token = || {
         let sure = names.all(TOKEN);
@@ -60,30 +60,32 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     };
     let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
     let time = names.in_order(TIMES).find_map(|at| Some((at, when(at)?)));
-    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex));
+    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex));
     Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
 /// blockchain-etl's table, known by all of its names.
-pub(super) fn is_etl(looked: &Sniffed) -> bool {
-    super::has(&looked.header(), &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"])
-        && !super::has(&looked.header(), &["timestamp"])
-        && is(looked)
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(
+        &sniffed.header(),
+        &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"],
+    ) && !super::has(&sniffed.header(), &["timestamp"])
+        && is(sniffed)
 }
 
-pub(super) fn is_tokentx(looked: &Sniffed) -> bool {
-    looked
+pub(super) fn is_tokentx(sniffed: &Sniffed) -> bool {
+    sniffed
         .outline()
         .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
-        && is(looked)
+        && is(sniffed)
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
     if found.token.is_none() && names.has(OWN_COIN) {
@@ -96,7 +98,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some(at) = names
         .all(NFTS)
         .into_iter()
-        .find(|&at| kind(sheet.column(at).take(100)) == Seen::Number && sheet.column(at).any(|cell| !cell.is_empty()))
+        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
     {
         return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
     }
@@ -110,10 +112,10 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     for at in [found.block, found.index].into_iter().flatten().filter(|&at| sheet.column(at).any(|cell| cell.starts_with("0x"))) {
         fixes.push(Fix::text(sheet, at, hex));
     }
-    let style = Style::of(sheet.column(found.value), sheet.semicolons)
+    let style = NumberStyle::of(sheet.column(found.value), sheet.semicolons)
         .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
     fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !sheet.column(found.value).any(|cell| cell.starts_with("0x"))));
-    let mut take = Take::into("transfers", fixed(sheet.rows(asked.looked)?, fixes)).columns(&[
+    let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
         ("transaction_hash", &sheet.names[found.hash]),
         ("from_address", &sheet.names[found.from]),
         ("to_address", &sheet.names[found.to]),
@@ -129,10 +131,10 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
     } else {
         let beside = sheet.beside(TOKEN).and_then(Address::parse);
-        let address = if let Some(address) = beside.filter(|address| asked.said.token.is_none_or(|said| said == *address)) {
+        let address = if let Some(address) = beside.filter(|address| file.hints.token.is_none_or(|said| said == *address)) {
             address
         } else {
-            let token = asked.contract(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
+            let token = file.contract(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
             let address = token.address;
             plan = plan.about(token);
             address
@@ -144,7 +146,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    match whole(asked, sheet, &names, &found, style, token, &mut plan.decimals)? {
+    match whole(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
             plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
@@ -157,18 +159,18 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         Amounts::Raw => {}
     }
-    plan.takes.extend(tokens(asked, sheet, &names, &found)?);
+    plan.takes.extend(tokens(file, sheet, &names, &found)?);
     plan.takes.push(take);
     Ok(plan)
 }
 
 /// The tokens that the file names and counts the decimals of.
-fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
+fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
-    let take = Take::into("tokens", sheet.rows(asked.looked)?)
+    let take = Take::into("tokens", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
         .columns(&[("name", names.find(NAME).map_or(NOTHING, |at| sheet.names[at].as_str()))])
-        .set("chain", &asked.chain());
+        .set("chain", &file.chain());
     Ok(Some(take))
 }
 
@@ -179,11 +181,11 @@ enum Amounts {
 }
 
 fn whole(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     names: &Names,
     found: &Columns,
-    style: Style,
+    style: NumberStyle,
     token: Option<Address>,
     told: &mut Vec<(Address, i64)>,
 ) -> Result<Amounts, Refusal> {
@@ -193,7 +195,7 @@ fn whole(
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
     // Amounts that are more than digits and a point are read with their decimal sign alone.
-    let decimal = match (style.dressed, style.comma) {
+    let decimal = match (style.decorated, style.comma) {
         (false, _) => "",
         (true, false) => ", decimal = \".\"",
         (true, true) => ", decimal = \",\"",
@@ -203,7 +205,7 @@ fn whole(
     let pages = is_one_of(known, WHOLE);
     let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
         || cells.iter().any(|cell| cell.contains(['e', 'E']) && !cell.starts_with("0x"));
-    let is_whole = match asked.options.unit {
+    let is_whole = match file.options.unit {
         Some(unit) => unit == AmountUnit::Whole,
         None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
         None if fractions || pages => true,
@@ -224,11 +226,11 @@ fn whole(
     }
     let all: Vec<Address> =
         found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
-    let knows = |token: &Address| asked.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
+    let knows = |token: &Address| file.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
     let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
     unknown.sort_unstable();
     unknown.dedup();
-    let say = match (&unknown[..], asked.options.decimals) {
+    let say = match (&unknown[..], file.options.decimals) {
         ([], _) => return Ok(Amounts::Whole),
         ([one], Some(decimals)) => {
             told.push((*one, decimals.into()));

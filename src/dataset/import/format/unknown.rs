@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        evidence::{Seen, addresses, kind},
+        evidence::{CellKind, addresses, kind},
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
         sheet::Sheet,
@@ -28,7 +28,7 @@ enum Kind {
 type Column = (&'static str, &'static str, Kind);
 
 /// A table that a file may be near.
-struct Near {
+struct NearTable {
     table: &'static str,
     /// A number, and the columns of which a file must have so many.
     telling: (usize, &'static [&'static str]),
@@ -39,8 +39,8 @@ const ACCOUNT: &str = "address addr wallet holder owner account contract 地址"
 const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
 const PRICE: &str = "price close priceusd marketprice last";
 
-const NEAR: &[Near] = &[
-    Near {
+const NEAR: &[NearTable] = &[
+    NearTable {
         table: "candles",
         telling: (2, &["open", "high", "low", "close"]),
         columns: &[
@@ -51,7 +51,7 @@ const NEAR: &[Near] = &[
             ("close", PRICE, Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "tokens",
         telling: (2, &["token_address", "symbol", "name"]),
         columns: &[
@@ -62,7 +62,7 @@ const NEAR: &[Near] = &[
         ],
     },
     // An amount that is not called a balance was paid or given out, as a rule.
-    Near {
+    NearTable {
         table: "holders",
         telling: (1, &["holder_address"]),
         columns: &[
@@ -71,7 +71,7 @@ const NEAR: &[Near] = &[
             ("balance", "balance balances tokenbalance 余额 持有数量", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "transfers",
         telling: (2, &["transaction_hash", "from_address", "to_address"]),
         columns: &[
@@ -81,7 +81,7 @@ const NEAR: &[Near] = &[
             ("value", "value amount quantity 数量", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "posts",
         telling: (2, &["title", "published_at"]),
         columns: &[
@@ -90,7 +90,7 @@ const NEAR: &[Near] = &[
             ("published_at", "date createdat time timestamp publishedat", Kind::Time),
         ],
     },
-    Near {
+    NearTable {
         table: "yields",
         telling: (1, &["apy"]),
         columns: &[
@@ -101,7 +101,7 @@ const NEAR: &[Near] = &[
             ("apy", "apy dailyapy apr yield30dapy", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "pools",
         telling: (1, &["token0"]),
         columns: &[
@@ -111,12 +111,12 @@ const NEAR: &[Near] = &[
             ("chain", CHAINS, Kind::Chain),
         ],
     },
-    Near {
+    NearTable {
         table: "labels",
         telling: (2, &["address", "label"]),
         columns: &[("address", ACCOUNT, Kind::Address), ("label", "label category type tag", Kind::Text)],
     },
-    Near {
+    NearTable {
         table: "holder_counts",
         telling: (1, &["holders"]),
         columns: &[
@@ -128,11 +128,11 @@ const NEAR: &[Near] = &[
 ];
 
 /// The reason.
-pub(in crate::dataset::import) fn unknown(looked: &Sniffed) -> Refusal {
-    let near = looked.sheet.as_ref().and_then(nearest).unwrap_or_default();
+pub(in crate::dataset::import) fn unknown(sniffed: &Sniffed) -> Refusal {
+    let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` says which are known and how each looks";
-    let reason = format!("is of no format known: it holds {}.{told} {known}", looked.seen());
+    let reason = format!("is of no format known: it holds {}.{told} {known}", sniffed.summary());
     Refusal { reason, ..near }
 }
 
@@ -141,9 +141,10 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         return Some(unnamed(sheet));
     }
     let names = Names::of(&sheet.names);
-    let found = |near: &Near| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
+    let found =
+        |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
     // The share of the columns that are there, candles first as their names are no others'.
-    let score = |near: &Near| {
+    let score = |near: &NearTable| {
         let found = found(near);
         let fit: Vec<&str> = near
             .columns
@@ -173,7 +174,7 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
 }
 
 /// What of the table is there and what is not. There is a line only where some column could fill each blank.
-fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
+fn told(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
     let table = near.table;
     let fit: Vec<Option<usize>> = near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| fits(sheet, at, *kind))).collect();
     let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && fits(sheet, at, kind));
@@ -253,10 +254,10 @@ fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String 
 fn fits(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
     let found = || kind(sheet.column(at).take(200));
     match wanted {
-        Kind::Time => matches!(found(), Seen::Time | Seen::Number),
-        Kind::Text => matches!(found(), Seen::Text | Seen::Number),
-        Kind::Number => found() == Seen::Number,
-        Kind::Hash => found() == Seen::Hash,
+        Kind::Time => matches!(found(), CellKind::Time | CellKind::Number),
+        Kind::Text => matches!(found(), CellKind::Text | CellKind::Number),
+        Kind::Number => found() == CellKind::Number,
+        Kind::Hash => found() == CellKind::Hash,
         Kind::Address => addresses(sheet.column(at)) > 0.5,
         Kind::Chain => chains(sheet, at),
     }
@@ -275,13 +276,13 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {
             let what = match kind(sheet.column(at).take(200)) {
-                Seen::Address => "addresses",
-                Seen::Hash => "hashes",
-                Seen::Hex => "bytes that are no addresses",
-                Seen::Number => "numbers",
-                Seen::Time => "times",
-                Seen::Text => "texts",
-                Seen::Empty => "nothing",
+                CellKind::Address => "addresses",
+                CellKind::Hash => "hashes",
+                CellKind::Hex => "bytes that are no addresses",
+                CellKind::Number => "numbers",
+                CellKind::Time => "times",
+                CellKind::Text => "texts",
+                CellKind::Empty => "nothing",
             };
             let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(24).collect();
             format!("`{}` {what} (`{cell}`)", sheet.names[at])
@@ -289,7 +290,7 @@ fn unnamed(sheet: &Sheet) -> Refusal {
         .collect();
     let told = format!("Its columns have no names: {}.", shown.join(", "));
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
-    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == Seen::Number);
+    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
         return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
             .say("as", TABLE)

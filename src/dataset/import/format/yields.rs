@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        evidence::number::Style,
+        evidence::number::NumberStyle,
         names::plain,
         refusal::{Refusal, UNIT},
         sheet::Sheet,
@@ -39,7 +39,7 @@ pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
     if sheet.column(at).any(|cell| cell.trim().ends_with('%')) {
         return Some(AmountUnit::Percent);
     }
-    let style = Style::of(sheet.column(at), sheet.semicolons)?;
+    let style = NumberStyle::of(sheet.column(at), sheet.semicolons)?;
     let mut figures: Vec<f64> =
         sheet.column(at).filter_map(|cell| style.plain(cell)?.parse().ok()).filter(|figure: &f64| *figure > 0.0).collect();
     figures.sort_by(f64::total_cmp);
@@ -60,7 +60,7 @@ pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static Tabl
 }
 
 /// The plan with these yields as percent; asks the person where the file does not tell the unit.
-pub(super) fn in_percent(asked: &FileToImport<'_>, sheet: &Sheet, take: &mut Take, plan: ImportPlan) -> Result<ImportPlan, Refusal> {
+pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take, plan: ImportPlan) -> Result<ImportPlan, Refusal> {
     let Some(schema) = schema::table("yields") else { return Ok(plan) };
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns: Vec<(&'static str, usize)> = bound
@@ -69,7 +69,7 @@ pub(super) fn in_percent(asked: &FileToImport<'_>, sheet: &Sheet, take: &mut Tak
         .filter_map(|bound| Some((bound.column.name, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)))
         .collect();
     let Some((_, first)) = columns.first() else { return Ok(plan) };
-    let fractions = match asked.options.unit {
+    let fractions = match file.options.unit {
         Some(AmountUnit::Fraction) => true,
         Some(AmountUnit::Percent) => false,
         _ if let Some((_, at)) = columns.iter().find(|(_, at)| of_a_time(&sheet.names[*at])) => {

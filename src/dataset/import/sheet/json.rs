@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashMap, fmt};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::super::evidence::{Seen, seen};
+use super::super::evidence::{CellKind, kind_of};
 
 /// How deep a table is looked for, and objects of a row are entered.
 const DEPTH: usize = 6;
@@ -110,7 +110,7 @@ pub(in crate::dataset::import) fn text(value: &RawValue) -> Option<String> {
 
 /// Whether names of members are data themselves: addresses, days, numbers.
 fn are_data(names: &[&str]) -> bool {
-    let data = names.iter().filter(|name| !matches!(seen(name), Seen::Text | Seen::Empty)).count();
+    let data = names.iter().filter(|name| !matches!(kind_of(name), CellKind::Text | CellKind::Empty)).count();
     !names.is_empty() && data * 10 >= names.len() * 9
 }
 

@@ -1,5 +1,5 @@
-//! Whether enough of a file's rows are as rows must be. Datasets set single rows aside; a file most of which is broken is another file
-//! than it was taken for.
+//! Data quality: with how many broken or conflicting rows a file is refused. Datasets set single rows aside; a file most of which is
+//! broken is another file than it was taken for.
 
 use super::{
     combine::Repeat,
@@ -29,7 +29,7 @@ struct Flaw {
 }
 
 /// Refuses a file of which too many rows break what must hold, naming the first; where it is forced, says what was forced.
-pub(super) fn sound(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
+pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
         // No line to copy: it would take what is broken.
@@ -92,7 +92,7 @@ fn counted(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
 }
 
 /// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.
-pub(super) fn several(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
+pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
     let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);
     if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
         return None;
