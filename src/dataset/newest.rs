@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     by_token::ByToken,
-    cache::{By, Places, rank},
+    cache::{Places, SortKey, rank},
     rows::Post,
 };
 
@@ -42,8 +42,11 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
             });
             Ok(Places::from(order))
         }
-        ByToken::Large(table) => {
-            rank(table, By { ties: &[("post_id", false)], ..By::from(("published_at", true)) }, &Places::Run(0..table.height()), step)
-        }
+        ByToken::Large(table) => rank(
+            table,
+            SortKey { ties: &[("post_id", false)], ..SortKey::from(("published_at", true)) },
+            &Places::Run(0..table.height()),
+            step,
+        ),
     }
 }

@@ -1,5 +1,5 @@
-//! The columns of `rows.arrow` as they are written: each has its region of the file, sized by the most that may come, and grows in it.
-//! What is left of a region is a hole that takes no disk.
+//! Writes the columns of `rows.arrow`. Each has its region of the file, sized by the most that may come; what it leaves unused is a hole
+//! of a sparse file and takes no disk.
 
 use std::{
     fs::{File, OpenOptions},
@@ -37,6 +37,7 @@ pub(super) struct Region {
     pub(super) data: (u64, u64),
 }
 
+/// A column being written: its region, and bytes that are not in the file yet.
 struct Sink {
     form: Form,
     region: Region,
@@ -153,13 +154,13 @@ impl Columns {
     }
 }
 
-/// The most bytes that the cells of a column without a fixed length take; the same, where they are written as the schema has it.
+/// The most bytes that the cells of a column without a fixed width take.
 pub(super) fn bytes_of(form: Form, cells: &StringChunked) -> u64 {
     let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
-/// The cells as the bytes that are kept of them, where these are fewer than the text has: what is on its way then takes half the room.
+/// Addresses and hex as bytes, which take half the room of their text; other cells as they are.
 pub(super) fn packed(form: Form, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match form {

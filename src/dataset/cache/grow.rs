@@ -1,6 +1,6 @@
-//! A table of the cache, and rows that came after it, as a new table: what stands is copied as it lies, and only around the times of the
-//! new rows are rows read and ordered. What comes out is what an import of all of them would make; where that cannot be had this way,
-//! nothing is made.
+//! Incremental import: a new table of a cached one and the rows appended to its files. Unchanged rows are copied without being decoded;
+//! only around the times of the new ones are rows read and sorted. The result is that of an import of all rows; where this way cannot
+//! give that, nothing is made.
 
 use std::{collections::HashSet, fs, ops::Range, path::Path};
 
@@ -29,14 +29,14 @@ const WINDOW_MAX: usize = 200_000;
 /// Rows that are copied at a time.
 const COPIED: usize = 1 << 20;
 
-/// Rows that came after those of a table, in canonical columns and in the order they came.
+/// Rows appended to the files of a table, in canonical columns and in the order they came.
 pub(crate) struct Tail {
     pub(crate) frame: DataFrame,
-    /// They stand behind all the others of the table: of two rows of one key, theirs is the last.
+    /// They come behind all others of the table: of two rows of one key, theirs is the last.
     pub(crate) is_last: bool,
 }
 
-/// What becomes of some rows of the table: these stand in their place.
+/// Replaces some rows of the table by those of `frame`.
 struct Edit {
     rows: Range<usize>,
     token: Address,
@@ -80,7 +80,7 @@ pub(crate) fn grow(
 fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
     let Tail { frame, is_last } = tail;
     let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
-    let Some((time, falls)) = time_of(schema) else { return Ok(None) };
+    let Some((time, descending)) = time_of(schema) else { return Ok(None) };
     let frame = if by_interval { with_intervals(base, frame, owner)? } else { Some(frame) };
     let Some(frame) = frame.filter(|frame| frame.column(time).is_ok_and(|times| times.null_count() == 0)) else { return Ok(None) };
     let (frame, dropped) = without_repeats(schema, frame)?;
@@ -90,7 +90,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
     for (rows, token, interval) in groups(&frame, owner, by_interval)? {
         let new = frame.slice(rows.start as i64, rows.len());
         let run = run_of(base, &token, interval, by_interval);
-        let Some(window) = window(base, run, &new, time, falls)? else { return Ok(None) };
+        let Some(window) = window(base, run, &new, time, descending)? else { return Ok(None) };
         let mut both = base.stretch(window.clone(), None);
         both.vstack_mut(&new)?;
         both.rechunk_mut();
@@ -103,7 +103,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
         edits.push(Edit { rows: window, token, interval, frame: sorted(schema.order, both)? });
     }
     if !schema.key.is_empty() && !side_by_side(schema) {
-        let again = met_again(base, &frame, schema, columns, &edits)?;
+        let again = replaced_rows(base, &frame, schema, columns, &edits)?;
         if !is_last && !again.is_empty() {
             return Ok(None);
         }
@@ -121,9 +121,9 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
 fn time_of(schema: &TableSchema) -> Option<(&'static str, bool)> {
     let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
     let first = schema.order.iter().find(|column| !owned(column))?;
-    let (name, falls) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
+    let (name, descending) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
     let column = schema.columns.iter().find(|column| column.name == name)?;
-    (column.kind == Kind::Time).then_some((column.name, falls))
+    (column.kind == Kind::Time).then_some((column.name, descending))
 }
 
 /// The rows, those without an interval with the one that their token has. None where it has several, or none.
@@ -158,7 +158,7 @@ fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec
     Ok(pairs(owners, intervals).map(|(rows, token, interval)| (rows, address(token), length(interval))).collect())
 }
 
-/// The rows of the token and interval as they stand, or where they would.
+/// The rows of the token and interval, or where they would be inserted.
 fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
     let rows = base.rows_of(token);
     if rows.is_empty() {
@@ -182,7 +182,7 @@ fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) 
 }
 
 /// The rows of the run that lie within the times of the new ones, or where these belong. None where they are too many, or damaged.
-fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, falls: bool) -> PolarsResult<Option<Range<usize>>> {
+fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, descending: bool) -> PolarsResult<Option<Range<usize>>> {
     let times = new.column(time)?.to_physical_repr();
     let times = times.i64()?;
     let (Some(first), Some(last)) = (polars::prelude::ChunkAgg::min(times), polars::prelude::ChunkAgg::max(times)) else {
@@ -192,7 +192,7 @@ fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, fal
     // Those without a time come last.
     let timed = run.start + partition(run.len(), |at| cells.bytes(run.start + at).is_some());
     let stamps = &stamps[..timed - run.start];
-    let (start, end) = if falls {
+    let (start, end) = if descending {
         (stamps.partition_point(|stamp| *stamp > last), stamps.partition_point(|stamp| *stamp >= first))
     } else {
         (stamps.partition_point(|stamp| *stamp < first), stamps.partition_point(|stamp| *stamp <= last))
@@ -213,10 +213,10 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 
 /// The rows of the table outside of the edits whose key one of the new rows has. They are of the same token: a key is, even where the token
 /// is no part of it.
-fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
-    // The key's column that tells most: an id, or a hash.
-    let told = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
-    let Some((column, form)) = told else { return Ok(Vec::new()) };
+fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
+    // The key's column that is most selective: an id, or a hash.
+    let id = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
+    let Some((column, form)) = id else { return Ok(Vec::new()) };
     let keyed = {
         let keyless = keyless(schema, new)?;
         without(new, &keyless)?

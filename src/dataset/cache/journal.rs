@@ -1,4 +1,4 @@
-//! How far the making of a cached table came, so that one that was cut off goes on from there. It is replaced whole, after the data it describes are written.
+//! The checkpoint of an import, from which one that was cut off goes on. It is replaced whole, after the data it describes are written.
 
 use std::{fs, io, path::Path};
 

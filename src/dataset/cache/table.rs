@@ -1,5 +1,5 @@
-//! A large table as it is read: mapped, its rows found through the index, each stretch of the file compared with its checksum at the
-//! first touch. What does not agree is never shown: the table says that it is damaged and gives nothing.
+//! Reading a large table: memory-mapped, rows found through the index, each page compared with its checksum when it is first read. What
+//! does not match is never shown: the table says that it is damaged and gives nothing.
 
 use std::{
     ops::Range,
@@ -13,7 +13,7 @@ use super::{
     Form, Kept, SortLimits,
     bounds::{Bounds, Extent, are_kept},
     columns::Region,
-    index::{Index, Report, SLAB},
+    index::{Index, PAGE, Report},
     kept,
     map::Map,
 };
@@ -35,8 +35,8 @@ pub struct LargeTable {
     columns: Vec<Kept>,
     index: Index,
     map: Map,
-    /// A bit a stretch that was found whole.
-    seen: Vec<AtomicU64>,
+    /// A bit for each page whose checksum was found right.
+    verified: Vec<AtomicU64>,
     damaged: AtomicBool,
     folder: PathBuf,
     sorting: SortLimits,
@@ -50,8 +50,8 @@ impl LargeTable {
         let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
         let columns = kept(schema).ok_or("the table is not one that may be large")?;
         let names = columns.iter().map(|(column, _)| column.name);
-        let slabs = map.bytes().len().div_ceil(SLAB);
-        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.slabs().len() != slabs {
+        let checksums = map.bytes().len().div_ceil(PAGE);
+        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
             return Err("the file has the wrong length".to_owned());
         }
         if !names.eq(index.about.regions.iter().map(|region| region.name.as_str())) {
@@ -59,12 +59,12 @@ impl LargeTable {
         }
         let report = std::mem::take(&mut index.about.report);
         let grown_from = report.grown_from.clone();
-        let seen = (0..slabs.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
-        let table = Self { schema, columns, index, map, seen, damaged, folder, sorting, grown_from };
+        let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
         // The frame of the Arrow file: before the columns and after them.
         let length = table.map.bytes().len();
-        let frame = table.whole(0..super::arrow::BODY_AT as usize) && table.whole(length.saturating_sub(SLAB)..length);
+        let frame = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
         if frame { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
     }
 
@@ -177,22 +177,22 @@ impl LargeTable {
             return None;
         }
         let place = buffer.0 as usize + bytes.start..buffer.0 as usize + bytes.end;
-        if self.whole(place.clone()) { self.map.bytes().get(place) } else { None }
+        if self.verify(place.clone()) { self.map.bytes().get(place) } else { None }
     }
 
-    /// Whether the bytes agree with their checksums, which is looked at once.
-    fn whole(&self, bytes: Range<usize>) -> bool {
+    /// Whether the pages of these bytes match their checksums, which is looked at once a page.
+    fn verify(&self, bytes: Range<usize>) -> bool {
         if bytes.is_empty() {
             return true;
         }
-        for slab in bytes.start / SLAB..=(bytes.end - 1) / SLAB {
-            let (word, bit) = (&self.seen[slab / 64], 1 << (slab % 64));
+        for page in bytes.start / PAGE..=(bytes.end - 1) / PAGE {
+            let (word, bit) = (&self.verified[page / 64], 1 << (page % 64));
             if word.load(Ordering::Relaxed) & bit != 0 {
                 continue;
             }
-            let start = slab * SLAB;
-            let stretch = self.map.bytes().get(start..(start + SLAB).min(self.map.bytes().len())).unwrap_or_default();
-            if self.index.slabs().get(slab) != Some(&crc32fast::hash(stretch)) {
+            let start = page * PAGE;
+            let stretch = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
+            if self.index.checksums().get(page) != Some(&crc32fast::hash(stretch)) {
                 self.give_up();
                 return false;
             }
@@ -286,7 +286,7 @@ impl LargeTable {
         self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
     }
 
-    /// A column that the index tells.
+    /// A column that stands in the index.
     fn from_index(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());

@@ -114,10 +114,12 @@ fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option
 }
 
 /// Makes the rows one of each key; they stand in the order they came, older sources first. Those of `refused` sources do not count.
-pub(super) fn combine(schema: &'static TableSchema, frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
-    let counted = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));
-    let counted = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, frame.column(SOURCE)?.u32()?.iter().map(counted));
-    let mut frame = if refused.is_empty() { frame } else { frame.filter(&counted)? };
+pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
+    if !refused.is_empty() {
+        let counts = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));
+        let counted = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, frame.column(SOURCE)?.u32()?.iter().map(counts));
+        frame = frame.filter(&counted)?;
+    }
     frame.rechunk_mut();
     let numbers = |name: &str| -> PolarsResult<Vec<u32>> { Ok(frame.column(name)?.u32()?.iter().map(Option::unwrap_or_default).collect()) };
     let (sources, rows) = (numbers(SOURCE)?, numbers(ROW)?);

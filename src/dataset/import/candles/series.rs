@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        edits,
         format::{FileToImport, ImportPlan, Take},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN},
         pair,
