@@ -1,6 +1,6 @@
-//! `import`: takes files as researchers get them into a dataset's own columns. Each is known by what it holds (`format`), read through
-//! the loader's own reading (`take`), gathered by table (`spool`), made one with what stands (`combine`, `table`), and put in place
-//! by renaming once all of it is written.
+//! `import`: takes files as researchers get them into a dataset's own columns. Each is told by what it holds (`sniff`, `format`), read as
+//! the loader reads (`file`, `take`), its rows spilled to disk by table (`spool`), merged with the rows that are there (`combine`, `table`),
+//! and put in place by renaming once all of it is written (`place`).
 
 mod archive;
 mod candles;
@@ -9,6 +9,7 @@ mod database;
 mod describe;
 mod edits;
 mod evidence;
+mod file;
 mod finish;
 mod format;
 mod names;
@@ -34,21 +35,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use polars::prelude::DataFrame;
-
 use self::{
-    combine::FIRST_NEW,
-    evidence::when::TimeStyle,
-    format::{FileToImport, ImportPlan, Take},
-    place::place,
-    refusal::{COLUMN, Refusal, WRITE_TOKENS},
-    report::{few, listed},
-    sniff::Sniffed,
-    spool::TableSpool,
-    table::ExistingTable,
-    take::{NotTaken, Reading, add_tokens, note},
-    tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
-    workplace::Workplace,
+    combine::FIRST_NEW, evidence::when::TimeStyle, place::place, refusal::Refusal, sniff::Sniffed, spool::TableSpool, table::ExistingTable,
+    take::NotTaken, tokens::KnownTokens, workplace::Workplace,
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
@@ -62,9 +51,9 @@ use super::{
     chain::Chain,
     load::{self, Blocks, Context, LoadError},
     manifest::{FILE, Manifest},
+    order,
     origin::Origin,
     progress::LoadProgress,
-    repeats,
     schema::TABLES,
 };
 use crate::untrusted::guarded;
@@ -91,11 +80,6 @@ impl From<String> for ImportError {
         Self::Failed(reason)
     }
 }
-
-/// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
-const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
-/// Rows of a file that are shown before it is written.
-const SHOWN: usize = 5;
 
 /// Imports the files into the dataset's folder `into`. What is refused is in the report, and the rest is imported.
 pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn LoadProgress) -> Result<ImportReport, ImportError> {
@@ -130,7 +114,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         if run.refused_late.len() == known {
             break (finished, run.report);
         }
-        // That a file holds several series shows when all of its rows are gathered; the others are then taken without it.
+        // That a file holds several series shows when all of its rows are there; the import is then done again without it.
         refused_late = run.refused_late;
     };
     if !options.dry_run {
@@ -155,7 +139,7 @@ struct Run<'a> {
     report: ImportReport,
     /// The number of the next source.
     sources: u32,
-    /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
+    /// Files that were found to hold several series once all their rows were read, and why they are refused.
     refused_late: BTreeMap<String, Refusal>,
     /// Columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
@@ -163,23 +147,6 @@ struct Run<'a> {
     said_for: Option<String>,
     /// By number of the source and table, where rows came from.
     origins: Vec<(u32, &'static str, Origin)>,
-}
-
-/// What the rows of one file showed.
-#[derive(Default)]
-struct FileRows {
-    /// Rows of tokens, which later files may be about.
-    tokens: Vec<DataFrame>,
-    /// Tokens that its rows are about.
-    needed: HashSet<Address>,
-    /// Columns of the file that something was read from.
-    used: HashSet<String>,
-    /// Most rows came with the file's columns, and not with those that a format makes.
-    has_own_columns: bool,
-    /// Columns whose amounts are floating-point numbers.
-    approximate: Vec<(&'static str, &'static str)>,
-    /// What every load is to say of its rows.
-    notes: Vec<String>,
 }
 
 impl<'a> Run<'a> {
@@ -203,7 +170,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn at(table: &str) -> usize {
+/// Where the table stands in the schema.
+fn table_index(table: &str) -> usize {
     TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
 }
 
@@ -211,20 +179,13 @@ impl Run<'_> {
     /// What the dataset knows of tokens: names to find files' tokens by, decimals to read amounts with.
     fn read_existing_tokens(&mut self) -> Result<(), ImportError> {
         let existing = ExistingTable::of(&self.context, &TABLES[0])?;
-        let mut tokens = KnownTokens::default();
-        let mut whole: Option<DataFrame> = None;
+        let mut frames = Vec::new();
         existing.read(&self.context, |frame, _, _| {
-            tokens.add(&frame);
-            if let Some(whole) = &mut whole {
-                guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
-            } else {
-                whole = Some(frame);
-            }
+            frames.push(frame);
             Ok(())
         })?;
-        self.tokens = tokens;
-        if let Some(mut whole) = whole {
-            whole.rechunk_mut();
+        if let Some(whole) = guarded("table", || order::whole(frames))? {
+            self.tokens.add(&whole);
             self.context.decimals = load::decimals(&whole);
         }
         Ok(())
@@ -276,153 +237,9 @@ impl Run<'_> {
         self.report.files.push(report);
     }
 
-    /// Takes the rows of one file into the tables they go to; what is to be said of it goes into `report`.
-    fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
-        let plan = self.plan(sniffed, format, report)?;
-        let source = self.sources;
-        // Refused until all of it is read.
-        self.sources += 1;
-        self.refused.insert(source);
-        report.source = Some(source);
-        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
-        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
-        let mut file = FileRows { notes: plan.notes, ..FileRows::default() };
-        // A file of one token is about it, whatever table it goes to.
-        file.needed.extend(plan.token.as_ref().map(|token| token.address));
-        for take in plan.takes {
-            self.take(sniffed, take, source, &mut file, report)?;
-        }
-        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
-            let (table, why) = report::nothing(report);
-            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
-        }
-        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
-        let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
-        if !unused.is_empty() {
-            note(&mut report.findings, &sniffed.name, format!("no table of ours takes {}", listed(&unused)));
-        }
-        self.refused.remove(&source);
-        self.approximate.extend(file.approximate);
-        for frame in &file.tokens {
-            self.tokens.add(frame);
-            report.says.extend(self.tokens.sharing(frame));
-            self.context.decimals.extend(load::decimals(frame));
-        }
-        let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
-        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
-        if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
-            // Of the tokens it brings, which stand in a table of their own.
-            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
-            self.origins.push((source, "tokens", origin(vec![note.clone()])));
-            report.says.push(format!("{note}; say another with --chain"));
-        }
-        report.says.extend(file.notes);
-        for token in file.needed {
-            self.needed.entry(token).or_insert_with(|| about.clone());
-        }
-        Ok(())
-    }
-
-    /// How the file is taken, with what the options say of it.
-    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
-        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
-        let hints = TokenHints::of(self.options, &chain);
-        let file = FileToImport { sniffed, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
-        mapped_columns(sniffed, &self.options.map)?;
-        let plan = match &self.options.table {
-            Some(table) => format::mapped::open(&file, table)?,
-            None => format.plan(&file)?.with_said(&file)?,
-        };
-        self.hold_to_one_token(sniffed, &plan)?;
-        report.says.clone_from(&plan.says);
-        report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
-        self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
-        if let Some(decimals) = self.options.decimals {
-            match decimals_of(sniffed, &plan, &self.context.decimals)? {
-                Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
-                None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
-            }
-        }
-        Ok(plan)
-    }
-
-    /// Reads the rows of a file that go to one table.
-    fn take(
-        &mut self,
-        sniffed: &Sniffed,
-        mut take: Take,
-        source: u32,
-        file: &mut FileRows,
-        report: &mut FileReport,
-    ) -> Result<(), NotTaken> {
-        self.open(take.table)?;
-        let schema = &TABLES[at(take.table)];
-        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
-        let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
-        let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
-        file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
-        let Some(spool) = self.spools.get_mut(&at(take.table)) else { return Ok(()) };
-        let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
-        let mut shown: Vec<Vec<String>> = Vec::new();
-        let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
-            if take.table == "tokens" {
-                file.tokens.push(frame.clone());
-            }
-            if about_tokens {
-                add_tokens(&frame, &mut file.needed);
-            }
-            if shown.len() < SHOWN {
-                shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
-            }
-            Ok(spool.add(frame, source, rows)?)
-        })?;
-        file.used.extend(reading.used(take.rows.columns())?);
-        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
-        file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
-        file.used.extend(take.worked_out);
-        report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-        for column in &amount.approximate {
-            if !file.approximate.contains(&(take.table, *column)) {
-                report.says.push(format!(
-                    "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
-                ));
-                file.approximate.push((take.table, *column));
-            }
-        }
-        report.taken.push(Taken::of(take.table, &amount, take.left_out));
-        file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
-        Ok(())
-    }
-
-    /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
-    fn chain_of(&self, plan: &ImportPlan) -> Chain {
-        let coin =
-            self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
-        let said = || self.options.chain.clone().unwrap_or_else(default_chain);
-        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
-    }
-
-    /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
-    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
-        let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
-        let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
-        if token.address != said || token.by != TokenFoundBy::Said {
-            return Ok(());
-        }
-        match &self.said_for {
-            Some(other) if other != symbol => {
-                Err(format!("is of `{symbol}` by its name, and --token was taken for a file of `{other}`: import them one by one"))
-            }
-            _ => {
-                self.said_for = Some(symbol.clone());
-                Ok(())
-            }
-        }
-    }
-
-    /// Gathers what stands of a table, before the first row that comes.
+    /// Spills the existing rows of a table to disk, before the first new one.
     fn open(&mut self, table: &'static str) -> Result<(), NotTaken> {
-        let place = at(table);
+        let place = table_index(table);
         if self.spools.contains_key(&place) {
             return Ok(());
         }
@@ -434,48 +251,6 @@ impl Run<'_> {
         self.existing.insert(place, existing);
         Ok(())
     }
-}
-
-/// What is mapped must be there: else what the person says would be passed over.
-fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
-    let Some(sheet) = &sniffed.sheet else { return Ok(()) };
-    let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
-    map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
-        let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
-        Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
-    })
-}
-
-/// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
-fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
-    if let Some(token) = &plan.token {
-        return Ok(Some(token.address));
-    }
-    let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
-    let sheet = sniffed.sheet.as_ref();
-    let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
-    let mut all: Vec<Address> =
-        sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());
-    let set = plan.takes.iter().find_map(|take| take.manifest.set.get("token_address"));
-    all.extend(set.and_then(|token| Address::parse(token)));
-    all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
-    all.sort_unstable();
-    all.dedup();
-    match &all[..] {
-        [] => Ok(None),
-        [one] => Ok(Some(*one)),
-        several => Err(format!(
-            "is of {} tokens whose decimals are not known ({}), and --decimals is for a file of one: {WRITE_TOKENS}",
-            several.len(),
-            few(several, 3)
-        )
-        .into()),
-    }
-}
-
-/// The chain of what nobody says the chain of.
-fn default_chain() -> Chain {
-    Chain::known("eth").unwrap_or_else(Chain::unknown)
 }
 
 impl From<LoadError> for ImportError {

@@ -1,5 +1,5 @@
-//! Candles of whatever source: which columns are the time, the prices and the volume is told by names where there are some and by the
-//! rows in every case. A source needs no reader of its own for that; what it calls its columns stands here.
+//! Candles of any source. Which columns are the time, the prices and the volume is told by their names where there are some, and held
+//! against the rows in every case, so that a source needs no reader of its own.
 
 mod columns;
 mod series;

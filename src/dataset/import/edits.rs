@@ -1,5 +1,5 @@
-//! Cells rewritten so that the loader reads them: times and numbers as this file writes them become plain ones. What cannot be read
-//! stays as it is, so that it is found and shown as it stands in the file.
+//! Normalises cells so that the loader reads them: times and numbers as one file writes them become plain ones. What cannot be read stays
+//! as it is, so that the loader finds it and shows it as it stands in the file.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
 

@@ -1,5 +1,5 @@
-//! What the cells of a column show, whatever the column is called: which kind they are of. How numbers and times are written, in which
-//! order prices stand and what a volume counts have modules of their own. No format is known here.
+//! Type inference from cells, whatever a column is called: which kind they are of. How numbers and times are written, in which order
+//! prices stand and what a volume counts have modules of their own. No format is known here.
 
 pub(super) mod number;
 pub(super) mod ohlc;

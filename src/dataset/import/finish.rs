@@ -1,5 +1,5 @@
-//! What an import does once all files are read: rows for tokens that were not there, each table made one with what stood, and what
-//! became of each file's rows.
+//! Ends an import once all files are read: adds rows for tokens that are missing, merges each table with its existing rows, and reports
+//! what became of each file's rows.
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
 
@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Makes each table one with what stood; gives back those that changed.
+    /// Merges each table with its existing rows; gives back those that changed.
     pub(super) fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
         let mut finished = Vec::new();
         for (place, spool) in std::mem::take(&mut self.spools) {

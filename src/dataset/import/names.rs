@@ -1,7 +1,7 @@
-//! What columns are called elsewhere, and how their names are compared: letters and digits alone, in lower case, without the numbers
-//! some sources count them by (`1. open`).
+//! Aliases of column names, and how names are compared: letters and digits alone, in lower case, without the numbers that some sources
+//! count them by (`1. open`). Aliases are written in that form, so that a list of them is one text of words.
 
-/// The name by which columns are compared.
+/// The name in the form in which names are compared.
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
     let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -10,7 +10,7 @@ pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the plain name is one of `words`. Plain names hold no space, so that a list of them is one text.
+/// Whether the plain name is one of the words.
 pub(super) fn is_one_of(name: &str, words: &str) -> bool {
     words.split_whitespace().any(|word| word == name)
 }
@@ -70,7 +70,9 @@ pub(super) const SERIES: &str = "\
     symbol symbols pair pairs ticker tickers market instrument instrumentname instid productid symbolid tradingpair coin coinid \
     coinname asset crypto cryptocurrency currency currencypair name slug unit tic s cryptoname base baseasset basecurrency token \
     tokensymbol 代币符号 交易对 币种 list";
+/// Names of columns of exchanges.
 pub(super) const PLACES: &str = "exchange exchangeid exchangename source venue provider exch 交易所 platform";
+/// Names of columns of quote currencies.
 pub(super) const QUOTES: &str = "quote quoteasset quotecurrency vscurrency quotesymbol conversionsymbol";
 pub(super) const SYMBOL: &str = "symbol tokensymbol ticker 代币符号 sym tickersymbol";
 pub(super) const NAME: &str = "name tokenname 代币名称 fullname projectname";

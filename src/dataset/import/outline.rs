@@ -1,4 +1,5 @@
-//! The outline of a JSON text: which members it has, and what its lists begin with. Formats are told by it, and find their rows by it.
+//! The outline of a JSON text: the paths of its members, and the first element of each list. Formats are recognised by it, and find their
+//! rows by it.
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Why a file is not taken, and what would do: options, of which whoever asked makes a whole command line, and lines of `dataset.toml` for
-//! a file that a dataset reads where it lies.
+//! Why a file is refused, and what would mend it: options, of which the command line and the dialog make a whole line, and lines of
+//! `dataset.toml` for a file that a dataset can read where it lies.
 
 use super::{options::ImportOptions, sniff::Sniffed};
 use crate::dataset::chain::Chain;
 
-/// What stands in a line for what only the person knows: the line cannot run before it is replaced.
+/// Placeholders in such a line for what only the person knows: the line does not run before they are replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
 pub(super) const OURS: &str = "OURS";
@@ -18,7 +18,7 @@ pub(super) const UNIT: &str = "UNIT";
 pub(super) const DECIMALS: &str = "DECIMALS";
 pub(super) const DATES: &str = "DATES";
 
-/// What each of them stands for.
+/// The placeholders, and what each stands for.
 pub const BLANKS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract"),
     (COLUMN, "a column of the file"),

@@ -1,4 +1,5 @@
-//! Rows that are not as a file has them: cells mended, columns added, lists of JSON as rows. What a cell means is the formats'.
+//! Sources of rows that a format makes of a file's own: through an edit of each batch, or one row at a time; and how a batch's columns are
+//! found, read and replaced. What a cell means is the formats'.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 

@@ -1,5 +1,5 @@
-//! A file as one table of cells: the names of its columns, its first rows as text, what stands beside it, and a way to all of its rows.
-//! Whatever holds a table (text, JSON, Parquet, a workbook) comes to this; what the cells mean is not known here.
+//! A file as one table of cells: the names of its columns, a sample of its first rows as text, texts beside the table, and a source of all
+//! rows. Text, JSON, Parquet and workbooks all come to this; what the cells mean is not known here.
 
 pub(super) mod flat;
 pub(super) mod header;

@@ -1,5 +1,5 @@
-//! What a file looks like: just enough of it to tell its format, whatever it is called and however it is packed. No format is known
-//! here.
+//! File type sniffing: reads as much of a file as tells what it holds (separated text, JSON, Parquet, a workbook, an archive of these),
+//! whatever its name. Which source's format it is, is `format`'s to say.
 
 use std::{
     fs::File,

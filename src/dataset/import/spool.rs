@@ -1,5 +1,5 @@
-//! The rows of one table while they are gathered: in memory as long as they are few, then in buckets by key in a file of the import's own
-//! workplace, so that the memory taken is that of one bucket.
+//! The rows of one table during an import: in memory as long as they are few, then spilled to a file in buckets by the hash of their key, so
+//! that merging takes the memory of one bucket.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::{
 const IN_MEMORY: usize = 32 << 20;
 const BUCKETS: usize = 64;
 
-/// The gathered rows of one table.
+/// The rows of one table, existing and new.
 pub(super) struct TableSpool {
     pub schema: &'static TableSchema,
     path: PathBuf,

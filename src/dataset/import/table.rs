@@ -1,5 +1,5 @@
-//! The existing table: which files it has, what an import adds to it and where. The person's own files are never written: what is
-//! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
+//! A table that is imported into: which files it has, and which file the imported rows are written to. The person's own files are never
+//! written: where there are some, imported rows stand in a file beside them that `dataset.toml` names.
 
 use std::{
     collections::{HashMap, HashSet},

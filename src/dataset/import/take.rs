@@ -1,5 +1,4 @@
-//! Rows of a source become rows of ours, through the loader's own reading: what cannot be read is a finding, what can is handed on
-//! batch by batch.
+//! Reads the rows of a file into a table's columns as the loader does: batch by batch, with a finding for each cell that cannot be read.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! One series for each token: columns of symbols, pairs and exchanges part a file, or say which token it is of. What several rows of
-//! one time would mix is refused with what to say.
+//! Splits a file of candles into one series a token, by its columns of symbols, pairs and exchanges. A file that would mix several series
+//! in one is refused, with the options that pick one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! In which order four prices stand. High and low are told by every row: nothing is above the one or below the other. Open and close
-//! are told by the rows before: a candle opens near where the last one closed. What the rows leave open is not guessed.
+//! Which of four columns are open, high, low and close. High and low show in every row: no price is above the one or below the other. Open
+//! and close show in the row before: a candle opens near where the last one closed. What the rows leave open is not guessed.
 
 use crate::dataset::candles::sound;
 

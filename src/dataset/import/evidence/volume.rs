@@ -1,5 +1,5 @@
-//! What a column of volumes counts: tokens, or the money paid for them. Where there are two, one over the other is the price; where
-//! there is one, it can only be too large to be tokens.
+//! Base or quote volume: whether a column counts tokens, or the money paid for them. Of two columns one over the other is the price; one
+//! alone shows only whether it is too large to be tokens.
 
 use crate::dataset::time::DAY_MS;
 
