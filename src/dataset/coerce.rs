@@ -1,5 +1,5 @@
-//! Turns a raw column, of whatever type its source gave it, into the canonical column of its kind: per cell a value, nothing, or
-//! bad. Only what loses nothing is done. Which rows that costs is the loader's to decide.
+//! Type coercion: a raw column, of whatever type its source gave it, becomes the canonical column of its kind, each cell a value, null or
+//! bad. Only what loses nothing is done. Whether a bad cell costs its row is the loader's to decide.
 //!
 //! Canonical types: Text, Address, Chain, Uint256, Hex are String; Chains, Addresses List(String); Integer Int64; Float Float64;
 //! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
@@ -79,7 +79,7 @@ fn text_cell(text: &str) -> RawCell<'_> {
     RawCell::Text(Cow::Borrowed(text))
 }
 
-/// A text in its one spelling, and what is odd about it.
+/// A text in its canonical spelling, and what is odd about it.
 struct Spelt<'a>(Cow<'a, str>, Option<&'static str>);
 
 impl<'a> Spelt<'a> {
@@ -92,7 +92,7 @@ impl<'a> Spelt<'a> {
     }
 }
 
-/// A column of texts from one of texts: rows on end that say the same are read once.
+/// A column of texts from one of texts, run by run: rows on end that say the same are read once.
 fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<Spelt<'a>>) -> Coerced {
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {

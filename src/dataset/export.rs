@@ -1,5 +1,5 @@
-//! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, chunk by chunk, so that it may have any
-//! number of rows; whole or not at all, and over a file that is there only where that is said. How rows stand in a file is `form`'s.
+//! Exports a table to a file: CSV, JSON, NDJSON or Parquet by its ending, chunk by chunk, so that it may have any number of rows. The file is
+//! written whole or not at all, and replaces another only where that is asked for. How rows stand in a file is `form`'s.
 
 mod cells;
 pub mod form;
@@ -22,15 +22,15 @@ const CHUNKS_SYNCED: u64 = 128;
 /// Bytes gathered before they are written to a file.
 const BUFFER: usize = 1 << 18;
 
-/// The rows of a table.
+/// The rows to export.
 pub enum ExportRows {
-    /// At hand: one JSON value a cell.
+    /// In memory: one JSON value a cell.
     Values(Vec<Vec<Value>>),
-    /// Made as they are wanted.
+    /// Read as they are written.
     Batches(Box<dyn RowBatches>),
 }
 
-/// Rows that are made a chunk at a time, of typed columns in the order they are written.
+/// Rows that are read a chunk at a time, in typed columns in the order they are written.
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Some of the rows; the error says why they cannot be had.

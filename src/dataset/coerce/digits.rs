@@ -1,5 +1,5 @@
-//! Whether a column of amounts written as text went through a floating-point number, as its digits tell: such amounts end after the
-//! 15th to 17th digit whatever their size, and exact ones do not.
+//! Detects amounts that went through floating-point numbers before they were written as text: such amounts end after the 15th to 17th
+//! significant digit whatever their size, and exact ones do not.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! How a column is written, as its cells together show: which sign its decimals have, whether its times are Excel's days. One cell
-//! alone does not tell: `1,234` is a thousand or one and a bit.
+//! Infers the notation of a column from all of its cells: which decimal sign it has, whether its times are Excel's day numbers. One cell
+//! alone does not show it: `1,234` is a thousand or one and a bit.
 
 use super::cell::RawCell;
 use crate::dataset::{manifest::Decimal, time::DAY_MS};

@@ -1,5 +1,5 @@
-//! How a table stands in a file or on its way to someone: CSV, JSON, NDJSON, Parquet or an Arrow stream, rows taken chunk by chunk in
-//! bounded memory. Knows nothing of where the bytes go.
+//! Writers of a table as CSV, JSON, NDJSON, Parquet or an Arrow IPC stream: rows are taken chunk by chunk in bounded memory. Where the bytes
+//! go is not known here.
 
 use std::io::Write;
 

@@ -187,7 +187,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     let style = NumberStyle::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or("has numbers with decimal comma and with decimal point")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
-    let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
+    let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
         FoundOrder::Nothing => Ok(None),
@@ -269,12 +269,14 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
     days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
 }
 
-fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: TimeStyle) -> Vec<Option<i64>> {
-    let at = |row: &Vec<String>| match clock.and_then(|clock| row.get(clock)) {
-        Some(clock) => when.ms(&with_clock(&row[time], clock)),
-        None => when.ms(&row[time]),
-    };
-    sheet.first.iter().map(at).collect()
+/// The cells of the times in the first rows, each with its time of day where that stands apart.
+fn time_cells(sheet: &Sheet, time: usize, clock: Option<usize>) -> Vec<String> {
+    let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
+    sheet.first.iter().map(cell).collect()
+}
+
+fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
+    cells.iter().map(|cell| when.ms(cell)).collect()
 }
 
 /// The rows in order; of several lists those of the first, as each is a series.
@@ -288,67 +290,16 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 /// The columns with what the rows say of them.
 fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
-    let cells: Vec<String> = match clock {
-        Some(clock) => sheet.first.iter().map(|row| with_clock(&row[time], &row[clock])).collect(),
-        None => sheet.column(time).map(str::to_owned).collect(),
-    };
-    let when = sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>());
-    let when = when.map_err(|Unsure| {
-        refusal(
-            sheet,
-            &format!("`{}` in `{}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default(), sheet.names[time]),
-            "say which it is, as in --dates day or --dates month",
-        )
-        .say("dates", DATES)
-    })?;
-    let bad = || {
-        let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
-        refusal(
-            sheet,
-            &format!("`{cell}` in `{}` is no time that can be read", sheet.names[time]),
-            "give its times as ISO 8601 or as seconds since 1970",
-        )
-    };
-    let when = when.ok_or_else(bad)?;
+    let cells = time_cells(sheet, time, clock);
+    let when = time_style(sheet, time, &cells)?;
     let style = NumberStyle::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
-    let times = times(sheet, time, clock, when);
+    let times = times(&cells, when);
     let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
     let by_time = by_time(sheet, &times);
-    let (mut prices, mut says) = (prices, Vec::new());
-    let columns: Vec<Vec<f64>> = figures(prices).into();
-    let (share, first) = ohlc::holds(&columns, [0, 1, 2, 3]);
-    // Few rows that break are the file's; many, and the columns are others than their names say.
-    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
-    if share < 0.99 && !(sheet.broken_too && few) {
-        let shown =
-            |row: usize| PRICES.iter().zip(&columns).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
-        let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
-        let why = format!(
-            "row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({:.0} % of the rows do)",
-            (1.0 - share) * 100.0
-        );
-        let order = match ohlc::find_order(&columns, &by_time) {
-            FoundOrder::Order(order) if !said => order,
-            _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
-            _ if few => {
-                let what = "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows";
-                return Err(refusal(sheet, &why, what));
-            }
-            _ => {
-                return Err(refusal(
-                    sheet,
-                    &why,
-                    "say which column is which with --map open=NAME and so on, or take a file whose prices fit",
-                )
-                .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
-            }
-        };
-        prices = order.map(|at| prices[at]);
-        let named: Vec<String> = PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
-        says.push(format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", ")));
-    }
+    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
+    let mut says: Vec<String> = reordered.into_iter().collect();
     says.extend(when.says().map(str::to_owned));
     if ended.is_some() {
         says.push("its times are the last seconds of the candles: each candle is put where it begins".to_owned());
@@ -381,6 +332,61 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
         notes: Vec::new(),
         figures,
     })
+}
+
+fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle, Refusal> {
+    let name = &sheet.names[time];
+    match sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(Some(when)) => Ok(when),
+        Ok(None) => {
+            let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
+            let why = format!("`{cell}` in `{name}` is no time that can be read");
+            Err(refusal(sheet, &why, "give its times as ISO 8601 or as seconds since 1970"))
+        }
+        Err(Unsure) => {
+            let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
+            Err(refusal(sheet, &why, "say which it is, as in --dates day or --dates month").say("dates", DATES))
+        }
+    }
+}
+
+/// The prices in an order that the rows fit, and what to say where it is not that of their names. Names that the person `said` stay.
+fn fitting(
+    sheet: &Sheet,
+    prices: OhlcPlaces,
+    figures: &[Vec<f64>; 4],
+    by_time: &[usize],
+    said: bool,
+) -> Result<(OhlcPlaces, Option<String>), Refusal> {
+    let (share, first) = ohlc::holds(figures, [0, 1, 2, 3]);
+    // Few rows that break are the file's; many, and the columns are others than their names say.
+    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
+    if share >= 0.99 || sheet.broken_too && few {
+        return Ok((prices, None));
+    }
+    let shown =
+        |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
+    let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
+    let broken = (1.0 - share) * 100.0;
+    let why = format!("row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({broken:.0} % of the rows do)");
+    match ohlc::find_order(figures, by_time) {
+        FoundOrder::Order(order) if !said => {
+            let prices = order.map(|at| prices[at]);
+            let named: Vec<String> =
+                PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
+            let says =
+                format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", "));
+            Ok((prices, Some(says)))
+        }
+        _ if first.is_none() => Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+        _ if few => Err(refusal(
+            sheet,
+            &why,
+            "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows",
+        )),
+        _ => Err(refusal(sheet, &why, "say which column is which with --map open=NAME and so on, or take a file whose prices fit")
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
+    }
 }
 
 impl CandleColumns {
