@@ -3,14 +3,14 @@
 
 mod amounts;
 mod assumed;
-mod blanks;
 mod folder;
 mod formats;
-mod real;
-mod retold;
+mod malformed;
+mod placeholders;
+mod public_files;
+mod recorded_files;
 mod shapes;
-mod traps;
-mod wild;
+mod suggested_commands;
 
 use std::{
     fs,

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_one_can_be_read() {
+    fn a_fresh_dataset_toml_can_be_read() {
         let manifest = Manifest::parse(&fresh("my \"data\" 漢字")).unwrap();
         assert_eq!(manifest.title.as_deref(), Some("my \"data\" 漢字"));
     }

@@ -1,4 +1,5 @@
-//! What a refusal offers holds only what the file shows. All else is a blank, and nothing that would write wrong numbers is offered.
+//! A command that a refusal suggests holds only what the file shows; all else is a placeholder, and nothing that would write wrong numbers
+//! is suggested.
 
 use tokendeck::dataset::address::Address;
 
@@ -10,7 +11,7 @@ fn candles(header: &str) -> String {
 }
 
 #[test]
-fn a_line_holds_only_what_the_file_shows() {
+fn a_suggested_command_holds_only_what_the_file_shows() {
     let holder = |i: u32| format!("0x{i:040x}");
     for (name, text, says, lacks) in [
         // A count is no chain, a share of one no percentage.
@@ -70,7 +71,7 @@ fn a_line_holds_only_what_the_file_shows() {
 }
 
 #[test]
-fn a_blank_that_is_left_is_named() {
+fn a_placeholder_that_is_left_is_named() {
     let desk = Desk::empty();
     desk.write("pools.csv", format!("pool,token0,token1\n{PEPE},{UNI},{PEPE}\n"));
     for (args, says) in [

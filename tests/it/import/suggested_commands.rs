@@ -1,4 +1,4 @@
-//! A refusal says a whole line that would do. Here the line is run as it is printed: it takes the file, or asks for the next thing.
+//! A refusal suggests a whole command. Here the command is run as it is printed: it imports the file, or asks for the next thing.
 
 use std::process::{Command, Stdio};
 
@@ -41,7 +41,7 @@ fn line(err: &str) -> Option<String> {
 }
 
 #[test]
-fn the_line_that_is_printed_takes_the_file_or_asks_for_the_next_thing() {
+fn a_suggested_command_imports_the_file_or_asks_for_the_next_thing() {
     let holder = |i: u32| format!("0x{i:040x}");
     let candles = |name: &str| rows(|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, f64::from(day) - 0.5));
     let both =
