@@ -1,5 +1,5 @@
-//! Where the tables of the cache lie: a folder each, named after what it was made from; beside it a lock and, while it is made, a
-//! folder with the parts. Looking up, taking out, listing.
+//! The folders of the cache: one a table, named by the hash of what it was made from (its key); beside it a lock file and, while it is
+//! made, a folder of parts. Looking up, eviction, listing.
 
 use std::{
     collections::HashMap,
@@ -41,7 +41,7 @@ pub(crate) struct KeyFile {
     pub(crate) lines: u64,
 }
 
-/// What a table was made from: equal keys mean equal tables.
+/// The cache key of a table: equal keys mean that it was made from the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
@@ -251,7 +251,7 @@ impl Place {
     }
 }
 
-/// A table of the cache, or one that is half made, as a person is told of it.
+/// A table of the cache, or one that is half made, as it is listed.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: String,

@@ -44,8 +44,8 @@ struct Edit {
     frame: DataFrame,
 }
 
-/// Makes the table at `place` of `base` and what came after it; `report` is told how many rows were left out because their key came again.
-/// None where it has to be made from its files.
+/// Makes the table at `place` of `base` and its tail; `report` is given how many rows were left out because their key came again. None
+/// where it has to be imported from its files.
 pub(crate) fn grow(
     base: &LargeTable,
     tail: Tail,

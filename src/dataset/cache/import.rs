@@ -1,5 +1,5 @@
-//! Bringing a table into the cache: takes in the canonical rows as they are read, then makes the ordered file of them. Holds no more
-//! than a group of rows, whatever the table's size; what it has taken in stands in files, and a journal says how far.
+//! Imports a table into the cache: spills its canonical rows to disk as they are read, then sorts them into the file. Holds no more than a
+//! group of rows in memory, whatever the table's size; checkpoints say how far an import that was cut off came.
 
 use std::{
     cell::{Cell, RefCell},
@@ -29,7 +29,7 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-/// Beside the columns that are kept: where a row is from, and its place in the input, all files together.
+/// Columns beside those of the table: a row's file and its number there, and its number in all files together.
 pub(super) const FILE: &str = " file";
 const ROW: &str = " row";
 pub(super) const PLACE: &str = " place";
@@ -290,7 +290,7 @@ fn named(schema: &TableSchema, column: &'static str) -> &'static str {
     }
 }
 
-/// Where ordered rows go.
+/// Appends sorted rows to the file.
 struct Output<'a> {
     order: &'a [&'a str],
     /// Of rows with equal keys, which lie side by side, only the last is kept.
@@ -313,7 +313,7 @@ impl Output<'_> {
             if marked.contains(&true) {
                 let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
                 let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
-                // Of rows of one key the last stays: those that are left out are told backwards, with it.
+                // Of rows of one key the last stays: backwards, so that it is known when the others are noted.
                 let mut last = marked.len();
                 for row in (0..marked.len()).rev() {
                     if !marked[row] {

@@ -220,7 +220,7 @@ impl Times {
     }
 }
 
-/// One of Excel's day numbers, as far as they can be told from other numbers, in milliseconds since 1970.
+/// One of Excel's day numbers in milliseconds since 1970; none of a number outside of the years that such numbers are taken for.
 pub(crate) fn excel_day(number: f64) -> Option<i64> {
     DAYS.contains(&number).then(|| of_excel_day(number))
 }

@@ -1,5 +1,5 @@
-//! Candles of any source. Which columns are the time, the prices and the volume is told by their names where there are some, and held
-//! against the rows in every case, so that a source needs no reader of its own.
+//! Candles of any source. The columns of time, prices and volume are found by their names where there are some, and checked against the
+//! rows in every case, so that a source needs no reader of its own.
 
 mod columns;
 mod series;

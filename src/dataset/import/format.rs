@@ -1,5 +1,5 @@
-//! THE table of formats: word, what it is, how it is known, which tables it goes to. Recognition, help, errors and documents take
-//! them from here; one file for each source reads them.
+//! THE table of formats: word, title, how it is recognised, which tables it goes to. Recognition, help, errors and documents all read it;
+//! how a format is read stands in one file for each source.
 
 mod coingecko;
 mod coinmetrics;
@@ -27,7 +27,7 @@ use std::collections::HashMap;
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
-    names::{DECIMALS, Names},
+    names::{DECIMALS, Names, TOKEN},
     refusal::{ADDRESS, Refusal, VALUE},
     report::few,
     sheet::{Sheet, json::LIST},
@@ -48,7 +48,7 @@ pub struct FormatRow {
     /// What it is called in a few letters.
     pub word: &'static str,
     pub title: &'static str,
-    /// By what it is known.
+    /// How it is recognised, for people.
     pub looks: &'static str,
     /// The tables it goes to.
     pub tables: &'static [&'static str],
@@ -78,11 +78,11 @@ pub(super) struct ImportPlan {
     pub decimals: Vec<(Address, i64)>,
     /// What the person should know.
     pub says: Vec<String>,
-    /// What is taken for granted, as the file does not say it: told now, and by every load after.
+    /// What is assumed, as the file does not say it: reported now, and by every load after.
     pub notes: Vec<String>,
 }
 
-/// In the place of a column of theirs: there is none.
+/// In the place of a column's name: the file has none.
 pub(super) const NOTHING: &str = " none";
 
 /// Rows for one table.
@@ -92,7 +92,7 @@ pub(super) struct Take {
     pub rows: Box<dyn RowSource>,
     /// What rows that `manifest` keeps out are.
     pub left_out: &'static str,
-    /// Columns of theirs that a column of ours is worked out from.
+    /// Columns of the file that a column of ours is worked out from.
     pub worked_out: Vec<String>,
 }
 
@@ -244,13 +244,27 @@ impl<'a> FileToImport<'a> {
         self.tokens.find(&self.sniffed.name, content, self.hints)
     }
 
-    /// The token of a file whose rows only a contract can have: holders and transfers.
-    pub(super) fn contract(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
+    /// Sets the token of rows that only a contract can have, holders and transfers: by its column, by an address beside the table, else by
+    /// the file's name or the symbol in it. The address is that of the first row.
+    fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
+        let sheet = self.sheet()?;
+        if let Some(at) = column {
+            let first = sheet.column(at).find_map(|cell| Address::parse(cell.trim()));
+            return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
+        }
+        let beside = sheet.beside(TOKEN).and_then(Address::parse);
+        if let Some(address) = beside.filter(|address| self.hints.token.is_none_or(|said| said == *address)) {
+            let plan = ImportPlan::default().saying(format!("token {address}, from the file"));
+            return Ok((plan, take.of_address(address), Some(address)));
+        }
         if let Some(coin) = self.hints.coin {
             let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
-        self.tokens.find(&self.sniffed.name, content, TokenHints { contract: true, ..self.hints })
+        let token = self.tokens.find(&self.sniffed.name, symbol, TokenHints { contract: true, ..self.hints })?;
+        let take = take.of_address(token.address);
+        let address = Some(token.address);
+        Ok((ImportPlan::default().about(token), take, address))
     }
 
     /// The token of a file of prices.
@@ -318,7 +332,7 @@ impl ImportPlan {
     }
 }
 
-/// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
+/// Refuses several lists of one shape of which none is picked: `removed` beside `tokens` is no part of these. Candles split series by them.
 fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
     let lists = file.sniffed.sheet.as_ref().map_or(&[][..], Sheet::lists);
     let picked = file.options.pick.iter().any(|(name, _)| name == LIST);
@@ -368,7 +382,7 @@ impl Take {
         self
     }
 
-    /// The token of every row, and its prices of one.
+    /// Sets the token of every row; prices of a thousand of it become those of one.
     pub(super) fn of(mut self, token: &TokenMatch) -> Self {
         if token.pack > 1.0 {
             for column in ["open", "high", "low", "close"] {

@@ -94,7 +94,7 @@ impl ImportOptions {
         Ok(())
     }
 
-    /// What was said and what is to be said, as words of a command line. What is to be said goes before what was.
+    /// These options and those to `say`, as words of a command line; where both name one, `say` counts.
     pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
         let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
         let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
@@ -155,7 +155,7 @@ pub fn chain(text: &str) -> Result<Chain, String> {
     Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
-/// A line that is copied must not run with the word of what is yet to be said.
+/// Refuses a placeholder: a suggested command that is copied must not run before it is filled in.
 fn filled(text: &str) -> Result<(), String> {
     blank(text).map_or(Ok(()), Err)
 }
@@ -173,7 +173,7 @@ pub fn decimals(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
 }
 
-/// The words of each choice; what is expected of a text that is none of them is told behind them.
+/// The words of each choice, and what an error says is expected.
 const DATES: (&[(&str, Dates)], &str) = (&[("day", Dates::Day), ("month", Dates::Month)], "day (31.12.2024) or month (12/31/2024)");
 const AMOUNT_UNITS: (&[(&str, AmountUnit)], &str) = (
     &[("raw", AmountUnit::Raw), ("whole", AmountUnit::Whole), ("percent", AmountUnit::Percent), ("fraction", AmountUnit::Fraction)],

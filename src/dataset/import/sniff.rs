@@ -22,15 +22,15 @@ use crate::dataset::source::{self, Layout, RowSource, Wanted};
 const LOOKED: usize = 512 << 10;
 /// JSON lines up to here are read whole, so that objects in them are taken apart.
 const MAX_LINES: u64 = 256 << 20;
-/// What parts cells, the commonest first.
+/// Delimiters of cells, the commonest first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
-/// The name of a file that stands for what is piped in.
+/// The name that stands for standard input.
 const PIPED: &str = "-";
 /// JSON has to be read whole.
 const MAX_JSON: u64 = 256 << 20;
 /// The most that is copied of what cannot be read where it is.
 const MAX_COPIED: u64 = 64 << 30;
-/// What a text must not hold: then it is no text.
+/// A byte that no text holds.
 const BINARY: u8 = 0;
 
 /// Where the bytes are.
@@ -45,7 +45,7 @@ pub(super) enum FileLocation {
 #[derive(Debug)]
 pub(super) struct Sniffed {
     pub place: FileLocation,
-    /// As people are told: the file's name, and the member's behind it.
+    /// As it is shown: the file's name, with the member's behind it.
     pub name: String,
     pub bytes: u64,
     pub shape: FileShape,
@@ -79,7 +79,7 @@ impl FileLocation {
     }
 }
 
-/// Looks at a file; a zip archive and a workbook are looked into. An error says why nothing can be told.
+/// Sniffs a file, or each member of an archive and each sheet of a workbook. An error is the name and why nothing can be read of it.
 pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     if path == Path::new(PIPED) {
@@ -104,7 +104,7 @@ fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     }
 }
 
-/// A file there is, under the name people know it by.
+/// A file at `path`, shown as `name`.
 fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
     let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
@@ -245,7 +245,7 @@ fn object_line(text: &[u8]) -> Option<Vec<String>> {
     lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
 }
 
-/// The first rows of separated text, and what parts their cells: that by which most rows have as many.
+/// The first rows of separated text, and its delimiter: the one by which most rows have the same number of cells.
 fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
@@ -332,7 +332,7 @@ impl Sniffed {
         }
     }
 
-    /// What was seen, for one who is told that it is of no known format.
+    /// What it holds, for the refusal of a file of no known format.
     pub(super) fn summary(&self) -> String {
         let listed = |names: &[String]| {
             let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();

@@ -41,13 +41,13 @@ const MARK: &str = "tokendeck.import";
 /// Rows of a Parquet row group.
 const GROUP_ROWS: usize = 131_072;
 
-/// A table as it stands.
+/// A table before the import.
 #[derive(Debug)]
 pub(super) struct ExistingTable {
     pub schema: &'static TableSchema,
     /// The file of imported rows, there or to be.
     pub target: PathBuf,
-    /// As people are told.
+    /// The target, relative to the dataset's folder.
     pub shown: String,
     /// What `dataset.toml` must say its path is, where it does not say so.
     pub paths: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! Which token a file is about: said by the person, by the file, or by its name through the symbols the dataset knows.
+//! Finds the token that a file is about: by the options, in the file, or by its name through the symbols that the dataset knows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::dataset::{
     rows::{FromFrame, TokenRow},
 };
 
-/// Symbols of several tokens, and tokens of each, that are told.
+/// How many symbols that several tokens share are reported, and how many tokens of each.
 const SHARING_SHOWN: usize = 4;
 
 /// A token of the dataset, as far as names go.
@@ -52,10 +52,10 @@ pub(super) struct TokenMatch {
     pub symbol: Option<String>,
     /// How many of the token a price is for, where it is not one.
     pub pack: f64,
-    /// Whether a pair told in what its prices are.
+    /// Whether a pair named the currency of its prices.
     pub quoted: bool,
     pub by: TokenFoundBy,
-    /// How it was found, for the person.
+    /// How it was found, for the report.
     pub says: String,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum TokenFoundBy {
     File,
 }
 
-/// What the person said.
+/// What the options say of a file's token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenHints<'a> {
     pub token: Option<Address>,
@@ -114,8 +114,8 @@ impl<'a> TokenHints<'a> {
     }
 }
 
-/// What to say of a file of that symbol, or of one that does not tell it, behind the reason.
-fn say(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
+/// The refusal of a file whose token is not known: the reason, and which option names the token.
+fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
         return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
     }
@@ -211,7 +211,7 @@ impl KnownTokens {
         if pair::is_native(symbol) && !hints.contract {
             let shown = few(all.iter().map(Known::told), 3);
             let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
-            return Err(say(&reason, Some(symbol), false));
+            return Err(refused(&reason, Some(symbol), false));
         }
         let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
@@ -221,7 +221,7 @@ impl KnownTokens {
             _ => {
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
                 let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
-                Err(say(&several, Some(symbol), hints.contract))
+                Err(refused(&several, Some(symbol), hints.contract))
             }
         }
     }
@@ -265,12 +265,12 @@ impl KnownTokens {
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(say("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
+            return Err(refused("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
         }
-        let refusal = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
+        let refusal = refused(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
         Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
     }
 
@@ -281,7 +281,7 @@ impl KnownTokens {
         match &symbols[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(say(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
+            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
         }
     }
 

@@ -21,7 +21,7 @@ const QUOTED: &str = "currency quotecurrency vscurrency quote";
 /// The most series of one file.
 const MAX_SERIES: usize = 20_000;
 
-/// The columns that tell series apart, and their values in the whole file.
+/// The columns that name a row's series, and their values in the whole file.
 struct SeriesColumns {
     /// Columns of a symbol or pair, the best first; of exchanges; of quote currencies.
     symbols: Vec<usize>,
@@ -32,7 +32,7 @@ struct SeriesColumns {
     columns: Vec<usize>,
 }
 
-/// The take with the token of each row; and whether rows of several series are told apart.
+/// The plan with the token of each row; and whether the file holds several series.
 pub(super) fn by_series(
     file: &FileToImport<'_>,
     sheet: &Sheet,

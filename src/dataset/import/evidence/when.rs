@@ -1,5 +1,5 @@
-//! How times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of months. Which of
-//! several readings holds is told by all cells together: by what cannot be a month, and by steps that are alike.
+//! Infers how a column's times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of
+//! months. Of several readings all cells together decide: by what cannot be a month, and by even steps.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -33,7 +33,7 @@ pub(in crate::dataset::import) enum TimeStyle {
     MonthFirst,
 }
 
-/// Why it cannot be told how they are read.
+/// Day and month could change places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::dataset::import) struct Unsure;
 

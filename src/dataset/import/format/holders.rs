@@ -93,26 +93,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { decorated: true, ..style }));
-    let mut take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
+    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
-    let beside = sheet.beside(TOKEN).and_then(Address::parse);
-    let (mut plan, token) = match (found.token, beside) {
-        (Some(at), _) => {
-            take = take.columns(&[("token_address", &sheet.names[at])]);
-            (ImportPlan::default(), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
-        }
-        (None, Some(address)) if file.hints.token.is_none_or(|said| said == address) => {
-            take = take.of_address(address);
-            (ImportPlan::default().saying(format!("token {address}, from the file")), Some(address))
-        }
-        _ => {
-            let token = file.contract(found.symbol.as_deref())?;
-            let address = token.address;
-            take = take.of_address(address);
-            (ImportPlan::default().about(token), Some(address))
-        }
-    };
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, found.symbol.as_deref())?;
     plan.decimals = super::decimals_in(sheet, found.token, token);
     let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {

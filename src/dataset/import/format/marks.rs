@@ -1,5 +1,5 @@
-//! What candles of the better known sources look like, so that people are told what their file was taken for. How they are read does not
-//! hang on it: the rows tell that.
+//! Recognises candles of the better known sources, so that a report names the format. How they are read does not depend on it: that is
+//! told by the rows.
 
 use super::{
     super::{

@@ -49,7 +49,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    // The names say it too: one that is no address among a few is told with its row, and makes the file nothing else.
+    // The names show it too: among a few rows one cell that is no address makes a finding, not another kind of file.
     let holds =
         |at: &usize| addresses(sheet.column(*at)) > 0.5 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
     let of = |words: &str| words.split_whitespace().flat_map(|word| names.all(word)).find(holds);
@@ -120,21 +120,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
     };
     if !missing.is_empty() {
-        let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
-        let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
-        let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
-        return Err(Refusal::new(format!(
-            "is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth",
-            flags.join(" ")
-        ))
-        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
-        .lines(format!(
-            "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ {} }}",
-            sheet.names[found.pool],
-            sheet.names[found.first],
-            sheet.names[found.second],
-            sets.join(", ")
-        )));
+        return Err(lacking(sheet, &found, &missing));
     }
     if let Some(tokens) = tokens(file, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
         plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
@@ -142,6 +128,22 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     plan.takes.push(take);
     Ok(plan)
+}
+
+/// What to say of pools whose chain or DEX no column and no option names.
+fn lacking(sheet: &Sheet, found: &Columns, missing: &[(&str, &str)]) -> Refusal {
+    let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
+    let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
+    let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
+    Refusal::new(format!("is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth", flags.join(" ")))
+        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
+        .lines(format!(
+            "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ {} }}",
+            sheet.names[found.pool],
+            sheet.names[found.first],
+            sheet.names[found.second],
+            sets.join(", ")
+        ))
 }
 
 /// What a pool says of a token, and the names it goes by behind `token0` or its like.

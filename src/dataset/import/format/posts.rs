@@ -17,7 +17,7 @@ pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: V
             let text = |cell: &Option<String>| cell.as_deref().unwrap_or_default().trim().to_owned();
             let link = links.as_ref().map(|links| text(&links[row])).filter(|link| !link.is_empty());
             let told = link.map_or_else(|| others.iter().map(|cells| text(&cells[row])).collect(), |link| vec![link]);
-            // A post of which nothing is told has no id, and is set aside.
+            // A post without any of them has no id, and is set aside.
             if told.iter().all(String::is_empty) {
                 return None;
             }

@@ -88,33 +88,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
-    if found.token.is_none() && names.has(OWN_COIN) {
-        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
-        return Err(format!(
-            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
-             takes those; export the token transfers (ERC-20) instead"
-        ).into());
-    }
-    if let Some(at) = names
-        .all(NFTS)
-        .into_iter()
-        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
-    {
-        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
-    }
-    let hex = |cell: &str| {
-        cell.trim().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(|number| number.to_string())
-    };
-    let mut fixes = Vec::new();
-    if let Some((at, when)) = found.time {
-        fixes.push(Fix::time(sheet, at, when));
-    }
-    for at in [found.block, found.index].into_iter().flatten().filter(|&at| sheet.column(at).any(|cell| cell.starts_with("0x"))) {
-        fixes.push(Fix::text(sheet, at, hex));
-    }
+    refuse_others(sheet, &names, &found)?;
     let style = NumberStyle::of(sheet.column(found.value), sheet.semicolons)
         .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
-    fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !sheet.column(found.value).any(|cell| cell.starts_with("0x"))));
+    let fixes = fixes(sheet, &found, style);
     let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
         ("transaction_hash", &sheet.names[found.hash]),
         ("from_address", &sheet.names[found.from]),
@@ -125,28 +102,13 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         // What serves another column of ours by its name must not serve this one.
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = ImportPlan::default();
-    let token = if let Some(at) = found.token {
-        take = take.columns(&[("token_address", &sheet.names[at])]);
-        sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
-    } else {
-        let beside = sheet.beside(TOKEN).and_then(Address::parse);
-        let address = if let Some(address) = beside.filter(|address| file.hints.token.is_none_or(|said| said == *address)) {
-            address
-        } else {
-            let token = file.contract(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
-            let address = token.address;
-            plan = plan.about(token);
-            address
-        };
-        take = take.of_address(address);
-        Some(address)
-    };
+    let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
     if found.time.is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    match whole(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
+    match amounts_in(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
             plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
@@ -164,6 +126,35 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
+/// Refuses transactions of a chain's own coin, and transfers of NFTs.
+fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
+    if found.token.is_none() && names.has(OWN_COIN) {
+        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
+        return Err(format!(
+            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
+             takes those; export the token transfers (ERC-20) instead"
+        ).into());
+    }
+    if let Some(at) = names
+        .all(NFTS)
+        .into_iter()
+        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
+    {
+        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
+    }
+    Ok(())
+}
+
+/// How the file writes times, amounts, and numbers in hex.
+fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
+    let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
+    let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
+    let time = found.time.map(|(at, when)| Fix::time(sheet, at, when));
+    let numbers = [found.block, found.index].into_iter().flatten().filter(|&at| is_hex(at)).map(|at| Fix::text(sheet, at, decimal));
+    let amounts = Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value));
+    time.into_iter().chain(numbers).chain(amounts).collect()
+}
+
 /// The tokens that the file names and counts the decimals of.
 fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
@@ -174,13 +165,14 @@ fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns
     Ok(Some(take))
 }
 
+/// In what amounts are.
 enum Amounts {
     Raw,
     Whole,
     Approximate,
 }
 
-fn whole(
+fn amounts_in(
     file: &FileToImport<'_>,
     sheet: &Sheet,
     names: &Names,

@@ -1,5 +1,5 @@
-//! The table in a JSON text, wherever it stands: a list of objects or of lists, lists side by side, objects under keys. What stands
-//! beside it (the symbol, the contract) is kept, as it may say what the table is of.
+//! Finds the table in a JSON text at any depth: a list of objects or of lists, lists side by side, objects under keys. Single values beside
+//! it (a symbol, a contract) are kept, as they may say what the table is of.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
@@ -18,7 +18,7 @@ const BESIDE: usize = 200;
 pub(in crate::dataset::import) const KEY: &str = "key";
 /// The column of the names of several lists of the same shape, whose rows make one table.
 pub(in crate::dataset::import) const LIST: &str = "list";
-/// Members of an object from which lists of them can be told to be of one shape; values of a list of lists.
+/// Members that objects must have at least before two lists of such objects count as one shape; and values that rows must have.
 const OBJECT_TELLS: usize = 3;
 const LIST_TELLS: usize = 5;
 
@@ -108,7 +108,7 @@ pub(in crate::dataset::import) fn text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// Whether names of members are data themselves: addresses, days, numbers.
+/// Whether the keys of an object are data and not names: addresses, days, numbers.
 fn are_data(names: &[&str]) -> bool {
     let data = names.iter().filter(|name| !matches!(kind_of(name), CellKind::Text | CellKind::Empty)).count();
     !names.is_empty() && data * 10 >= names.len() * 9
