@@ -37,8 +37,9 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
+    load::bind::bind,
     manifest::{ColumnManifest, TableManifest},
-    schema,
+    schema::{self, TableSchema},
     source::RowSource,
 };
 
@@ -380,6 +381,12 @@ impl Take {
         self.manifest.keep.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
         self.left_out = left_out;
         self
+    }
+
+    /// The columns of ours that a column of the file or a constant serves.
+    fn served(&self, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
+        let bound = bind(schema, &self.manifest, &sheet.names)?;
+        Ok(bound.iter().filter(|bound| !bound.is_absent()).map(|bound| bound.column.name).collect())
     }
 
     /// Sets the token of every row; prices of a thousand of it become those of one.

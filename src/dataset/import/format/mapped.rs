@@ -57,30 +57,12 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
     if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
         take = take.set(column.name, chain);
     }
-    for (ours, _) in &columns {
-        let unit = match file.options.unit {
-            Some(AmountUnit::Raw) => Unit::Raw,
-            Some(AmountUnit::Whole) => Unit::Whole,
-            _ => continue,
-        };
-        if !is_amount(schema.name, ours.name) && (schema.name, ours.name) != ("transfers", "value") {
-            continue;
-        }
-        take.rule(ours.name).unit = Some(unit);
-        // What is smallest units in the one and whole tokens in the other is converted.
-        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
-        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
-            let reason = format!(
-                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
-            );
-            return Err(Refusal::new(reason).say("decimals", DECIMALS));
-        }
-    }
+    in_unit(file, schema, &columns, &mut take, &plan)?;
     if schema.name == "yields" {
         take = without_what_may_lack(take, sheet, schema)?;
         plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
-    if schema.name == "posts" && !said("post_id") && !names_id(sheet, schema, &take)? {
+    if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {
         let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
         let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
         take.rows = posts::with_ids(take.rows, named("link"), others);
@@ -139,21 +121,35 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     fixes
 }
 
-/// With what a list of yields may lack left empty, where it has one yield at least.
-fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
-    let bound = bind(schema, &take.manifest, &sheet.names)?;
-    let has = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-    if !["apy", "apy_base"].iter().any(|name| has(name)) {
-        return Ok(take);
+/// Sets the unit that `--unit` gives amounts.
+fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], take: &mut Take, plan: &ImportPlan) -> Result<(), Refusal> {
+    let unit = match file.options.unit {
+        Some(AmountUnit::Raw) => Unit::Raw,
+        Some(AmountUnit::Whole) => Unit::Whole,
+        Some(AmountUnit::Percent | AmountUnit::Fraction) | None => return Ok(()),
+    };
+    let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
+    for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
+        take.rule(ours.name).unit = Some(unit);
+        // What is smallest units in the one and whole tokens in the other is converted.
+        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
+        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
+            let reason = format!(
+                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+            );
+            return Err(Refusal::new(reason).say("decimals", DECIMALS));
+        }
     }
-    let lacks: Vec<&'static str> = yields::MAY_LACK.iter().copied().filter(|name| !has(name)).collect();
-    Ok(lacks.into_iter().fold(take, Take::without))
+    Ok(())
 }
 
-/// Whether a column of the file has the name of an id.
-fn names_id(sheet: &Sheet, schema: &'static TableSchema, take: &Take) -> Result<bool, Refusal> {
-    let bound = bind(schema, &take.manifest, &sheet.names)?;
-    Ok(bound.iter().any(|bound| bound.column.name == "post_id" && !bound.is_absent()))
+/// With what a list of yields may lack left empty, where it has one yield at least.
+fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
+    let served = take.served(sheet, schema)?;
+    if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
+        return Ok(take);
+    }
+    Ok(yields::MAY_LACK.iter().filter(|name| !served.contains(*name)).fold(take, |take, name| take.without(name)))
 }
 
 /// What lacks of candles, where their four prices and time are not all named.

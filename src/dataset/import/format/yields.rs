@@ -54,9 +54,8 @@ fn telling(sheet: &Sheet, at: usize) -> &str {
 
 /// What to say of pools whose category stands nowhere: the loader counts them as vaults.
 pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
-    let has = bind(schema, &take.manifest, &sheet.names)?.iter().any(|bound| bound.column.name == "category" && !bound.is_absent());
-    Ok((!has)
-        .then(|| "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending".to_owned()))
+    let says = "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending";
+    Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
 /// The plan with these yields as percent; asks the person where the file does not tell the unit.
