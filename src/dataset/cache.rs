@@ -30,7 +30,7 @@ pub use self::{
     bounds::Extent,
     entry::{Entry, list},
     places::{Places, PlacesWriter},
-    rank::{SortKey, first, rank},
+    rank::{SortBy, first, rank},
     table::LargeTable,
 };
 pub(crate) use self::{

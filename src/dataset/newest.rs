@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     by_token::ByToken,
-    cache::{Places, SortKey, rank},
+    cache::{Places, SortBy, rank},
     rows::Post,
 };
 
@@ -44,7 +44,7 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
         }
         ByToken::Large(table) => rank(
             table,
-            SortKey { ties: &[("post_id", false)], ..SortKey::from(("published_at", true)) },
+            SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) },
             &Places::Run(0..table.height()),
             step,
         ),

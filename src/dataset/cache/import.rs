@@ -307,31 +307,34 @@ impl Output<'_> {
     }
 
     fn try_put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
-        let mut kept = None;
-        if self.side_by_side {
-            let marked = repeated_next(self.order, frame)?;
-            if marked.contains(&true) {
-                let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
-                let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
-                // Of rows of one key the last stays: backwards, so that it is known when the others are noted.
-                let mut last = marked.len();
-                for row in (0..marked.len()).rev() {
-                    if !marked[row] {
-                        last = row;
-                    } else if self.dropped.borrow_mut().add(places[row], files[row], rows[row]) {
-                        let difference = repeats::difference(self.schema, frame, row, last);
-                        self.dropped.borrow_mut().differs(places[row], difference);
-                    }
-                }
-                let mut frame = without(frame, &marked)?;
-                frame.rechunk_mut();
-                kept = Some(frame);
-            }
-        }
+        let kept = if self.side_by_side { self.last_of_each_key(frame)? } else { None };
         let frame = kept.as_ref().unwrap_or(frame);
         for (row, token, interval) in ranks.marks(frame)? {
             self.marks.row(token, interval, self.columns.rows() + row as u64);
         }
         self.columns.push(frame).map_err(Into::into)
+    }
+
+    /// The rows without those whose key comes again, which are noted; none where each key comes once.
+    fn last_of_each_key(&self, frame: &DataFrame) -> PolarsResult<Option<DataFrame>> {
+        let repeated = repeated_next(self.order, frame)?;
+        if !repeated.contains(&true) {
+            return Ok(None);
+        }
+        let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
+        let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
+        let mut dropped = self.dropped.borrow_mut();
+        // Backwards, so that the one that stays is known when the others are noted.
+        let mut last = repeated.len();
+        for row in (0..repeated.len()).rev() {
+            if !repeated[row] {
+                last = row;
+            } else if dropped.add(places[row], files[row], rows[row]) {
+                dropped.differs(places[row], repeats::difference(self.schema, frame, row, last));
+            }
+        }
+        let mut kept = without(frame, &repeated)?;
+        kept.rechunk_mut();
+        Ok(Some(kept))
     }
 }

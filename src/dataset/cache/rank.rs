@@ -31,14 +31,14 @@ const GATHERED: usize = 6 << 20;
 
 /// The column that rows are sorted by.
 #[derive(Debug, Clone, Copy)]
-pub struct SortKey<'a> {
+pub struct SortBy<'a> {
     pub column: &'a str,
     pub descending: bool,
     /// Tie-breakers, and whether they descend; the sort is stable.
     pub ties: &'a [(&'a str, bool)],
 }
 
-impl<'a> From<(&'a str, bool)> for SortKey<'a> {
+impl<'a> From<(&'a str, bool)> for SortBy<'a> {
     fn from((column, descending): (&'a str, bool)) -> Self {
         Self { column, descending, ties: &[] }
     }
@@ -153,7 +153,7 @@ impl<'a> Sorted<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    fn new(table: &'a LargeTable, by: SortKey<'a>, among: &'a Places) -> io::Result<Self> {
+    fn new(table: &'a LargeTable, by: SortBy<'a>, among: &'a Places) -> io::Result<Self> {
         let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, descending)| Sorted::of(table, column, *descending)).collect();
         Ok(Self { by: Sorted::of(table, by.column, by.descending)?, ties: ties?, table, column: by.column, among })
     }
@@ -226,7 +226,7 @@ impl<'a> Sorter<'a> {
 /// it with an error. Blocks that cannot hold one of them are not read.
 pub fn first<'a, E: From<io::Error>>(
     table: &'a LargeTable,
-    by: impl Into<SortKey<'a>>,
+    by: impl Into<SortBy<'a>>,
     among: &'a Places,
     count: usize,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
@@ -264,7 +264,7 @@ pub fn first<'a, E: From<io::Error>>(
 /// All of some rows in the order of the column. As `first` hears of it.
 pub fn rank<'a, E: From<io::Error>>(
     table: &'a LargeTable,
-    by: impl Into<SortKey<'a>>,
+    by: impl Into<SortBy<'a>>,
     among: &'a Places,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<Places, E> {
