@@ -42,11 +42,9 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
             });
             Ok(Places::from(order))
         }
-        ByToken::Large(table) => rank(
-            table,
-            SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) },
-            &Places::Run(0..table.height()),
-            step,
-        ),
+        ByToken::Large(table) => {
+            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+            rank(table, by, &Places::Run(0..table.height()), step)
+        }
     }
 }
