@@ -67,9 +67,9 @@ pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &Co
         Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
         Kind::Address => texts_alike(ours, texts, address),
         Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(Spelt::of)),
-        Kind::Uint256 => {
-            texts_alike(ours, texts, |text| number::uint256_said(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of))
-        }
+        Kind::Uint256 => texts_alike(ours, texts, |text| {
+            number::uint256_or_approximate(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of)
+        }),
         Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
         _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, manner),
     }
@@ -128,7 +128,9 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
             texts(name, cells, height, &mut issues, checked(&mut odd, read))
         }
         Kind::Chain => texts(name, cells, height, &mut issues, chain),
-        Kind::Uint256 => texts(name, cells, height, &mut issues, |cell| number::uint256_said(cell, manner.decimal, rule.approximate)),
+        Kind::Uint256 => {
+            texts(name, cells, height, &mut issues, |cell| number::uint256_or_approximate(cell, manner.decimal, rule.approximate))
+        }
         Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
         Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, split)),
         Kind::Addresses => lists(name, cells, height, &mut issues, checked(&mut odd, |cell| list::addresses(cell, split))),

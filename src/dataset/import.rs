@@ -86,7 +86,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     if into.exists() && !into.is_dir() {
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
     }
-    refusal::left_blank(options)?;
+    refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
@@ -232,7 +232,7 @@ impl Run<'_> {
     }
 
     fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, sniffed: Option<&Sniffed>) {
-        report.refused = Some(refusal.told(sniffed));
+        report.refused = Some(refusal.sentence(sniffed));
         report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
         self.report.files.push(report);
     }

@@ -34,7 +34,7 @@ pub enum Extent {
 }
 
 /// Whether bounds of the column are kept.
-pub(super) fn are_kept(form: Form) -> bool {
+pub(super) fn has_bounds(form: Form) -> bool {
     matches!(form, Form::Float | Form::Integer | Form::Time)
 }
 
@@ -110,11 +110,11 @@ impl Bounds<'_> {
 }
 
 /// Reads the finished file once: a checksum of each page, and the bounds of each block of `block` rows.
-pub(super) fn survey(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
+pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let blocks = rows.div_ceil(block) as usize;
-    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| are_kept(*form));
+    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| has_bounds(*form));
     let mut columns: Vec<(Form, u64, Vec<Extent>)> =
         numbers.map(|((_, form), region)| (*form, region.values.0, vec![Extent::none(*form); blocks])).collect();
     let mut checksums = Vec::with_capacity((length as usize).div_ceil(PAGE));

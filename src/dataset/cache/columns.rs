@@ -120,7 +120,7 @@ impl Columns {
                 }
             }
             for row in raw.empty {
-                sink.mark(first + row as u64);
+                sink.mark_null(first + row as u64);
             }
         }
         self.rows += rows.len() as u64;
@@ -155,13 +155,13 @@ impl Columns {
 }
 
 /// The most bytes that the cells of a column without a fixed width take.
-pub(super) fn bytes_of(form: Form, cells: &StringChunked) -> u64 {
+pub(super) fn byte_length(form: Form, cells: &StringChunked) -> u64 {
     let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
 /// Addresses and hex as bytes, which take half the room of their text; other cells as they are.
-pub(super) fn packed(form: Form, cells: &Column) -> PolarsResult<Column> {
+pub(super) fn as_bytes(form: Form, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match form {
         Form::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
@@ -208,7 +208,7 @@ impl Sink {
             Form::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
         }
         if cells.null_count() > 0 {
-            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark(row));
+            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Sink {
     }
 
     /// The row has no value.
-    fn mark(&mut self, row: u64) {
+    fn mark_null(&mut self, row: u64) {
         let at = (row / 8) as usize;
         if self.bits.len() <= at {
             self.bits.resize(at + 1, 0);

@@ -8,7 +8,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 
 use super::{
     CacheOptions, Form, Kept,
-    columns::{Columns, bytes_of, packed},
+    columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
     import::{Fault, Written},
     index::{Marks, Report},
@@ -80,7 +80,7 @@ pub(crate) fn grow(
 fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
     let Tail { frame, is_last } = tail;
     let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
-    let Some((time, descending)) = time_of(schema) else { return Ok(None) };
+    let Some((time, descending)) = time_column(schema) else { return Ok(None) };
     let frame = if by_interval { with_intervals(base, frame, owner)? } else { Some(frame) };
     let Some(frame) = frame.filter(|frame| frame.column(time).is_ok_and(|times| times.null_count() == 0)) else { return Ok(None) };
     let (frame, dropped) = without_repeats(schema, frame)?;
@@ -89,7 +89,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
     let mut edits = Vec::new();
     for (rows, token, interval) in groups(&frame, owner, by_interval)? {
         let new = frame.slice(rows.start as i64, rows.len());
-        let run = run_of(base, &token, interval, by_interval);
+        let run = rows_of_run(base, &token, interval, by_interval);
         let Some(window) = window(base, run, &new, time, descending)? else { return Ok(None) };
         let mut both = base.stretch(window.clone(), None);
         both.vstack_mut(&new)?;
@@ -118,7 +118,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
 }
 
 /// The column of time that the rows of a token, or of its interval, are ordered by first; and whether the newest comes first.
-fn time_of(schema: &TableSchema) -> Option<(&'static str, bool)> {
+fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
     let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
     let first = schema.order.iter().find(|column| !owned(column))?;
     let (name, descending) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
@@ -159,7 +159,7 @@ fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec
 }
 
 /// The rows of the token and interval, or where they would be inserted.
-fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
+fn rows_of_run(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
     let rows = base.rows_of(token);
     if rows.is_empty() {
         let at = base.start_from(token);
@@ -221,7 +221,7 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
         let keyless = keyless(schema, new)?;
         without(new, &keyless)?
     };
-    let cells = if *form == Form::Hex { packed(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
+    let cells = if *form == Form::Hex { as_bytes(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
     let ids: HashSet<Vec<u8>> = match cells.binary() {
         Ok(cells) => cells.iter().flatten().map(<[u8]>::to_vec).collect(),
         Err(_) => cells.str()?.iter().flatten().map(|text| text.as_bytes().to_vec()).collect(),
@@ -264,7 +264,7 @@ fn write(
     for edit in &edits {
         let texts = columns.iter().filter(|(_, form)| form.width().is_none());
         for (length, (column, form)) in lengths.iter_mut().zip(texts) {
-            *length += bytes_of(*form, edit.frame.column(column.name)?.str()?);
+            *length += byte_length(*form, edit.frame.column(column.name)?.str()?);
         }
     }
     let mut out = Output {
@@ -280,7 +280,7 @@ fn write(
         at = edit.rows.end;
         if edit.frame.height() > 0 {
             out.mark(edit.token, edit.interval, 0);
-            out.columns.push(&as_kept(edit.frame, columns)?)?;
+            out.columns.push(&encoded(edit.frame, columns)?)?;
         }
     }
     let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
@@ -289,10 +289,10 @@ fn write(
 }
 
 /// The rows in the forms in which they are written.
-fn as_kept(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
+fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     let hex = columns.iter().filter(|(_, form)| *form == Form::Hex);
-    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| packed(*form, frame.column(column.name)?)).collect();
+    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| as_bytes(*form, frame.column(column.name)?)).collect();
     for column in packed? {
         frame.with_column(column)?;
     }

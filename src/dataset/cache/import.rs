@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     CacheOptions, Form, Kept, bounds,
     codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, Tokens, inverse},
-    columns::{Columns, bytes_of, packed},
+    columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
     index::{self, About, Marks, Report},
     journal::Journal,
@@ -154,12 +154,12 @@ impl CacheBuilder {
             if form.width().is_none()
                 && let Some(length) = lengths.next()
             {
-                *length += bytes_of(*form, cells.str()?);
+                *length += byte_length(*form, cells.str()?);
             }
             // What rows are ordered by is compared as text.
             let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
             let packs = !ordered && matches!(form, Form::Address | Form::Hex);
-            columns.push(if packs { packed(*form, cells)? } else { cells.clone() });
+            columns.push(if packs { as_bytes(*form, cells)? } else { cells.clone() });
         }
         columns.extend(codes.columns);
         self.spool.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
@@ -272,7 +272,7 @@ impl Written {
     pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, Fault> {
         let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
         let (regions, bytes) = self.columns.finish(durable)?;
-        let survey = bounds::survey(&made.join(ROWS), &kept, &regions, rows, block)?;
+        let survey = bounds::checksums_and_bounds(&made.join(ROWS), &kept, &regions, rows, block)?;
         let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
         index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(Fault::Failed)?;
         let folder = place.keep(made)?;

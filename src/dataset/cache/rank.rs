@@ -101,12 +101,12 @@ impl<'a> Sorted<'a> {
         }
     }
 
-    fn turned(&self, rising: u64) -> u64 {
+    fn directed(&self, rising: u64) -> u64 {
         if self.descending { !rising } else { rising }
     }
 
     fn key(&self, place: usize) -> u64 {
-        self.rising(place).map_or(u64::MAX, |rising| self.turned(rising))
+        self.rising(place).map_or(u64::MAX, |rising| self.directed(rising))
     }
 
     fn rising(&self, place: usize) -> Option<u64> {
@@ -136,7 +136,7 @@ impl<'a> Sorted<'a> {
             Extent::Float(low, high) => (rising(low), rising(high)),
             Extent::Whole(low, high) => (rising_whole(low), rising_whole(high)),
         };
-        self.turned(if self.descending { high } else { low })
+        self.directed(if self.descending { high } else { low })
     }
 
     /// What the keys, which are equal, do not tell.
@@ -171,11 +171,11 @@ impl<'a> Sorter<'a> {
         // Under an empty cell stands NaN or 0: only there it is looked up whether it is one.
         match (floats, whole) {
             (Some(cells), _) => {
-                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.turned(rising(cell)) };
+                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(rising(cell)) };
                 cells.iter().zip(stretch).map(key).collect()
             }
             (None, Some(cells)) => {
-                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.turned(rising_whole(cell)) };
+                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.directed(rising_whole(cell)) };
                 cells.iter().zip(stretch).map(key).collect()
             }
             (None, None) => stretch.map(|nth| self.key(nth)).collect(),
@@ -192,7 +192,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Whether rows with equal keys are equal in everything.
-    fn is_told_by_key(&self) -> bool {
+    fn is_decided_by_key(&self) -> bool {
         self.by.is_whole() && self.ties.is_empty()
     }
 
@@ -209,7 +209,7 @@ impl<'a> Sorter<'a> {
         let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
         let mut known: Vec<_> = match (&self.by.keys, self.table.bounds(self.column)) {
             (Keys::Intervals(table), _) => {
-                let run = |(interval, here): (Interval, _)| (self.by.turned(rising_whole(interval.0)), nth(here));
+                let run = |(interval, here): (Interval, _)| (self.by.directed(rising_whole(interval.0)), nth(here));
                 table.intervals_in(rows.clone()).map(run).collect()
             }
             (_, Some((form, bounds))) => {
@@ -241,7 +241,7 @@ pub fn first<'a, E: From<io::Error>>(
     };
     for (first, stretch) in sorter.stretches() {
         // Those that follow hold nothing before it either: of equals they come later.
-        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_told_by_key() && stretch.start > last.1 as usize;
+        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_decided_by_key() && stretch.start > last.1 as usize;
         if last.is_some_and(beyond) {
             break;
         }

@@ -11,7 +11,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 
 use super::{
     Form, Kept, SortLimits,
-    bounds::{Bounds, Extent, are_kept},
+    bounds::{Bounds, Extent, has_bounds},
     columns::Region,
     index::{Index, PAGE, Report},
     kept,
@@ -125,8 +125,8 @@ impl LargeTable {
 
     /// The bounds of a column of numbers.
     pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
-        let at = self.columns.iter().position(|(kept, form)| kept.name == column && are_kept(*form))?;
-        let nth = self.columns[..at].iter().filter(|(_, form)| are_kept(*form)).count();
+        let at = self.columns.iter().position(|(kept, form)| kept.name == column && has_bounds(*form))?;
+        let nth = self.columns[..at].iter().filter(|(_, form)| has_bounds(*form)).count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 

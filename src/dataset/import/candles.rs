@@ -5,7 +5,7 @@ mod columns;
 mod series;
 mod volumes;
 
-pub(super) use self::columns::{PRICES, spans};
+pub(super) use self::columns::{PRICES, has_close_times};
 use self::{
     columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},

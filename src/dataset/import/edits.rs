@@ -6,7 +6,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Serie
 use super::{
     evidence::{
         number::NumberStyle,
-        when::{TimeStyle, beginning},
+        when::{TimeStyle, start_of_end},
     },
     rows::{Edited, cells, column},
     sheet::{Sheet, flat},
@@ -97,7 +97,7 @@ impl Fix {
     fn ms(&self, text: &str) -> Option<i64> {
         match self.kind {
             FixKind::Time(when) => when.ms(text),
-            FixKind::Ended(when, step) => when.ms(text).map(|ms| beginning(ms, step)),
+            FixKind::Ended(when, step) => when.ms(text).map(|ms| start_of_end(ms, step)),
             _ => None,
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
     if number::plain(cell, false).is_some() || number::plain(cell, true).is_some() {
         return CellKind::Number;
     }
-    if when::written(cell) { CellKind::Time } else { CellKind::Text }
+    if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }
 }
 
 /// The kind that nearly all cells of a column are of; empty ones do not count.

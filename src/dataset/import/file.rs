@@ -40,7 +40,7 @@ impl Run<'_> {
             self.take(sniffed, take, source, &mut file, report)?;
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
-            let (table, why) = report::nothing(report);
+            let (table, why) = report::why_nothing(report);
             return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
         }
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::refusal::blank;
+use super::refusal::placeholder;
 use crate::dataset::{address::Address, chain::Chain, schema::TABLES};
 
 /// What the person says of the files.
@@ -157,7 +157,7 @@ pub fn chain(text: &str) -> Result<Chain, String> {
 
 /// Refuses a placeholder: a suggested command that is copied must not run before it is filled in.
 fn filled(text: &str) -> Result<(), String> {
-    blank(text).map_or(Ok(()), Err)
+    placeholder(text).map_or(Ok(()), Err)
 }
 
 /// The name of one of our tables.

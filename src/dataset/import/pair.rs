@@ -43,12 +43,12 @@ impl TradingPair {
 
     /// Of names that exchanges have for a coin, the one that all know: XBT is BTC.
     fn of(base: &str, quote: &str) -> Self {
-        Self { base: usual(base), quote: quote.to_owned() }
+        Self { base: common_ticker(base), quote: quote.to_owned() }
     }
 }
 
 /// Kraken's XXBT and XETH, BitMEX's XBT.
-fn usual(base: &str) -> String {
+fn common_ticker(base: &str) -> String {
     match base {
         "XBT" | "XXBT" => "BTC",
         "XETH" => "ETH",
@@ -98,7 +98,7 @@ pub(super) fn words(name: &str) -> Vec<String> {
 
 /// The coin that a word of a file's name is.
 pub(super) fn coin(name: &str) -> Option<String> {
-    words(name).iter().map(|word| usual(word)).find(|word| BASES.contains(&word.as_str()))
+    words(name).iter().map(|word| common_ticker(word)).find(|word| BASES.contains(&word.as_str()))
 }
 
 /// The address in a name: `0x` and 40 hex digits, no more.

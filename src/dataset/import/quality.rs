@@ -47,7 +47,11 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A list of tokens may well leave out the supply of those whose decimals it does not have.
-        return if table == "tokens" { None } else { unread(table, amount, findings).or_else(|| counted(amount, findings)) };
+        return if table == "tokens" {
+            None
+        } else {
+            unreadable_column(table, amount, findings).or_else(|| lost_amounts(amount, findings))
+        };
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {
@@ -56,15 +60,15 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
     });
     let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
-    Some(Flaw { what, advice: another(table) })
+    Some(Flaw { what, advice: advice(table) })
 }
 
-fn another(table: &str) -> String {
+fn advice(table: &str) -> String {
     format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
 }
 
 /// A column of which many cells cannot be read is another than it was taken for: they would all be left empty.
-fn unread(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
     let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
     let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
@@ -73,11 +77,11 @@ fn unread(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> 
         format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
     });
     let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
-    Some(Flaw { what, advice: another(table) })
+    Some(Flaw { what, advice: advice(table) })
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
-fn counted(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
     if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
         return None;

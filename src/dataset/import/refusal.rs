@@ -35,15 +35,15 @@ pub const BLANKS: &[(&str, &str)] = &[
 ];
 
 /// Why these options cannot be meant: one has still the word of a line in the place of what it stands for.
-pub(super) fn left_blank(options: &ImportOptions) -> Result<(), String> {
+pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
     let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
     let map = options.map.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
-    set.chain(label).chain(map).try_for_each(|(said, value)| blank(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
+    set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
 }
 
 /// What to write, where an option's value is still the word of a line in its place.
-pub(super) fn blank(value: &str) -> Option<String> {
+pub(super) fn placeholder(value: &str) -> Option<String> {
     let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
     Some(format!("{word} stands for {what}; write that in its place"))
 }
@@ -111,7 +111,7 @@ impl Refusal {
     }
 
     /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
-    pub(super) fn told(&self, sniffed: Option<&Sniffed>) -> String {
+    pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
         match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
             Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
             None => self.reason.clone(),

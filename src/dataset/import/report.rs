@@ -137,7 +137,7 @@ impl Taken {
 }
 
 /// The table that a file is nearest to which brought no row, and why it brought none.
-pub(super) fn nothing(report: &FileReport) -> (&'static str, String) {
+pub(super) fn why_nothing(report: &FileReport) -> (&'static str, String) {
     let first = report.findings.counts().first().map(|count| count.reason.clone());
     let left =
         report.taken.iter().find(|taken| taken.left_out > 0).map(|taken| format!("its {} rows {}", taken.left_out, taken.left_out_why));

@@ -62,7 +62,7 @@ impl Sheet {
         let first = (0..json.height().min(ROWS)).map(|at| json.row(at).into_iter().map(Option::unwrap_or_default).collect()).collect();
         let mut beside = json.beside.clone();
         beside.push(("place".to_owned(), json.place.clone()));
-        Self::made(apart(&json.names), json.named, first, beside, false, SheetSource::Json(Arc::new(json)))
+        Self::made(numbered_twins(&json.names), json.named, first, beside, false, SheetSource::Json(Arc::new(json)))
     }
 
     /// The lists of one shape that its rows are of, where it is made of several.
@@ -170,13 +170,13 @@ impl Sheet {
     }
 
     /// Whether any line before the header or text beside the table speaks of it.
-    pub(super) fn speaks_of(&self, word: &str) -> bool {
+    pub(super) fn mentions(&self, word: &str) -> bool {
         self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
     }
 }
 
 /// The names, those that are others but for letter case numbered: `t` and `T` are two columns of some sources.
-fn apart(names: &[String]) -> Vec<String> {
+fn numbered_twins(names: &[String]) -> Vec<String> {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut one = |name: &String| {
         let count = known.entry(name.to_lowercase()).or_default();

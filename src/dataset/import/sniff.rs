@@ -92,24 +92,24 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
         Ok(_) => return fail("is not a regular file: to import what a program writes, pipe it in and name `-`".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
-    at(path, &name, None)
+    sniff_as(path, &name, None)
 }
 
 /// What is piped in, copied so that it can be read twice.
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
     match copied(io::stdin().lock()) {
-        Ok(copied) => at(&copied.to_path_buf(), name, Some(copied)),
+        Ok(copied) => sniff_as(&copied.to_path_buf(), name, Some(copied)),
         Err(reason) => vec![Err((name.to_owned(), reason))],
     }
 }
 
 /// A file at `path`, shown as `name`.
-fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
+fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
     let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
-    let head = match first(&FileLocation::File(path.to_owned())) {
+    let head = match first_bytes(&FileLocation::File(path.to_owned())) {
         Ok(head) => head,
         Err(reason) => return fail(reason),
     };
@@ -141,7 +141,7 @@ fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, 
                 .into_iter()
                 .map(|member| {
                     let told = format!("{name}/{}", member.name);
-                    let sniffed = inside(path, member, &told, bytes, copied.clone());
+                    let sniffed = sniff_member(path, member, &told, bytes, copied.clone());
                     sniffed.map_err(|reason| (told, reason))
                 })
                 .collect(),
@@ -152,9 +152,9 @@ fn at(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, 
 }
 
 /// A member of an archive; a binary table is copied out, as it is read from several places.
-fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
-    let head = first(&place)?;
+    let head = first_bytes(&place)?;
     if is_binary(&head) {
         let out = self::copied(place.open()?)?;
         let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
@@ -175,7 +175,7 @@ fn is_binary(head: &[u8]) -> bool {
     head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
 }
 
-fn first(place: &FileLocation) -> Result<Vec<u8>, String> {
+fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
     let mut head = Vec::new();
     place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
     Ok(head)
@@ -190,7 +190,7 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         FileLocation::Member(..) => None,
     };
     let (shape, sheet) = match path {
-        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, none())?.columns().to_vec()), None),
+        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
@@ -278,11 +278,11 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     rows
 }
 
-fn none() -> Wanted {
+fn no_column() -> Wanted {
     Arc::new(|_: &str| false)
 }
 
-fn all() -> Wanted {
+fn every_column() -> Wanted {
     Arc::new(|_: &str| true)
 }
 
@@ -290,9 +290,9 @@ impl Sniffed {
     /// Its rows from the start, laid out so where it is text with fields.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
-            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, all()),
-            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, all()),
-            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, all()),
+            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
+            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, every_column()),
+            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
             (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
     }

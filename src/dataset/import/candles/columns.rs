@@ -7,7 +7,7 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{TimeStyle, Unsure, begun},
+        when::{TimeStyle, Unsure, starts_of_ends},
     },
     names::{Names, is_one_of, plain},
     pair,
@@ -141,8 +141,8 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
         let prices = wanted.map(of);
         let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
-            return of_their_own(sheet, [open, high, low, close]).and_then(|says| {
-                let mut found = made(sheet, time, [open, high, low, close], true)?;
+            return four_columns_or_one(sheet, [open, high, low, close]).and_then(|says| {
+                let mut found = candle_columns(sheet, time, [open, high, low, close], true)?;
                 found.notes.extend(says);
                 Ok(Some(found))
             });
@@ -151,13 +151,13 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     if sheet.named
         && let Some((time, prices)) = named(sheet)
     {
-        return made(sheet, time, prices, false).map(Some);
+        return candle_columns(sheet, time, prices, false).map(Some);
     }
     if sheet.named { Ok(None) } else { unnamed(sheet) }
 }
 
 /// Refuses prices of which two are one column; where all four are, what is to be known of such candles.
-fn of_their_own(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
+fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
     let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
     let Some(twice) = twice else { return Ok(None) };
     let name = &sheet.names[prices[twice]];
@@ -179,7 +179,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     }
     let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
     let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(Unsure))) else { return Ok(None) };
-    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || spans(sheet);
+    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
     let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
     if rest.len() < 4 || !spaced {
         return Ok(None);
@@ -192,11 +192,11 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     match told {
         FoundOrder::Nothing => Ok(None),
         // The sources that write so say in which order; the rows only must not contradict.
-        FoundOrder::Several(_) if documented(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
-            made(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
+        FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
+            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
         }
         FoundOrder::Order(order) => {
-            let mut found = made(sheet, time, order.map(|at| rest[at]), false)?;
+            let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false)?;
             let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
                 "open, high, low, close by the rows".to_owned()
             } else {
@@ -225,7 +225,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
 }
 
 /// Whether the seventh number is the time a millisecond before the next row, as in Binance's klines.
-pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
+pub(in crate::dataset::import) fn has_close_times(sheet: &Sheet) -> bool {
     let spans = |row: &Vec<String>| {
         let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
         number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
@@ -234,11 +234,11 @@ pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
 }
 
 /// Whether the lists are of an answer whose order is documented as open, high, low, close.
-fn documented(sheet: &Sheet) -> bool {
-    let answer = sheet.beside("retcode retmsg").is_some() && sheet.speaks_of("result.list")
+fn has_documented_order(sheet: &Sheet) -> bool {
+    let answer = sheet.beside("retcode retmsg").is_some() && sheet.mentions("result.list")
         || sheet.beside("code").is_some() && sheet.names.len() == 9
-        || sheet.speaks_of("result.") && sheet.names.len() == 8;
-    spans(sheet) || answer
+        || sheet.mentions("result.") && sheet.names.len() == 8;
+    has_close_times(sheet) || answer
 }
 
 /// Whether the numbers of a column rise or fall row by row, as times do.
@@ -288,7 +288,7 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// The columns with what the rows say of them.
-fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
+fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
@@ -296,7 +296,7 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(&cells, when);
-    let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
+    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times) };
     let by_time = by_time(sheet, &times);
     let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
     let mut says: Vec<String> = reordered.into_iter().collect();

@@ -181,10 +181,10 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
-    if sheet.speaks_of("ohlcv_list") {
+    if sheet.mentions("ohlcv_list") {
         return Some("as GeckoTerminal gives it".to_owned());
     }
-    if sheet.speaks_of("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
+    if sheet.mentions("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
         return Some("as Yahoo gives it".to_owned());
     }
     let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);

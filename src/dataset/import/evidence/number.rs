@@ -26,7 +26,7 @@ impl NumberStyle {
             let digits = cell.trim();
             decorated |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = digits.trim_start_matches(['-', '−', '+']).trim_start();
-            let number = bare(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
+            let number = without_currency(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
             unsure |= number.contains(',');
             shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
@@ -47,7 +47,7 @@ impl NumberStyle {
 /// The plain decimal text of a number, with a currency before it or without; `None` where it is no number.
 pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<String> {
     let (minus, text) = text.trim().strip_prefix(['-', '−']).map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
-    let text = bare(text);
+    let text = without_currency(text);
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',' || c == '+' && minus.is_empty()) {
         return None;
     }
@@ -55,7 +55,7 @@ pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<Strin
 }
 
 /// Without a currency before it.
-fn bare(text: &str) -> &str {
+fn without_currency(text: &str) -> &str {
     BEFORE.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text).trim_start()
 }
 

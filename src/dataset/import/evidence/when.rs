@@ -79,14 +79,14 @@ impl TimeStyle {
         let all: Vec<Self> = Self::ALL.into_iter().filter(reads).collect();
         match all[..] {
             [] => Ok(None),
-            [Self::MonthFirst, Self::DayFirst, ..] => either(&filled),
+            [Self::MonthFirst, Self::DayFirst, ..] => day_or_month_first(&filled),
             [first, ..] => Ok(Some(first)),
         }
     }
 }
 
 /// Month or day first, where both can be read: that by which the steps from one time to the next are alike.
-fn either(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
+fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
     let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
     if months == days {
@@ -95,7 +95,7 @@ fn either(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     // Months on their first day, or the first days of one month: only a person knows.
     let firsts =
         |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
-    if firsts(&months) != firsts(&days) && !pointed(cells) {
+    if firsts(&months) != firsts(&days) && !has_points(cells) {
         return Err(Unsure);
     }
     let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
@@ -105,7 +105,7 @@ fn either(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
         _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
         _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
         // Whoever writes points between day, month and year writes the day first.
-        apart if apart < 0.2 && pointed(cells) => Ok(Some(TimeStyle::DayFirst)),
+        apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
         apart if apart < 0.2 => Err(Unsure),
         _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
         _ => Ok(Some(TimeStyle::DayFirst)),
@@ -127,7 +127,7 @@ fn evenness(mut times: Vec<i64>) -> f64 {
 }
 
 /// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are.
-pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
+pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
     let last = |ms: &i64| [1, 1_000].contains(&(MINUTE_MS - ms.rem_euclid(MINUTE_MS)));
     if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
         return (times, None);
@@ -136,17 +136,17 @@ pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<
     if step < MINUTE_MS {
         return (times, None);
     }
-    (times.into_iter().map(|ms| ms.map(|ms| beginning(ms, step))).collect(), Some(step))
+    (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
 }
 
 /// The beginning of a candle of that length whose last second this is.
-pub(in crate::dataset::import) fn beginning(ms: i64, step: i64) -> i64 {
+pub(in crate::dataset::import) fn start_of_end(ms: i64, step: i64) -> i64 {
     (ms + 1_000).div_euclid(1_000) * 1_000 - step
 }
 
 /// Whether points stand between day, month and year.
-fn pointed(cells: &[&str]) -> bool {
-    cells.iter().all(|cell| parted(cell.trim()).0.matches('.').count() == 2)
+fn has_points(cells: &[&str]) -> bool {
+    cells.iter().all(|cell| day_and_clock(cell.trim()).0.matches('.').count() == 2)
 }
 
 /// The longest step between times in order, in milliseconds.
@@ -157,7 +157,7 @@ fn gap(times: &[i64]) -> i64 {
 }
 
 /// Whether the text is a time that is more than a number.
-pub(in crate::dataset::import) fn written(text: &str) -> bool {
+pub(in crate::dataset::import) fn is_written_out(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3
         && text.len() <= 48
@@ -202,7 +202,7 @@ fn excel(text: &str) -> Option<i64> {
 /// A day, and a time of it: in numbers, or with the month by name.
 fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
     let (text, offset) = without_zone(text)?;
-    let (day, time) = parted(text);
+    let (day, time) = day_and_clock(text);
     let day = date(day, order)?;
     let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
     in_bounds(ms)
@@ -232,7 +232,7 @@ fn without_zone(text: &str) -> Option<(&str, i64)> {
 }
 
 /// The day and the time of day.
-fn parted(text: &str) -> (&str, &str) {
+fn day_and_clock(text: &str) -> (&str, &str) {
     if let Some(at) = text.find('T').filter(|&at| at > 7 && text[..at].ends_with(|c: char| c.is_ascii_digit())) {
         return (&text[..at], &text[at + 1..]);
     }

@@ -14,7 +14,7 @@ const LIST: &str = "data.attributes.ohlcv_list";
 
 pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.outline().is_some_and(|outline| outline.list(LIST).is_some())
-        && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of(LIST))
+        && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.mentions(LIST))
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {

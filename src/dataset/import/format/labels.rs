@@ -74,14 +74,14 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             let lists = sheet.column(column).find(|cell| !cell.is_empty()).is_some_and(|cell| cell.starts_with('['));
             take.rule("label").explode = lists;
         }
-        (None, None) => return Err(which(file, sheet, at, name, &likely)),
+        (None, None) => return Err(ask_for_label(file, sheet, at, name, &likely)),
     }
     plan.takes.push(take);
     Ok(plan)
 }
 
 /// What to say of a file whose label is not sure.
-fn which(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
+fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {

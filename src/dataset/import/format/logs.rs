@@ -102,7 +102,7 @@ fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
 }
 
 /// What an event is that is no transfer of a token.
-fn other(topics: &[String]) -> String {
+fn other_event(topics: &[String]) -> String {
     match topics.first() {
         Some(event) if event == TRANSFER => "Transfer of an NFT".to_owned(),
         Some(event) => format!("0x{}…", &event[..8]),
@@ -130,7 +130,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let topics = topics_of(row, &topics);
         match transfer(&topics, &words(data.as_deref().unwrap_or_default())) {
             Some(_) => found += 1,
-            None => *others.entry(other(&topics)).or_default() += 1,
+            None => *others.entry(other_event(&topics)).or_default() += 1,
         }
     }
     let counted: Vec<String> = others.iter().take(5).map(|(event, count)| format!("{event} × {count}")).collect();
@@ -180,7 +180,7 @@ struct Events {
 impl RowSource for Events {
     fn next_batch(&mut self) -> Result<Option<Batch>, String> {
         let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
-        made(&mut batch, &self.columns, self.only);
+        add_columns(&mut batch, &self.columns, self.only);
         batch.columns.retain(|column| MADE.contains(&column.name().as_str()));
         Ok(Some(batch))
     }
@@ -195,7 +195,7 @@ impl RowSource for Events {
 }
 
 /// Adds our columns.
-fn made(batch: &mut Batch, of: &Columns, only: Option<Address>) {
+fn add_columns(batch: &mut Batch, of: &Columns, only: Option<Address>) {
     let topics: Vec<_> = of.topics.iter().map(|name| cells(batch, name)).collect();
     let (data, token) = (cells(batch, &of.data), cells(batch, &of.token));
     let mut parts: [Vec<Option<String>>; 4] = Default::default();

@@ -34,7 +34,7 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
         // Their prices and volumes are held against the rows, whoever names them.
         return match candles::open(file) {
             Ok(plan) => plan.with_said(file),
-            Err(refusal) => Err(lacks(file, sheet, schema, &columns).unwrap_or(refusal)),
+            Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
         };
     }
     let mut take = Take::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
@@ -69,7 +69,7 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
         take = take.columns(&[("post_id", posts::MADE)]);
         plan = plan.saying("its posts have no id: one is made of each one's link, else of its time, author and text");
     }
-    if let Some(refusal) = lacks_in(&take, sheet, schema)? {
+    if let Some(refusal) = missing_columns(&take, sheet, schema)? {
         return Err(refusal);
     }
     plan.takes.push(take);
@@ -153,12 +153,12 @@ fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema
 }
 
 /// What lacks of candles, where their four prices and time are not all named.
-fn lacks(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
     let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
-    lacks_in(&take, sheet, schema).ok().flatten()
+    missing_columns(&take, sheet, schema).ok().flatten()
 }
 
 /// The columns of numbers that nothing of ours is read from.
@@ -169,7 +169,7 @@ fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
 }
 
 /// All that must be there and is not.
-fn lacks_in(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
     let bound = bind(schema, &take.manifest, &names)?;
     let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();

@@ -17,7 +17,7 @@ fn header(sniffed: &Sniffed, names: &[&str]) -> bool {
 
 /// Its address stands before the header.
 pub(super) fn is_cryptodatadownload(sniffed: &Sniffed) -> bool {
-    candles::is_named(sniffed) && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of("cryptodatadownload"))
+    candles::is_named(sniffed) && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.mentions("cryptodatadownload"))
 }
 
 pub(super) fn is_klines(sniffed: &Sniffed) -> bool {
@@ -26,7 +26,7 @@ pub(super) fn is_klines(sniffed: &Sniffed) -> bool {
     if closes {
         return candles::is_named(sniffed);
     }
-    (7..=12).contains(&sheet.names.len()) && candles::spans(sheet) && candles::is(sniffed)
+    (7..=12).contains(&sheet.names.len()) && candles::has_close_times(sheet) && candles::is(sniffed)
 }
 
 pub(super) fn is_dump(sniffed: &Sniffed) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn is_okx(sniffed: &Sniffed) -> bool {
 pub(super) fn is_yahoo(sniffed: &Sniffed) -> bool {
     header(sniffed, &["adj close"])
         || header(sniffed, &["dividends", "stock splits"])
-        || sniffed.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of("yfinance"))
+        || sniffed.sheet.as_ref().is_some_and(|sheet| sheet.mentions("yfinance"))
 }
 
 pub(super) fn is_coinmarketcap(sniffed: &Sniffed) -> bool {

@@ -101,7 +101,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
-        let take = with(Take::into("tokens", apart(file, sheet, &several, &carried)?))
+        let take = with(Take::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
@@ -116,7 +116,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let chains = chain_name.as_ref().map(|chain| rows::cells(batch, chain));
         let addresses = rows::cells(batch, &name);
         let kept = addresses.iter().enumerate().map(|(row, cell)| {
-            let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test);
+            let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test_network);
             let good = cell.as_deref().is_some_and(|cell| Address::parse(cell.trim()).is_some()) && !on_test;
             Some(if good { "yes" } else { "no" }.to_owned())
         });
@@ -201,14 +201,14 @@ pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
 }
 
-fn is_test(chain: &str) -> bool {
+fn is_test_network(chain: &str) -> bool {
     let word = chain.trim().to_lowercase();
     // Where numbers came as floating-point ones, 5 is written 5.0.
     is_one_of(word.strip_suffix(".0").unwrap_or(&word), TEST_NETWORKS) || TEST_WORDS.split(' ').any(|test| word.contains(test))
 }
 
 /// A row for each address of a coin.
-fn apart(
+fn row_per_platform(
     file: &FileToImport<'_>,
     sheet: &Sheet,
     several: &[(usize, String)],
@@ -223,7 +223,7 @@ fn apart(
         for row in 0..batch.height {
             for ((_, chain), cells) in platforms.iter().zip(&addresses) {
                 let Some(address) = cells[row].as_deref().map(str::trim).filter(|cell| !cell.is_empty()) else { continue };
-                let good = Address::parse(address).is_some() && !is_test(chain);
+                let good = Address::parse(address).is_some() && !is_test_network(chain);
                 let first = [Some(address.to_owned()), Some(chain.clone()), Some(if good { "yes" } else { "no" }.to_owned())];
                 made.push(first.into_iter().chain(kept.iter().map(|cells| cells[row].clone())).collect());
             }

@@ -150,7 +150,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
             .columns
             .iter()
             .zip(&found)
-            .filter(|((.., kind), at)| at.is_some_and(|at| fits(sheet, at, *kind)))
+            .filter(|((.., kind), at)| at.is_some_and(|at| holds_kind(sheet, at, *kind)))
             .map(|((ours, ..), _)| *ours)
             .collect();
         let (least, telling) = near.telling;
@@ -158,14 +158,14 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
     };
     match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
-        Some((_, near)) => Some(told(sheet, near, &found(near))),
+        Some((_, near)) => Some(refusal(sheet, near, &found(near))),
         None => one_price(sheet, &names),
     }
 }
 
 /// A price a time, of which no line makes candles: nobody can tell from it what was paid in between.
 fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
-    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| fits(sheet, at, kind));
+    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(
@@ -174,18 +174,20 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
 }
 
 /// What of the table is there and what is not. There is a line only where some column could fill each blank.
-fn told(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
+fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
     let table = near.table;
-    let fit: Vec<Option<usize>> = near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| fits(sheet, at, *kind))).collect();
-    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && fits(sheet, at, kind));
+    let fit: Vec<Option<usize>> =
+        near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
+    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
     let (mut lacking, mut say, mut lines, mut sets, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), true);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
-            if yields::PERCENT.contains(ours) && (yields::shown(sheet, *at).is_none() || yields::of_a_time(&sheet.names[*at])) {
+            if yields::PERCENT.contains(ours) && (yields::unit_shown(sheet, *at).is_none() || yields::may_be_of_a_period(&sheet.names[*at]))
+            {
                 say.push(("unit", UNIT.to_owned()));
-                if yields::of_a_time(&sheet.names[*at]) {
+                if yields::may_be_of_a_period(&sheet.names[*at]) {
                     let name = &sheet.names[*at];
                     lacking.push(format!(
                         "`{name}` may be a rate a year or one of that time alone, and ours are a year's (no --unit mends one of a day)"
@@ -194,7 +196,7 @@ fn told(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
             }
             continue;
         }
-        lacking.push(lacks(sheet, ours, *kind, *named));
+        lacking.push(why_missing(sheet, ours, *kind, *named));
         let same = match *ours {
             "token_address" if table != "tokens" => Some(ADDRESS),
             "chain" => Some(CHAIN),
@@ -237,7 +239,7 @@ fn told(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
 }
 
 /// Why a column of ours is not there; `named` is one that has its name and other cells.
-fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
+fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
     let Some(at) = named else { return format!("no column is its `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
@@ -251,7 +253,7 @@ fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String 
     format!("`{cell}` in `{}` is {no} that `{ours}` must be", sheet.names[at])
 }
 
-fn fits(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
+fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
     let found = || kind(sheet.column(at).take(200));
     match wanted {
         Kind::Time => matches!(found(), CellKind::Time | CellKind::Number),

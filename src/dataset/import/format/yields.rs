@@ -26,12 +26,12 @@ const PERCENT_MEDIAN: f64 = 1.0;
 const TIMES: &str = "daily weekly monthly";
 
 /// Whether the name leaves open of what time a rate is.
-pub(super) fn of_a_time(name: &str) -> bool {
+pub(super) fn may_be_of_a_period(name: &str) -> bool {
     TIMES.split(' ').any(|word| plain(name).contains(word))
 }
 
 /// What a column of yields is in, where its name or its cells tell.
-pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
+pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
     let name = plain(&sheet.names[at]);
     if ["percent", "pct"].iter().any(|word| name.contains(word)) || sheet.names[at].contains('%') {
         return Some(AmountUnit::Percent);
@@ -47,7 +47,7 @@ pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
 }
 
 /// A cell to quote: one that is not 0, as 0 is 0 in any unit.
-fn telling(sheet: &Sheet, at: usize) -> &str {
+fn example_cell(sheet: &Sheet, at: usize) -> &str {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
     filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
 }
@@ -71,19 +71,19 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
     let fractions = match file.options.unit {
         Some(AmountUnit::Fraction) => true,
         Some(AmountUnit::Percent) => false,
-        _ if let Some((_, at)) = columns.iter().find(|(_, at)| of_a_time(&sheet.names[*at])) => {
+        _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
             return Err(Refusal::new(format!(
                 "is nearest to yields, but `{}` in `{}` may be a rate a year as of that time, or one for that time alone, and ours are a year's: say --unit \
                  percent if it is percent a year, --unit fraction if it is a fraction of one a year; else take a file of yearly rates",
-                telling(sheet, *at),
+                example_cell(sheet, *at),
                 sheet.names[*at]
             ))
             .say("unit", UNIT));
         }
         // One that tells speaks for all: those of a file are written alike.
-        _ if columns.iter().any(|(_, at)| shown(sheet, *at).is_some()) => false,
+        _ if columns.iter().any(|(_, at)| unit_shown(sheet, *at).is_some()) => false,
         _ => {
-            let (name, cell) = (&sheet.names[*first], telling(sheet, *first));
+            let (name, cell) = (&sheet.names[*first], example_cell(sheet, *first));
             return Err(Refusal::new(format!(
                 "is nearest to yields, but `{cell}` in `{name}` may be a percentage or a fraction of one: say --unit percent if 0.05 is 0.05 %, or \
                  --unit fraction if it is 5 %"
