@@ -10,7 +10,7 @@ use super::{
     CacheOptions, Form, Kept,
     columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
-    import::{Fault, Written},
+    import::{Fault, WrittenRows},
     index::{Marks, Report},
     kept,
     table::{LargeTable, ROWS},
@@ -257,7 +257,7 @@ fn write(
     made: &Path,
     wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: Report,
-) -> Result<Option<Written>, Fault> {
+) -> Result<Option<WrittenRows>, Fault> {
     let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
     let rows_max = (base.height() + new_rows) as u64;
     let mut lengths = base.text_bytes();
@@ -285,7 +285,7 @@ fn write(
     }
     let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
     let Output { columns, marks, tokens, .. } = out;
-    Ok(Some(Written { schema: base.schema(), columns, marks, tokens, report }))
+    Ok(Some(WrittenRows { schema: base.schema(), columns, marks, tokens, report }))
 }
 
 /// The rows in the forms in which they are written.

@@ -251,13 +251,13 @@ impl CacheBuilder {
             Some(self.tokens.address(number).to_string())
         });
         let tokens = tokens.iter().map(|number| self.tokens.address(*number)).collect();
-        let written = Written { schema: self.schema, columns, marks, tokens, report: report(&dropped) };
+        let written = WrittenRows { schema: self.schema, columns, marks, tokens, report: report(&dropped) };
         written.publish(&self.place, &made, self.options.block_rows, true)
     }
 }
 
 /// A table whose rows are all written, and what its index tells of them.
-pub(super) struct Written {
+pub(super) struct WrittenRows {
     pub(super) schema: &'static TableSchema,
     pub(super) columns: Columns,
     pub(super) marks: Marks,
@@ -266,7 +266,7 @@ pub(super) struct Written {
     pub(super) report: Report,
 }
 
-impl Written {
+impl WrittenRows {
     /// Ends the file of rows in the folder `made`, writes the index beside it, and gives both their place in the cache. `durable`: as
     /// `Columns::finish` has it.
     pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, Fault> {

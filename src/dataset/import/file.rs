@@ -33,7 +33,7 @@ impl Run<'_> {
         report.source = Some(source);
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
         let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
-        let mut file = FileRows { notes: plan.notes, ..FileRows::default() };
+        let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
         // A file of one token is about it, whatever table it goes to.
         file.needed.extend(plan.token.as_ref().map(|token| token.address));
         for take in plan.takes {
@@ -99,7 +99,7 @@ impl Run<'_> {
         sniffed: &Sniffed,
         mut take: Take,
         source: u32,
-        file: &mut FileRows,
+        file: &mut FileFacts,
         report: &mut FileReport,
     ) -> Result<(), NotTaken> {
         self.open(take.table)?;
@@ -170,7 +170,7 @@ impl Run<'_> {
 
 /// What the rows of one file showed.
 #[derive(Default)]
-struct FileRows {
+struct FileFacts {
     /// Rows of tokens, which later files may be about.
     tokens: Vec<DataFrame>,
     /// Tokens that its rows are about.
