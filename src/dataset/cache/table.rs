@@ -130,7 +130,7 @@ impl LargeTable {
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
-    /// Where a file that belongs to the table for a while can stand.
+    /// The folder of the table, for files that live as long as a query.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -201,7 +201,7 @@ impl LargeTable {
         true
     }
 
-    /// Takes the table out of the cache, so that the next load brings it in anew.
+    /// Takes the table out of the cache, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
             tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);

@@ -1,4 +1,4 @@
-//! Which column is the volume in tokens. A figure in money never stands there: it is divided by the price, or left out.
+//! Finds the volume in tokens (base volume). A volume in money (quote volume) is divided by the price, or left out.
 
 use super::{
     super::{
@@ -176,7 +176,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     }
 }
 
-/// Why a volume is in USD, where what stands beside it tells so.
+/// Why a volume is in USD, where other columns or the texts beside the table show it.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
