@@ -227,7 +227,7 @@ impl LargeTable {
 
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
         if super::in_index(self.schema, name) {
-            return Some(self.from_index(name, rows));
+            return Some(self.index_column(name, rows));
         }
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
         let valid = self.validity(self.index.about.regions.get(at)?, rows.clone())?;
@@ -287,7 +287,7 @@ impl LargeTable {
     }
 
     /// A column that stands in the index.
-    fn from_index(&self, name: &'static str, rows: Range<usize>) -> Column {
+    fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::owner(self.schema) {

@@ -126,13 +126,13 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
             }
         }
     }
-    single(file, sheet, found, &Candidates { names: &names, candidates: &candidates, figures: &figures, ranges: &ranges, style })
+    single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
 }
 
 /// Columns that may be the volume, and their figures in the first rows.
 struct Candidates<'a> {
     names: &'a Names,
-    candidates: &'a [usize],
+    columns: &'a [usize],
     figures: &'a [Vec<f64>],
     ranges: &'a [PriceRange],
     style: NumberStyle,
@@ -141,16 +141,16 @@ struct Candidates<'a> {
 /// One column of volume that no other speaks for.
 fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
     let of = |wanted: Option<VolumeMeasure>| {
-        among.candidates.iter().position(|&at| {
+        among.columns.iter().position(|&at| {
             let name = among.names.whole(at);
             counts(name).or_else(|| counts(among.names.last(at))) == wanted
         })
     };
-    let bare = among.candidates.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
+    let bare = among.columns.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
     let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
         return Volume::None(None);
     };
-    let at = among.candidates[place];
+    let at = among.columns[place];
     let name = &sheet.names[at];
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
         return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
