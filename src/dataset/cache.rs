@@ -1,10 +1,12 @@
-//! Large tables out of memory. On first sight a table is streamed into the user's cache, ordered, and mapped from there ever after.
+//! Tables larger than memory: each is imported once into the user's cache as a sorted Arrow IPC file, and memory-mapped from then on.
 //!
-//! How: rows that were read and judged go with their tokens and intervals as numbers into a spool (`dataset::order`), in buckets by the
-//! first bits of the token's address, so that buckets in order are tokens in order. Then bucket by bucket, in parts that fit into memory,
-//! the rows are ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow
-//! IPC with one record batch; token and interval stand in `index` alone, beside the bounds of each block of rows and a checksum of every
-//! 4 KiB of the file, which is compared at the first touch. Both files are made in a folder of their own that is renamed.
+//! The import is an external bucket sort. Rows that were read and judged are spilled to disk (`order::Spool`), their tokens and intervals
+//! dictionary-encoded, in buckets by the first bits of the token's address, so that buckets in order are tokens in order. Then bucket by
+//! bucket, in parts that fit into memory, the rows are sorted as the schema has it, repeated keys left out, and the columns appended.
+//!
+//! The result, `rows.arrow`, has one record batch. Token and interval stand in `index` alone, beside the min/max statistics of each block
+//! of rows and a checksum of each 4 KiB page, which is compared when the page is first read. Both files are made in a folder of their own,
+//! which is then renamed.
 
 mod arrow;
 mod bounds;
@@ -28,7 +30,7 @@ pub use self::{
     bounds::Extent,
     entry::{Entry, list},
     places::{Places, PlacesWriter},
-    rank::{By, first, rank},
+    rank::{SortBy, first, rank},
     table::LargeTable,
 };
 pub(crate) use self::{
@@ -50,9 +52,9 @@ pub struct CacheOptions {
     pub rows_min: u64,
     /// Bytes of rows that are ordered in memory at a time.
     pub group_max: u64,
-    /// Bytes of rows taken in between two entries of the journal: what an import that is cut off has to read again.
+    /// Bytes of rows between two checkpoints: what an import that is cut off has to read again.
     pub journal_every: u64,
-    /// Rows of a block whose smallest and largest values are kept.
+    /// Rows of a block, of which min/max statistics are kept.
     pub block_rows: u64,
     pub sorting: SortLimits,
 }
@@ -60,7 +62,7 @@ pub struct CacheOptions {
 /// How a large table's rows are filtered and sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortLimits {
-    /// Places of rows that are held in memory; more stand in a file.
+    /// Row numbers that are held in memory; more of them are held in a file.
     pub in_memory: usize,
     /// Rows that are sorted at once; of more than these the first rows are found before the order of all is made.
     pub at_once: usize,
@@ -89,7 +91,7 @@ impl Default for CacheOptions {
 /// The tables that may be large.
 const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_events"];
 
-/// How a column is kept.
+/// The type of a column in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Float,
@@ -126,10 +128,10 @@ impl Form {
     }
 }
 
-/// A column that stands in the file.
+/// A column of the file, and its type there.
 pub(crate) type Kept = (&'static Column, Form);
 
-/// The columns kept of a table that may be large: all but those that the index tells.
+/// The columns of the file of a table that may be large: all but those that stand in the index.
 pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
     if !LARGE.contains(&schema.name) {
         return None;
@@ -143,7 +145,7 @@ pub(crate) fn owner(schema: &TableSchema) -> &'static str {
     schema.order.first().copied().unwrap_or_default()
 }
 
-/// Whether the index tells the column: whose the rows are, and of candles the interval.
+/// Whether the column stands in the index: the token, and of candles the interval.
 pub(crate) fn in_index(schema: &TableSchema, column: &str) -> bool {
     column == owner(schema) || schema.name == "candles" && column == "interval"
 }

@@ -57,6 +57,13 @@ impl<'a> Candles<'a> {
         }
     }
 
+    /// Those that start less than `span` milliseconds before the last.
+    fn last(&self, span: i64) -> Candles<'a> {
+        let last = self.timestamp.last().copied().unwrap_or_default();
+        let first = self.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
+        self.part(first..self.len())
+    }
+
     /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
     pub fn valid(&self, i: usize) -> bool {
         sound(self.open[i], self.high[i], self.low[i], self.close[i])
@@ -135,7 +142,12 @@ impl CandleTable {
         if let Self::InPlace(shelf) = self {
             return shelf.get(&Want::Chart(*token)).map_or_else(ChartCandles::default, ChartCandles::Fetched);
         }
-        ChartCandles::Here(self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
+        ChartCandles::Here(self.held(token))
+    }
+
+    /// The token's candles that are here.
+    fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 
     /// As `of`, of each interval the last candles alone, that start less than `span` milliseconds before its last; and whether that is
@@ -149,11 +161,9 @@ impl CandleTable {
         let recent = self.runs(token).into_iter().map(|(interval, rows)| {
             // As many as there can be at this interval, with room for some that lie closer.
             let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
-            let tail = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end);
-            let last = tail.timestamp.last().copied().unwrap_or_default();
-            let first = tail.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
-            cut |= first > 0 || tail.len() < rows.len();
-            (interval, tail.part(first..tail.len()))
+            let recent = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
+            cut |= recent.len() < rows.len();
+            (interval, recent)
         });
         let recent = recent.collect();
         (recent, cut)
@@ -161,8 +171,7 @@ impl CandleTable {
 
     /// The first token's, of a table that holds one token.
     pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
-        let token = self.tokens().into_iter().next();
-        token.map_or_else(Vec::new, |token| self.runs(&token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
+        self.tokens().first().map_or_else(Vec::new, |token| self.held(token))
     }
 
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
@@ -190,7 +199,7 @@ impl CandleTable {
         let (recent, cut) = self.recent(token, DAY_MS);
         let all = || match self {
             Self::InPlace(shelf) => shelf.recent().map_or_else(Vec::new, |recent| recent.of(token)),
-            _ => self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect(),
+            Self::Memory(_) | Self::Large(_) => self.held(token),
         };
         latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })
     }
@@ -282,10 +291,9 @@ impl HeldCandles {
         }
         let mut cut = false;
         for (_, candles) in &mut known {
-            let last = candles.timestamp.last().copied().unwrap_or_default();
-            let first = candles.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
-            cut |= first > 0;
-            *candles = candles.part(first..candles.len());
+            let recent = candles.last(span);
+            cut |= recent.len() < candles.len();
+            *candles = recent;
         }
         (known, cut)
     }

@@ -1,5 +1,5 @@
-//! Turns a raw column, of whatever type its source gave it, into the canonical column of its kind: per cell a value, nothing, or
-//! bad. Only what loses nothing is done. Which rows that costs is the loader's to decide.
+//! Type coercion: a raw column, of whatever type its source gave it, becomes the canonical column of its kind, each cell a value, null or
+//! bad. Only what loses nothing is done. Whether a bad cell costs its row is the loader's to decide.
 //!
 //! Canonical types: Text, Address, Chain, Uint256, Hex are String; Chains, Addresses List(String); Integer Int64; Float Float64;
 //! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
@@ -25,7 +25,6 @@ use self::{
     manner::Manner,
 };
 use super::{
-    address::Address,
     chain::Chain,
     manifest::{ColumnManifest, Decimal},
     schema::{Column as SchemaColumn, Kind},
@@ -68,9 +67,9 @@ pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &Co
         Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
         Kind::Address => texts_alike(ours, texts, address),
         Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(Spelt::of)),
-        Kind::Uint256 => {
-            texts_alike(ours, texts, |text| number::uint256_said(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of))
-        }
+        Kind::Uint256 => texts_alike(ours, texts, |text| {
+            number::uint256_or_approximate(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of)
+        }),
         Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
         _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, manner),
     }
@@ -80,7 +79,7 @@ fn text_cell(text: &str) -> RawCell<'_> {
     RawCell::Text(Cow::Borrowed(text))
 }
 
-/// A text in its one spelling, and what is odd about it.
+/// A text in its canonical spelling, and what is odd about it.
 struct Spelt<'a>(Cow<'a, str>, Option<&'static str>);
 
 impl<'a> Spelt<'a> {
@@ -93,7 +92,7 @@ impl<'a> Spelt<'a> {
     }
 }
 
-/// A column of texts from one of texts: rows on end that say the same are read once.
+/// A column of texts from one of texts, run by run: rows on end that say the same are read once.
 fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<Spelt<'a>>) -> Coerced {
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
@@ -120,28 +119,48 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     manner: Manner,
 ) -> Coerced {
     let name = PlSmallStr::from_static(ours.name);
-    let mut issues = Vec::new();
+    let (mut issues, mut odd) = (Vec::new(), Vec::new());
+    let split = rule.split.as_deref();
     let column = match ours.kind {
         Kind::Text => texts(name, cells, height, &mut issues, cell::text),
-        Kind::Address => addresses(name, cells, height, &mut issues),
+        Kind::Address => {
+            let read = |cell: &RawCell<'a>| Ok(cell::address(cell)?.map(|(address, broken)| (address.to_string(), broken)));
+            texts(name, cells, height, &mut issues, checked(&mut odd, read))
+        }
         Kind::Chain => texts(name, cells, height, &mut issues, chain),
-        Kind::Uint256 => texts(name, cells, height, &mut issues, |cell| number::uint256_said(cell, manner.decimal, rule.approximate)),
+        Kind::Uint256 => {
+            texts(name, cells, height, &mut issues, |cell| number::uint256_or_approximate(cell, manner.decimal, rule.approximate))
+        }
         Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
-        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
-        Kind::Addresses => address_lists(name, cells, height, &mut issues, rule.split.as_deref()),
+        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, split)),
+        Kind::Addresses => lists(name, cells, height, &mut issues, checked(&mut odd, |cell| list::addresses(cell, split))),
         Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, manner.decimal)),
         Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, manner.decimal)),
         Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
         Kind::Time => {
             let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), manner.days));
-            cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+            cast(&column, &canonical(Kind::Time))
         }
         Kind::Date => {
             let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), manner.days));
-            cast(&column, &DataType::Date)
+            cast(&column, &canonical(Kind::Date))
         }
     };
+    issues.append(&mut odd);
     Coerced { column, issues }
+}
+
+/// `read` without what it says of an address's checksum: where that is broken, the value stands and `odd` notes it.
+fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Read<(T, bool)>) -> impl FnMut(&RawCell<'a>) -> Read<T> {
+    let mut rows = 0..;
+    move |cell| {
+        let row = rows.next().unwrap_or_default();
+        let value = read(cell)?;
+        if let Some((_, true)) = value {
+            odd.push(issue(row, cell, Some(CHECKSUM)));
+        }
+        Ok(value.map(|(value, _)| value))
+    }
 }
 
 /// A number by which a cell can be compared: times in milliseconds, numbers as they are.
@@ -196,11 +215,8 @@ pub(crate) fn canonical(kind: Kind) -> DataType {
 
 /// A canonical column without a value in any row. Not as polars makes one: it sets aside 8 MiB of zeros for the first.
 pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
-    nothing(PlSmallStr::from_static(ours.name), &canonical(ours.kind), height)
-}
-
-fn nothing(name: PlSmallStr, of: &DataType, height: usize) -> Column {
-    match of {
+    let (name, dtype) = (PlSmallStr::from_static(ours.name), canonical(ours.kind));
+    match dtype {
         DataType::String => {
             let mut texts = Texts::with_capacity(height);
             texts.push(None, height);
@@ -213,8 +229,8 @@ fn nothing(name: PlSmallStr, of: &DataType, height: usize) -> Column {
         }
         DataType::Boolean => Series::new(name, vec![None::<bool>; height]).into_column(),
         DataType::Float64 => Series::new(name, vec![None::<f64>; height]).into_column(),
-        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), of),
-        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), of),
+        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), &dtype),
+        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), &dtype),
     }
 }
 
@@ -273,26 +289,6 @@ fn texts<'a, C: Borrow<RawCell<'a>>>(
     builder.finish().into_column()
 }
 
-fn addresses<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-) -> Column {
-    let mut oddities = Vec::new();
-    let mut row = 0;
-    let column = texts(name, cells, height, issues, |cell| {
-        let read = cell::address(cell);
-        if let Ok(Some((_, true))) = read {
-            oddities.push(issue(row, cell, Some(CHECKSUM)));
-        }
-        row += 1;
-        read.map(|read| read.map(|(address, _)| address.to_string()))
-    });
-    issues.extend(oddities);
-    column
-}
-
 fn numbers<'a, T, C: Borrow<RawCell<'a>>>(
     name: PlSmallStr,
     cells: impl Iterator<Item = C>,
@@ -321,27 +317,6 @@ fn lists<'a, C: Borrow<RawCell<'a>>>(
         None => builder.append_null(),
     });
     builder.finish().into_column()
-}
-
-fn address_lists<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-    split: Option<&str>,
-) -> Column {
-    let mut odd = Vec::new();
-    let mut row = 0;
-    let column = lists(name, cells, height, issues, |cell| {
-        let read = list::addresses(cell, split);
-        if let Ok(Some((_, true))) = read {
-            odd.push(issue(row, cell, Some(CHECKSUM)));
-        }
-        row += 1;
-        read.map(|read| read.map(|(list, _)| list.iter().map(Address::to_string).collect()))
-    });
-    issues.extend(odd);
-    column
 }
 
 /// An address in lower case, which it mostly is.

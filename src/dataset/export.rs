@@ -1,5 +1,5 @@
-//! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, chunk by chunk, so that it may have any
-//! number of rows; whole or not at all, and over a file that is there only where that is said. How rows stand in a file is `form`'s.
+//! Exports a table to a file: CSV, JSON, NDJSON or Parquet by its ending, chunk by chunk, so that it may have any number of rows. The file is
+//! written whole or not at all, and replaces another only where that is asked for. How rows stand in a file is `form`'s.
 
 mod cells;
 pub mod form;
@@ -22,15 +22,15 @@ const CHUNKS_SYNCED: u64 = 128;
 /// Bytes gathered before they are written to a file.
 const BUFFER: usize = 1 << 18;
 
-/// The rows of a table.
+/// The rows to export.
 pub enum ExportRows {
-    /// At hand: one JSON value a cell.
+    /// In memory: one JSON value a cell.
     Values(Vec<Vec<Value>>),
-    /// Made as they are wanted.
+    /// Read as they are written.
     Batches(Box<dyn RowBatches>),
 }
 
-/// Rows that are made a chunk at a time, of typed columns in the order they are written.
+/// Rows that are read a chunk at a time, in typed columns in the order they are written.
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Some of the rows; the error says why they cannot be had.
@@ -90,8 +90,8 @@ impl RowBatches for DataFrame {
 
 /// Whether a table can be written there, as far as is seen without writing its rows; what decides is `write`.
 pub fn check(path: &Path, replace: bool) -> Result<(), Unwritten> {
-    form_of(path, replace)?;
-    beside(path).map(drop).map_err(|error| Unwritten::Failed(format!("`{}`: {error}", path.display())))
+    format_of(path, replace)?;
+    temporary_beside(path).map(drop).map_err(|error| Unwritten::Failed(format!("`{}`: {error}", path.display())))
 }
 
 /// Whether a file or a folder of that name exists.
@@ -100,7 +100,7 @@ pub fn is_taken(path: &Path) -> bool {
 }
 
 /// What a file of that name is.
-fn form_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
+fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     let Some(form) = ExportFormat::FILES.into_iter().find(|form| form.ending() == ending) else {
         let endings: Vec<String> = ExportFormat::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
@@ -119,21 +119,21 @@ fn form_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
 /// Writes the rows under `columns` into `path`; a file that is there is replaced only where `replace` says so. Gives back how many
 /// there are.
 pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, Unwritten> {
-    let form = form_of(path, replace)?;
+    let form = format_of(path, replace)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
-    let part = beside(path).map_err(|error| named(&error))?;
-    let written = fill(part.as_file(), form, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
+    let part = temporary_beside(path).map_err(|error| named(&error))?;
+    let written = fill_file(part.as_file(), form, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
     written.map_err(|unwritten| match unwritten {
         Unwritten::Failed(reason) => named(&reason),
         Unwritten::Stopped => Unwritten::Stopped,
     })?;
     let count = rows.count() as u64;
     // The last look, as bringing it to the disk may take a while.
-    if step(count) { place(part, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
+    if step(count) { publish(part, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
 }
 
 /// Writes the rows into a file that is new and empty.
-fn fill(file: &File, form: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
+fn fill_file(file: &File, form: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
     let (mut chunks, mut full) = (0, None);
     let mut synced = |done: u64| {
@@ -197,7 +197,7 @@ fn exists(path: &Path) -> Unwritten {
 }
 
 /// A new file beside the one to be, which goes unless it gets its name.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut part = tempfile::Builder::new();
     part.prefix(".tokendeck-").suffix(".part");
@@ -207,7 +207,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Gives the finished `part` its name, unless that is taken and not to be replaced.
-fn place(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Unwritten> {
+fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Unwritten> {
     let placed = if replace { part.persist(path) } else { part.persist_noclobber(path) };
     placed.map(drop).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => exists(path),
@@ -347,7 +347,7 @@ mod tests {
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));
-                let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
+                let outcome = fill_file(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }
         }
@@ -361,7 +361,7 @@ mod tests {
         fs::write(&path, "mine").unwrap();
         let expected = Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
-        assert_eq!(place(beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
+        assert_eq!(publish(temporary_beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), 1);
         let away = folder.path().join("away");

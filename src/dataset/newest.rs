@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     by_token::ByToken,
-    cache::{By, Places, rank},
+    cache::{Places, SortBy, rank},
     rows::Post,
 };
 
@@ -43,7 +43,8 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
             Ok(Places::from(order))
         }
         ByToken::Large(table) => {
-            rank(table, By { ties: &[("post_id", false)], ..By::from(("published_at", true)) }, &Places::Run(0..table.height()), step)
+            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+            rank(table, by, &Places::Run(0..table.height()), step)
         }
     }
 }

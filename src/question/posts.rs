@@ -22,7 +22,7 @@ use crate::{
     dataset::{
         RowsOf,
         address::Address,
-        cache::{By, LargeTable, Places, PlacesWriter, first, rank},
+        cache::{LargeTable, Places, PlacesWriter, SortBy, first, rank},
         grid::{Grid, Ordered},
         rows::Post,
     },
@@ -221,7 +221,7 @@ impl PostsQuestion {
             && wanted <= FIRST_MAX
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
-            let by = By { ties: &ties, ..By::from(by) };
+            let by = SortBy { ties: &ties, ..SortBy::from(by) };
             let rows = Places::Run(0..table.height());
             return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
         }
@@ -236,7 +236,7 @@ impl PostsQuestion {
         let found = if words.is_empty() { found } else { found.with_words(&words, large, progress)? };
         let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, large, progress)? };
         let total = found.places.len();
-        let ordered = By { ties: &ties, ..By::from(by) };
+        let ordered = SortBy { ties: &ties, ..SortBy::from(by) };
         let places = match (large, wanted) {
             _ if newest => found.places,
             (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),

@@ -1,8 +1,8 @@
 //! Large tables: what is read from the cache is what would be read into memory, through kills, damage, a second program, a full disk.
 
+mod candle_runs;
 mod grow;
 mod rows;
-mod stretches;
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use tokendeck::{
     dataset::{
         Dataset, Table,
         address::Address,
-        cache::{CacheOptions, SortLimits, list},
+        cache::{CacheOptions, LargeTable, SortLimits, list},
         findings::Finding,
         load::{load, load_with},
         progress::Silent,
@@ -61,11 +61,16 @@ fn noise(i: u64) -> u64 {
     x ^ x >> 31
 }
 
+/// Writes rows of text under a header.
+fn csv(path: PathBuf, header: &str, rows: u64, line: impl Fn(u64) -> String) {
+    fs::write(path, format!("{header}\n{}", (0..rows).map(line).collect::<String>())).unwrap();
+}
+
 /// A dataset with all that can be odd: no order, repeated keys, bad cells, empty cells, several files, missing intervals.
 fn write(folder: &Path, rows: u64) {
     let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 12 });
-    let tokens = (0..12).map(|i| format!("{},T{i},Token {i},eth,18,{}\n", token(i), i * 1000)).collect::<Vec<_>>().concat();
-    fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain,decimals,total_supply\n{tokens}")).unwrap();
+    let line = |i: u64| format!("{},T{i},Token {i},eth,18,{}\n", token(i), i * 1000);
+    csv(folder.join("tokens.csv"), "token_address,symbol,name,chain,decimals,total_supply", 12, line);
     fs::create_dir_all(folder.join("candles")).unwrap();
     for part in 0..3u64 {
         let candle = |i: u64| {
@@ -76,21 +81,16 @@ fn write(folder: &Path, rows: u64) {
             let volume = if n.is_multiple_of(5) { String::new() } else { (n % 77).to_string() };
             format!("{},{time},{open},2000,0.5,7,{volume},{interval}\n", pick(n))
         };
-        let text: String = (0..rows).map(candle).collect();
-        fs::write(
-            folder.join(format!("candles/{part}.csv")),
-            format!("token_address,timestamp,open,high,low,close,volume,interval\n{text}"),
-        )
-        .unwrap();
+        let header = "token_address,timestamp,open,high,low,close,volume,interval";
+        csv(folder.join(format!("candles/{part}.csv")), header, rows, candle);
     }
     let post = |i: u64| {
         let n = noise(i + 77);
         let title = if n.is_multiple_of(7) { String::new() } else { format!("post {} é", n % 50) };
         format!("p{},{},{title},,{},{},{},{}\n", n % (rows * 2), pick(n), 1_700_000_000 + n % 500, n % 100, n % 10, n % 3)
     };
-    let text: String = (0..rows).map(post).collect();
     let header = "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement";
-    fs::write(folder.join("posts.csv"), format!("{header}\n{text}")).unwrap();
+    csv(folder.join("posts.csv"), header, rows, post);
     let holder = |i: u64| {
         let n = noise(i + 7_777);
         let balance = match n % 9 {
@@ -101,28 +101,22 @@ fn write(folder: &Path, rows: u64) {
         };
         format!("{},0x{:040x},{balance}\n", pick(n), n % (rows * 2))
     };
-    let text: String = (0..rows).map(holder).collect();
-    fs::write(folder.join("holders.csv"), format!("token_address,holder_address,balance\n{text}")).unwrap();
+    csv(folder.join("holders.csv"), "token_address,holder_address,balance", rows, holder);
     let transfer = |i: u64| {
         let n = noise(i + 777_777);
         let time = if n.is_multiple_of(11) { String::new() } else { (1_700_000_000 + n % 900).to_string() };
         let log = if n.is_multiple_of(4) { String::new() } else { (n % 2).to_string() };
         format!("{},{time},{},0x{:064x},0x{:040x},,{n},{log}\n", pick(n), n % 60, n % (rows * 2), n % 31)
     };
-    let text: String = (0..rows).map(transfer).collect();
     let header = "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index";
-    fs::write(folder.join("transfers.csv"), format!("{header}\n{text}")).unwrap();
+    csv(folder.join("transfers.csv"), header, rows, transfer);
     // Events have no key: rows that say the same are all kept.
     let event = |i: u64| {
         let n = noise(i + 999_999);
         format!("0x{:040x},{},{},swap,{n},,,,\n", n % 7, 1_700_000_000 + n % 40, n % 3)
     };
-    let text: String = (0..rows).map(event).collect();
-    fs::write(
-        folder.join("pool_events.csv"),
-        format!("pool,timestamp,block_number,kind,reserve0,reserve1,amount,from_address,to_address\n{text}"),
-    )
-    .unwrap();
+    let header = "pool,timestamp,block_number,kind,reserve0,reserve1,amount,from_address,to_address";
+    csv(folder.join("pool_events.csv"), header, rows, event);
 }
 
 struct Bench {
@@ -193,14 +187,21 @@ fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
             assert!(!TABLES.contains(&name) || !a.loaded(), "{name} is in memory {when}");
             continue;
         };
-        let frame = large.stretch(0..large.height(), None);
-        assert_eq!(frame.dtypes(), a.frame.dtypes(), "{name} {when}");
-        for column in a.schema.columns {
-            let (x, y) = (a.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
-            assert!(x.equals_missing(y), "{name}.{} {when}: {x:?} {y:?}", column.name);
-        }
+        assert_same_rows(a, large, when);
     }
     assert_eq!(plain.identity, cached.identity, "{when}");
+}
+
+fn assert_same_rows(plain: &Table, large: &LargeTable, when: &str) {
+    let (name, frame) = (plain.schema.name, large.stretch(0..large.height(), None));
+    assert_eq!(frame.dtypes(), plain.frame.dtypes(), "{name} {when}");
+    for column in plain.schema.columns {
+        let (x, y) = (plain.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
+        if !x.equals_missing(y) {
+            let first = (0..x.len()).find(|row| x.get(*row).ok() != y.get(*row).ok()).unwrap_or_default().saturating_sub(1) as i64;
+            panic!("{name}.{} {when}: {:?}", column.name, (plain.frame.slice(first, 3), frame.slice(first, 3)));
+        }
+    }
 }
 
 #[test]
@@ -231,18 +232,9 @@ fn every_question_is_answered_the_same() {
     };
     let (plain, large) = (api(CacheOptions::default()), api(options(cache.path())));
     assert_eq!(list(cache.path()).len(), TABLES.len(), "all of them are large");
-    let mut targets: Vec<String> =
-        ["/tokens?limit=250", "/tokens?sort=-price_change_24h&fields=trend", "/analytics/tokens/holders-growth?limit=64", "/dexes"]
-            .into_iter()
-            .chain([
-                "/posts",
-                "/posts?query=uni&limit=5",
-                "/posts?sort=published_at&limit=250&page=2",
-                "/posts?sort=-title",
-                "/posts?sort=impressions",
-            ])
-            .map(str::to_owned)
-            .collect();
+    let lists = "/tokens?limit=250 /tokens?sort=-price_change_24h&fields=trend /analytics/tokens/holders-growth?limit=64 /dexes /posts \
+                 /posts?query=uni&limit=5 /posts?sort=published_at&limit=250&page=2 /posts?sort=-title /posts?sort=impressions";
+    let mut targets: Vec<String> = lists.split_whitespace().map(str::to_owned).collect();
     for token in [UNI, WETH] {
         for rest in [
             "",

@@ -3,14 +3,14 @@
 
 mod amounts;
 mod assumed;
-mod blanks;
 mod folder;
 mod formats;
-mod real;
-mod retold;
+mod malformed;
+mod placeholders;
+mod public_files;
+mod recorded_files;
 mod shapes;
-mod traps;
-mod wild;
+mod suggested_commands;
 
 use std::{
     fs,
@@ -61,20 +61,16 @@ impl Desk {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command
-            .args(["import", "--into", "data"])
-            .args(args)
-            .current_dir(self.place.path())
-            .env("HOME", self.place.path())
-            .stdin(Stdio::null());
+        let mut command = self.program(&["import", "--into", "data"]);
+        command.args(args);
         command
     }
 
     /// Any command of the program, in this place.
-    fn program(&self, args: &[&str]) -> Output {
+    fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.args(args).current_dir(self.place.path()).env("HOME", self.place.path()).stdin(Stdio::null()).output().unwrap()
+        command.args(args).current_dir(self.place.path()).env("HOME", self.place.path()).stdin(Stdio::null());
+        command
     }
 
     /// Exit code, the report, stderr.
@@ -124,6 +120,16 @@ fn taken(report: &Value, file: usize, table: &str) -> [u64; 6] {
 fn reasons(report: &Value, file: usize) -> Vec<(String, u64)> {
     let counts = report["files"][file]["counts"].as_array().unwrap();
     counts.iter().map(|count| (count["reason"].as_str().unwrap().to_owned(), count["count"].as_u64().unwrap())).collect()
+}
+
+/// A line of a command in its words.
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// Twenty rows, of the numbers from 1.
+fn rows(of: impl Fn(u32) -> String) -> String {
+    (1..=20).map(of).collect()
 }
 
 fn errors(dataset: &Dataset) -> u64 {

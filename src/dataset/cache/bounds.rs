@@ -1,16 +1,16 @@
-//! The smallest and the largest value of each column of numbers in each block of rows: who looks for the first rows of an order, or for
-//! some that a filter keeps, need not read the blocks that cannot hold them. Values stand as bits; what they are, the column says.
+//! Min/max statistics (a zone map): the smallest and the largest value of each column of numbers in each block of rows, by which a top-k
+//! search and a filter skip blocks. Stored as raw bits; the column's form tells how they are read.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
 use super::{
     Form, Kept,
     columns::Region,
-    index::{SLAB, Survey},
+    index::{PAGE, Survey},
 };
 
 /// Bytes read at a time.
-const READ: usize = 256 * SLAB;
+const READ: usize = 256 * PAGE;
 /// Bytes of a number.
 const WIDTH: u64 = 8;
 
@@ -23,7 +23,7 @@ pub(super) struct Bounds<'a> {
     pub(super) bounds: &'a [[u64; 2]],
 }
 
-/// What some rows of a column lie between. An empty cell of whole numbers may count as 0: the bounds are wide enough, not always tight.
+/// The range of a column's values in some rows. An empty cell of whole numbers may count as 0: the range is wide enough, not always tight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Extent {
     /// None of them has a value.
@@ -34,7 +34,7 @@ pub enum Extent {
 }
 
 /// Whether bounds of the column are kept.
-pub(super) fn are_kept(form: Form) -> bool {
+pub(super) fn has_bounds(form: Form) -> bool {
     matches!(form, Form::Float | Form::Integer | Form::Time)
 }
 
@@ -55,7 +55,7 @@ impl Extent {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    fn union(self, other: Self) -> Self {
         match (self, other) {
             (Self::Float(a, b), Self::Float(c, d)) => Self::Float(a.min(c), b.max(d)),
             (Self::Whole(a, b), Self::Whole(c, d)) => Self::Whole(a.min(c), b.max(d)),
@@ -81,8 +81,8 @@ impl Extent {
         }
     }
 
-    /// The same, `Empty` where nothing lies between.
-    fn settled(self) -> Self {
+    /// `Empty` where the low end is above the high one, as before any value was seen.
+    fn checked(self) -> Self {
         match self {
             Self::Float(low, high) if low > high => Self::Empty,
             Self::Whole(low, high) if low > high => Self::Empty,
@@ -92,39 +92,39 @@ impl Extent {
 }
 
 impl Bounds<'_> {
-    /// The blocks that the rows touch: what each lies between, and which of the rows are in it.
+    /// The blocks that the rows touch: the range of each, and which of the rows are in it.
     pub(super) fn blocks(self, form: Form, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
         let blocks = if rows.is_empty() { 0..0 } else { rows.start / self.rows..rows.end.div_ceil(self.rows) };
         blocks.filter_map(move |block| {
             let bounds = self.bounds.get(block)?;
             let here = block * self.rows..(block + 1) * self.rows;
-            Some((Extent::of_bits(form, *bounds).settled(), here.start.max(rows.start)..here.end.min(rows.end)))
+            Some((Extent::of_bits(form, *bounds).checked(), here.start.max(rows.start)..here.end.min(rows.end)))
         })
     }
 
-    /// What the rows lie between, or their blocks.
+    /// The range of the rows' blocks.
     pub(super) fn extent(self, form: Form, rows: Range<usize>) -> Extent {
         let blocks = self.blocks(form, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
-        blocks.fold(Extent::none(form), Extent::and).settled()
+        blocks.fold(Extent::none(form), Extent::union).checked()
     }
 }
 
-/// Reads the finished file once: a checksum of each slab, and the bounds of each block of `block` rows.
-pub(super) fn survey(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
+/// Reads the finished file once: a checksum of each page, and the bounds of each block of `block` rows.
+pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let blocks = rows.div_ceil(block) as usize;
-    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| are_kept(*form));
+    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| has_bounds(*form));
     let mut columns: Vec<(Form, u64, Vec<Extent>)> =
         numbers.map(|((_, form), region)| (*form, region.values.0, vec![Extent::none(*form); blocks])).collect();
-    let mut slabs = Vec::with_capacity((length as usize).div_ceil(SLAB));
+    let mut checksums = Vec::with_capacity((length as usize).div_ceil(PAGE));
     let mut bytes = vec![0; READ];
     let mut at = 0;
     while at < length {
         let take = (length - at).min(READ as u64);
         let bytes = &mut bytes[..take as usize];
         file.read_exact_at(bytes, at)?;
-        slabs.extend(bytes.chunks(SLAB).map(crc32fast::hash));
+        checksums.extend(bytes.chunks(PAGE).map(crc32fast::hash));
         // Columns and what is read at a time begin at multiples of a number's width.
         for (form, values, extents) in &mut columns {
             let here = at.max(*values)..(at + take).min(*values + rows * WIDTH);
@@ -133,12 +133,12 @@ pub(super) fn survey(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, 
             let mut cells = cells.filter(|_| here.start < here.end).unwrap_or_default().as_chunks::<8>().0;
             while let (Some(extent), false) = (extents.get_mut((row / block) as usize), cells.is_empty()) {
                 let (now, later) = cells.split_at(cells.len().min((block - row % block) as usize));
-                *extent = extent.and(Extent::of_cells(*form, now));
+                *extent = extent.union(Extent::of_cells(*form, now));
                 (row, cells) = (row + now.len() as u64, later);
             }
         }
         at += take;
     }
     let bounds = columns.into_iter().flat_map(|(.., extents)| extents).map(Extent::bits).collect();
-    Ok(Survey { slabs, bounds })
+    Ok(Survey { checksums, bounds })
 }

@@ -1,4 +1,5 @@
-//! Tokens and intervals as numbers, while a table is brought into the cache: as they come, and then by their order.
+//! Dictionary encoding of tokens and intervals while a table is imported: codes in the order they come (`Codes`), then ranks, which
+//! compare as what they stand for (`Ranks`).
 
 use std::{
     collections::HashMap,
@@ -22,11 +23,11 @@ use crate::dataset::{
 /// Buckets of rows, by the first bits of the token's address, so that buckets in order are tokens in order.
 pub(super) const BUCKETS: usize = 64;
 
-/// The columns of the numbers. No column of ours begins with a space.
+/// The columns of the codes. No column of ours begins with a space.
 pub(super) const TOKEN: &str = " token";
 pub(super) const INTERVAL: &str = " interval";
 
-/// The numbers of some rows, and the bucket of each.
+/// The codes of some rows, and the bucket of each.
 pub(super) struct Codes {
     pub(super) columns: Vec<Column>,
     pub(super) buckets: Vec<u32>,
@@ -36,22 +37,22 @@ impl Codes {
     pub(super) fn of(schema: &TableSchema, frame: &DataFrame, tokens: &mut Tokens, intervals: &mut Vec<i64>) -> PolarsResult<Self> {
         let owners = frame.column(super::owner(schema))?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(schema, "interval"));
-        // Most tables name a token for many rows on end.
-        let alike: Vec<_> = match by_interval {
+        // Run by run, as most tables name a token for many rows on end.
+        let runs: Vec<_> = match by_interval {
             Some(intervals) => pairs(owners, intervals.str()?).collect(),
             None => runs_of(owners).map(|(rows, token)| (rows, token, None)).collect(),
         };
         let height = frame.height();
         let (mut token_codes, mut interval_codes, mut buckets) =
             (Vec::with_capacity(height), Vec::with_capacity(height), Vec::with_capacity(height));
-        for (rows, token, interval) in alike {
+        for (rows, token, interval) in runs {
             let address = token.and_then(Address::parse).unwrap_or_default();
             let more = token_codes.len() + rows.len();
             token_codes.resize(more, tokens.number(address));
             buckets.resize(more, u32::from(address.0[0]) * BUCKETS as u32 / 256);
             if by_interval.is_some() {
                 let interval = interval.and_then(Interval::parse).map_or(UNKNOWN, |interval| interval.0);
-                interval_codes.resize(more, number_of(intervals, interval));
+                interval_codes.resize(more, code_of(intervals, interval));
             }
         }
         let mut columns = vec![Series::new(TOKEN.into(), token_codes).into_column()];
@@ -62,11 +63,11 @@ impl Codes {
     }
 }
 
-/// Stands among the intervals for that of rows which tell none.
+/// In the place of the interval of rows that give none, until all times of their token are known.
 const UNKNOWN: i64 = 0;
 
-/// The number of an interval.
-fn number_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
+/// The code of an interval.
+fn code_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
     let known = intervals.iter().position(|known| *known == interval);
     known.unwrap_or_else(|| {
         intervals.push(interval);
@@ -74,17 +75,17 @@ fn number_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
     }) as u32
 }
 
-/// What makes numbers of a bucket's rows compare as what they stand for does.
+/// From codes to ranks, for the rows of one bucket.
 pub(super) struct Ranks<'a> {
     /// The rank of each token.
     tokens: &'a [u32],
     /// The rank of each interval by its text, and the intervals in that order.
     intervals: Vec<u32>,
     ordered: Vec<i64>,
-    /// The number of no interval, and the interval of rows that tell none, by token and file: the most frequent step between them.
+    /// The code of `UNKNOWN`, and the code of the interval in its place, by token and file: the most frequent step between the times.
     unknown: Option<u32>,
     steps: HashMap<(u32, u32), u32>,
-    /// Places in the input of rows that are left out.
+    /// Row numbers in the input of rows that are left out, in order.
     repeats: &'a [u32],
 }
 
@@ -97,7 +98,7 @@ impl<'a> Ranks<'a> {
                 note_times(&frame?, unknown, &mut times)?;
             }
         }
-        let steps = times.into_iter().map(|(whose, times)| (whose, number_of(intervals, Interval::between(times).0))).collect();
+        let steps = times.into_iter().map(|(whose, times)| (whose, code_of(intervals, Interval::between(times).0))).collect();
         let mut order: Vec<u32> = (0..intervals.len() as u32).collect();
         order.sort_by_cached_key(|number| Interval(intervals[*number as usize]).to_string());
         let ordered = order.iter().map(|number| intervals[*number as usize]).collect();
@@ -141,7 +142,7 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// Notes the times of rows that tell no interval and should.
+/// Notes the times of the rows without an interval.
 fn note_times(frame: &DataFrame, unknown: u32, times: &mut HashMap<(u32, u32), Vec<i64>>) -> PolarsResult<()> {
     let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
     let (intervals, tokens, files) = (number(INTERVAL)?, number(TOKEN)?, number(FILE)?);
@@ -152,7 +153,7 @@ fn note_times(frame: &DataFrame, unknown: u32, times: &mut HashMap<(u32, u32), V
     Ok(())
 }
 
-/// The place of each in the order.
+/// The inverse permutation: where each stands in the order.
 pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     for (rank, &number) in (0..).zip(order) {
@@ -161,7 +162,7 @@ pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     ranks
 }
 
-/// The tokens met, numbered as they came; the list stands in a file too.
+/// The dictionary of tokens, numbered as they came; written to a file too, for an import that is cut off.
 pub(super) struct Tokens {
     list: Vec<Address>,
     numbers: HashMap<Address, u32>,
@@ -170,7 +171,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// The first `known` tokens of the file, which stand already.
+    /// With the first `known` tokens of the file, those of the last checkpoint.
     pub(super) fn open(path: &Path, known: u64) -> Result<Self, Fault> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = vec![0; known as usize * 20];
@@ -193,7 +194,7 @@ impl Tokens {
         self.list.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// Writes those that are new; gives back how many stand.
+    /// Writes those that are new; gives back how many there are.
     pub(super) fn write(&mut self) -> io::Result<u64> {
         let bytes: Vec<u8> = self.list[self.written..].iter().flat_map(|address| address.0).collect();
         self.file.write_all_at(&bytes, self.written as u64 * 20)?;

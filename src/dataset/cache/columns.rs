@@ -1,5 +1,5 @@
-//! The columns of `rows.arrow` as they are written: each has its region of the file, sized by the most that may come, and grows in it.
-//! What is left of a region is a hole that takes no disk.
+//! Writes the columns of `rows.arrow`. Each has its region of the file, sized by the most that may come; what it leaves unused is a hole
+//! of a sparse file and takes no disk.
 
 use std::{
     fs::{File, OpenOptions},
@@ -37,6 +37,7 @@ pub(super) struct Region {
     pub(super) data: (u64, u64),
 }
 
+/// A column being written: its region, and bytes that are not in the file yet.
 struct Sink {
     form: Form,
     region: Region,
@@ -47,7 +48,7 @@ struct Sink {
 
 pub(super) struct Columns {
     file: File,
-    kept: Vec<Kept>,
+    pub(super) kept: Vec<Kept>,
     sinks: Vec<Sink>,
     rows: u64,
     end: u64,
@@ -107,7 +108,7 @@ impl Columns {
             let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             match raw.values {
-                Values::Fixed(bytes) => append(&self.file, &mut sink.region.values, bytes)?,
+                Values::Fixed { bytes, .. } => append(&self.file, &mut sink.region.values, bytes)?,
                 Values::Texts { ends, data } => {
                     let by = (sink.region.data.1 + sink.data.len() as u64).wrapping_sub(ends.first().copied().unwrap_or_default());
                     for ends in ends.get(1..).unwrap_or_default().chunks(GATHERED / 8) {
@@ -119,7 +120,7 @@ impl Columns {
                 }
             }
             for row in raw.empty {
-                sink.mark(first + row as u64);
+                sink.mark_null(first + row as u64);
             }
         }
         self.rows += rows.len() as u64;
@@ -153,14 +154,14 @@ impl Columns {
     }
 }
 
-/// The most bytes that the cells of a column without a fixed length take; the same, where they are written as the schema has it.
-pub(super) fn bytes_of(form: Form, cells: &StringChunked) -> u64 {
+/// The most bytes that the cells of a column without a fixed width take.
+pub(super) fn byte_length(form: Form, cells: &StringChunked) -> u64 {
     let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
-/// The cells as the bytes that are kept of them, where these are fewer than the text has: what is on its way then takes half the room.
-pub(super) fn packed(form: Form, cells: &Column) -> PolarsResult<Column> {
+/// Addresses and hex as bytes, which take half the room of their text; other cells as they are.
+pub(super) fn as_bytes(form: Form, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match form {
         Form::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
@@ -207,7 +208,7 @@ impl Sink {
             Form::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
         }
         if cells.null_count() > 0 {
-            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark(row));
+            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
         }
         Ok(())
     }
@@ -222,7 +223,7 @@ impl Sink {
     }
 
     /// The row has no value.
-    fn mark(&mut self, row: u64) {
+    fn mark_null(&mut self, row: u64) {
         let at = (row / 8) as usize;
         if self.bits.len() <= at {
             self.bits.resize(at + 1, 0);

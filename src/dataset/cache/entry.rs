@@ -1,5 +1,5 @@
-//! Where the tables of the cache lie: a folder each, named after what it was made from; beside it a lock and, while it is made, a
-//! folder with the parts. Looking up, taking out, listing.
+//! The folders of the cache: one a table, named by the hash of what it was made from (its key); beside it a lock file and, while it is
+//! made, a folder of parts. Looking up, eviction, listing.
 
 use std::{
     collections::HashMap,
@@ -41,7 +41,7 @@ pub(crate) struct KeyFile {
     pub(crate) lines: u64,
 }
 
-/// What a table was made from: equal keys mean equal tables.
+/// The cache key of a table: equal keys mean that it was made from the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
@@ -204,11 +204,8 @@ impl Place {
     }
 
     /// Waits until no other program makes this table; `wanted` ends the wait.
-    pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Result<File, io::Error>, Cancelled> {
-        let open = || {
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.tables.join(format!("{}{LOCK}", self.name)))
-        };
-        let file = match open() {
+    pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
+        let file = match open_lock(&self.tables, &self.name) {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
         };
@@ -254,7 +251,7 @@ impl Place {
     }
 }
 
-/// A table of the cache, or one that is half made, as a person is told of it.
+/// A table of the cache, or one that is half made, as it is listed.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: String,
@@ -272,8 +269,7 @@ pub struct Entry {
 impl Entry {
     /// Takes it out, unless a program is making it right now. Programs that have it open go on with it.
     pub fn remove(&self) -> bool {
-        let lock = self.folder.with_file_name(format!("{}{LOCK}", self.name));
-        let Ok(file) = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock) else { return false };
+        let Some(Ok(file)) = self.folder.parent().map(|tables| open_lock(tables, &self.name)) else { return false };
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return false;
         }
@@ -281,6 +277,11 @@ impl Entry {
         remove(&self.folder);
         !self.folder.exists()
     }
+}
+
+/// The file by whose lock a table is made by one program at a time.
+fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(tables.join(format!("{name}{LOCK}")))
 }
 
 /// Every table in the cache, and what is half made.

@@ -1,19 +1,19 @@
-//! A table of the cache, and rows that came after it, as a new table: what stands is copied as it lies, and only around the times of the
-//! new rows are rows read and ordered. What comes out is what an import of all of them would make; where that cannot be had this way,
-//! nothing is made.
+//! Incremental import: a new table of a cached one and the rows appended to its files. Unchanged rows are copied without being decoded;
+//! only around the times of the new ones are rows read and sorted. The result is that of an import of all rows; where this way cannot
+//! give that, nothing is made.
 
-use std::{collections::HashSet, fs, ops::Range};
+use std::{collections::HashSet, fs, ops::Range, path::Path};
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
-    CacheOptions, Form, Kept, bounds,
-    columns::{Columns, bytes_of, packed},
+    CacheOptions, Form, Kept,
+    columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
-    import::Fault,
-    index::{self, About, Marks, Report},
+    import::{Fault, WrittenRows},
+    index::{Marks, Report},
     kept,
-    table::{INDEX, LargeTable, ROWS},
+    table::{LargeTable, ROWS},
 };
 use crate::dataset::{
     address::Address,
@@ -24,19 +24,19 @@ use crate::dataset::{
     text_runs::pairs,
 };
 
-/// Rows that are read of what stands, about the times of the new ones of a token.
+/// The most rows of a token that are read and sorted again, around the times of its new ones.
 const WINDOW_MAX: usize = 200_000;
 /// Rows that are copied at a time.
 const COPIED: usize = 1 << 20;
 
-/// Rows that came after those of a table, in canonical columns and in the order they came.
+/// Rows appended to the files of a table, in canonical columns and in the order they came.
 pub(crate) struct Tail {
     pub(crate) frame: DataFrame,
-    /// They stand behind all the others of the table: of two rows of one key, theirs is the last.
+    /// They come behind all others of the table: of two rows of one key, theirs is the last.
     pub(crate) is_last: bool,
 }
 
-/// What becomes of some rows of the table: these stand in their place.
+/// Replaces some rows of the table by those of `frame`.
 struct Edit {
     rows: Range<usize>,
     token: Address,
@@ -44,8 +44,8 @@ struct Edit {
     frame: DataFrame,
 }
 
-/// Makes the table at `place` of `base` and what came after it; `report` is told how many rows were left out because their key came again.
-/// None where it has to be made from its files.
+/// Makes the table at `place` of `base` and its tail; `report` is given how many rows were left out because their key came again. None
+/// where it has to be imported from its files.
 pub(crate) fn grow(
     base: &LargeTable,
     tail: Tail,
@@ -63,24 +63,24 @@ pub(crate) fn grow(
     fs::create_dir_all(&made)?;
     let report = report(repeated);
     let grown_from = report.grown_from.clone();
-    let Some(()) = write(base, edits, &columns, &made, options, wanted, report)? else {
+    let Some(written) = write(base, edits, &columns, &made, wanted, report)? else {
         remove(&part);
         return Ok(None);
     };
-    let folder = place.keep(&made)?;
-    remove(&part);
-    // What the base itself grew from is of use to nobody any more; the base may still answer.
+    // Not durable: a table that grows is replaced soon, and what a crash loses shows by the checksums.
+    let table = written.publish(place, &made, options.block_rows, false)?;
+    // The base may still be open in a program; the table that the base grew from is not needed any more.
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
         place.drop_beside(before);
     }
-    place.read(&folder, schema).map(|(table, _)| Some(table)).map_err(Fault::Failed)
+    Ok(Some(table))
 }
 
 /// What changes in the table, from its first row to its last, and how many rows are left out because their key comes again.
 fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
     let Tail { frame, is_last } = tail;
     let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
-    let Some((time, falls)) = time_of(schema) else { return Ok(None) };
+    let Some((time, descending)) = time_column(schema) else { return Ok(None) };
     let frame = if by_interval { with_intervals(base, frame, owner)? } else { Some(frame) };
     let Some(frame) = frame.filter(|frame| frame.column(time).is_ok_and(|times| times.null_count() == 0)) else { return Ok(None) };
     let (frame, dropped) = without_repeats(schema, frame)?;
@@ -89,8 +89,8 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
     let mut edits = Vec::new();
     for (rows, token, interval) in groups(&frame, owner, by_interval)? {
         let new = frame.slice(rows.start as i64, rows.len());
-        let run = run_of(base, &token, interval, by_interval);
-        let Some(window) = window(base, run, &new, time, falls)? else { return Ok(None) };
+        let run = rows_of_run(base, &token, interval, by_interval);
+        let Some(window) = window(base, run, &new, time, descending)? else { return Ok(None) };
         let mut both = base.stretch(window.clone(), None);
         both.vstack_mut(&new)?;
         both.rechunk_mut();
@@ -103,7 +103,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
         edits.push(Edit { rows: window, token, interval, frame: sorted(schema.order, both)? });
     }
     if !schema.key.is_empty() && !side_by_side(schema) {
-        let again = met_again(base, &frame, schema, columns, &edits)?;
+        let again = replaced_rows(base, &frame, schema, columns, &edits)?;
         if !is_last && !again.is_empty() {
             return Ok(None);
         }
@@ -118,12 +118,12 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
 }
 
 /// The column of time that the rows of a token, or of its interval, are ordered by first; and whether the newest comes first.
-fn time_of(schema: &TableSchema) -> Option<(&'static str, bool)> {
+fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
     let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
     let first = schema.order.iter().find(|column| !owned(column))?;
-    let (name, falls) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
+    let (name, descending) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
     let column = schema.columns.iter().find(|column| column.name == name)?;
-    (column.kind == Kind::Time).then_some((column.name, falls))
+    (column.kind == Kind::Time).then_some((column.name, descending))
 }
 
 /// The rows, those without an interval with the one that their token has. None where it has several, or none.
@@ -158,8 +158,8 @@ fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec
     Ok(pairs(owners, intervals).map(|(rows, token, interval)| (rows, address(token), length(interval))).collect())
 }
 
-/// The rows of the token and interval as they stand, or where they would.
-fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
+/// The rows of the token and interval, or where they would be inserted.
+fn rows_of_run(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
     let rows = base.rows_of(token);
     if rows.is_empty() {
         let at = base.start_from(token);
@@ -182,7 +182,7 @@ fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) 
 }
 
 /// The rows of the run that lie within the times of the new ones, or where these belong. None where they are too many, or damaged.
-fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, falls: bool) -> PolarsResult<Option<Range<usize>>> {
+fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, descending: bool) -> PolarsResult<Option<Range<usize>>> {
     let times = new.column(time)?.to_physical_repr();
     let times = times.i64()?;
     let (Some(first), Some(last)) = (polars::prelude::ChunkAgg::min(times), polars::prelude::ChunkAgg::max(times)) else {
@@ -192,7 +192,7 @@ fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, fal
     // Those without a time come last.
     let timed = run.start + partition(run.len(), |at| cells.bytes(run.start + at).is_some());
     let stamps = &stamps[..timed - run.start];
-    let (start, end) = if falls {
+    let (start, end) = if descending {
         (stamps.partition_point(|stamp| *stamp > last), stamps.partition_point(|stamp| *stamp >= first))
     } else {
         (stamps.partition_point(|stamp| *stamp < first), stamps.partition_point(|stamp| *stamp <= last))
@@ -213,15 +213,15 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 
 /// The rows of the table outside of the edits whose key one of the new rows has. They are of the same token: a key is, even where the token
 /// is no part of it.
-fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
-    // The key's column that tells most: an id, or a hash.
-    let told = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
-    let Some((column, form)) = told else { return Ok(Vec::new()) };
+fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
+    // The key's column that is most selective: an id, or a hash.
+    let id = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
+    let Some((column, form)) = id else { return Ok(Vec::new()) };
     let keyed = {
         let keyless = keyless(schema, new)?;
         without(new, &keyless)?
     };
-    let cells = if *form == Form::Hex { packed(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
+    let cells = if *form == Form::Hex { as_bytes(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
     let ids: HashSet<Vec<u8>> = match cells.binary() {
         Ok(cells) => cells.iter().flatten().map(<[u8]>::to_vec).collect(),
         Err(_) => cells.str()?.iter().flatten().map(|text| text.as_bytes().to_vec()).collect(),
@@ -235,7 +235,7 @@ fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: 
         let same = |row: &usize| standing.bytes(*row).is_some_and(|bytes| ids.contains(bytes));
         alike.extend(base.rows_of(&token).filter(|row| same(row) && !within(row)));
     }
-    // Those whose whole key is a new row's: of the two the new one stands.
+    // Those whose whole key is a new row's: the new one replaces them.
     let mut again = Vec::new();
     for row in alike {
         let mut both = base.stretch(row..row + 1, None);
@@ -249,23 +249,22 @@ fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: 
     Ok(again)
 }
 
-/// Writes rows and index of the new table. None where the one before it is damaged.
+/// Writes the rows of the new table. None where the one before it is damaged.
 fn write(
     base: &LargeTable,
     edits: Vec<Edit>,
     columns: &[Kept],
-    made: &std::path::Path,
-    options: &CacheOptions,
+    made: &Path,
     wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: Report,
-) -> Result<Option<()>, Fault> {
+) -> Result<Option<WrittenRows>, Fault> {
     let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
     let rows_max = (base.height() + new_rows) as u64;
     let mut lengths = base.text_bytes();
     for edit in &edits {
         let texts = columns.iter().filter(|(_, form)| form.width().is_none());
         for (length, (column, form)) in lengths.iter_mut().zip(texts) {
-            *length += bytes_of(*form, edit.frame.column(column.name)?.str()?);
+            *length += byte_length(*form, edit.frame.column(column.name)?.str()?);
         }
     }
     let mut out = Output {
@@ -281,27 +280,19 @@ fn write(
         at = edit.rows.end;
         if edit.frame.height() > 0 {
             out.mark(edit.token, edit.interval, 0);
-            out.columns.push(&as_kept(edit.frame, columns)?)?;
+            out.columns.push(&encoded(edit.frame, columns)?)?;
         }
     }
     let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
-    let Output { columns: written, marks, tokens, .. } = out;
-    let rows = written.rows();
-    // It is made anew soon, and what a crash takes shows by the checksums.
-    let (regions, bytes) = written.finish(false)?;
-    let block = options.block_rows.max(1);
-    let survey = bounds::survey(&made.join(ROWS), columns, &regions, rows, block)?;
-    let about = About { table: base.schema().name.to_owned(), rows, regions, block, bytes, report };
-    let address = |rank: u32| tokens.get(rank as usize).copied().unwrap_or_default();
-    index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
-    Ok(Some(()))
+    let Output { columns, marks, tokens, .. } = out;
+    Ok(Some(WrittenRows { schema: base.schema(), columns, marks, tokens, report }))
 }
 
 /// The rows in the forms in which they are written.
-fn as_kept(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
+fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     let hex = columns.iter().filter(|(_, form)| *form == Form::Hex);
-    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| packed(*form, frame.column(column.name)?)).collect();
+    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| as_bytes(*form, frame.column(column.name)?)).collect();
     for column in packed? {
         frame.with_column(column)?;
     }

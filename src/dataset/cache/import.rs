@@ -1,10 +1,11 @@
-//! Bringing a table into the cache: takes in the canonical rows as they are read, then makes the ordered file of them. Holds no more
-//! than a group of rows, whatever the table's size; what it has taken in stands in files, and a journal says how far.
+//! Imports a table into the cache: spills its canonical rows to disk as they are read, then sorts them into the file. Holds no more than a
+//! group of rows in memory, whatever the table's size; checkpoints say how far an import that was cut off came.
 
 use std::{
     cell::{Cell, RefCell},
     fs::{self, File},
     io,
+    path::Path,
 };
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, polars_bail};
@@ -13,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     CacheOptions, Form, Kept, bounds,
     codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, Tokens, inverse},
-    columns::{Columns, bytes_of, packed},
+    columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
     index::{self, About, Marks, Report},
     journal::Journal,
@@ -28,7 +29,7 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-/// Beside the columns that are kept: where a row is from, and its place in the input, all files together.
+/// Columns beside those of the table: a row's file and its number there, and its number in all files together.
 pub(super) const FILE: &str = " file";
 const ROW: &str = " row";
 pub(super) const PLACE: &str = " place";
@@ -37,7 +38,7 @@ pub(super) const PLACE: &str = " place";
 #[derive(Debug)]
 pub(crate) enum Fault {
     Cancelled,
-    /// What was written before is not what is read: to be begun anew.
+    /// The spilled files do not match the checkpoint: to be begun again.
     Damaged,
     /// For the person.
     Failed(String),
@@ -153,12 +154,12 @@ impl CacheBuilder {
             if form.width().is_none()
                 && let Some(length) = lengths.next()
             {
-                *length += bytes_of(*form, cells.str()?);
+                *length += byte_length(*form, cells.str()?);
             }
             // What rows are ordered by is compared as text.
             let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
             let packs = !ordered && matches!(form, Form::Address | Form::Hex);
-            columns.push(if packs { packed(*form, cells)? } else { cells.clone() });
+            columns.push(if packs { as_bytes(*form, cells)? } else { cells.clone() });
         }
         columns.extend(codes.columns);
         self.spool.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
@@ -249,16 +250,34 @@ impl CacheBuilder {
             let number = row.column(TOKEN).ok()?.u32().ok()?.get(0)?;
             Some(self.tokens.address(number).to_string())
         });
-        let rows = columns.rows();
-        let (regions, length) = columns.finish(true)?;
-        let block = self.options.block_rows.max(1);
-        let survey = bounds::survey(&made.join(ROWS), &self.columns, &regions, rows, block)?;
-        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes: length, report: report(&dropped) };
-        let address = |rank: u32| tokens.get(rank as usize).map_or_else(Address::default, |number| self.tokens.address(*number));
-        index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
-        let folder = self.place.keep(&made)?;
-        remove(&part);
-        self.place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
+        let tokens = tokens.iter().map(|number| self.tokens.address(*number)).collect();
+        let written = WrittenRows { schema: self.schema, columns, marks, tokens, report: report(&dropped) };
+        written.publish(&self.place, &made, self.options.block_rows, true)
+    }
+}
+
+/// A table whose rows are all written, and what its index tells of them.
+pub(super) struct WrittenRows {
+    pub(super) schema: &'static TableSchema,
+    pub(super) columns: Columns,
+    pub(super) marks: Marks,
+    /// By rank.
+    pub(super) tokens: Vec<Address>,
+    pub(super) report: Report,
+}
+
+impl WrittenRows {
+    /// Ends the file of rows in the folder `made`, writes the index beside it, and gives both their place in the cache. `durable`: as
+    /// `Columns::finish` has it.
+    pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, Fault> {
+        let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
+        let (regions, bytes) = self.columns.finish(durable)?;
+        let survey = bounds::checksums_and_bounds(&made.join(ROWS), &kept, &regions, rows, block)?;
+        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
+        index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(Fault::Failed)?;
+        let folder = place.keep(made)?;
+        remove(&place.part());
+        place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
     }
 }
 
@@ -271,7 +290,7 @@ fn named(schema: &TableSchema, column: &'static str) -> &'static str {
     }
 }
 
-/// Where ordered rows go.
+/// Appends sorted rows to the file.
 struct Output<'a> {
     order: &'a [&'a str],
     /// Of rows with equal keys, which lie side by side, only the last is kept.
@@ -288,31 +307,34 @@ impl Output<'_> {
     }
 
     fn try_put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
-        let mut kept = None;
-        if self.side_by_side {
-            let marked = repeated_next(self.order, frame)?;
-            if marked.contains(&true) {
-                let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
-                let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
-                // Of rows of one key the last stays: those that are left out are told backwards, with it.
-                let mut last = marked.len();
-                for row in (0..marked.len()).rev() {
-                    if !marked[row] {
-                        last = row;
-                    } else if self.dropped.borrow_mut().add(places[row], files[row], rows[row]) {
-                        let difference = repeats::difference(self.schema, frame, row, last);
-                        self.dropped.borrow_mut().differs(places[row], difference);
-                    }
-                }
-                let mut frame = without(frame, &marked)?;
-                frame.rechunk_mut();
-                kept = Some(frame);
-            }
-        }
+        let kept = if self.side_by_side { self.last_of_each_key(frame)? } else { None };
         let frame = kept.as_ref().unwrap_or(frame);
         for (row, token, interval) in ranks.marks(frame)? {
             self.marks.row(token, interval, self.columns.rows() + row as u64);
         }
         self.columns.push(frame).map_err(Into::into)
+    }
+
+    /// The rows without those whose key comes again, which are noted; none where each key comes once.
+    fn last_of_each_key(&self, frame: &DataFrame) -> PolarsResult<Option<DataFrame>> {
+        let repeated = repeated_next(self.order, frame)?;
+        if !repeated.contains(&true) {
+            return Ok(None);
+        }
+        let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
+        let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
+        let mut dropped = self.dropped.borrow_mut();
+        // Backwards, so that the one that stays is known when the others are noted.
+        let mut last = repeated.len();
+        for row in (0..repeated.len()).rev() {
+            if !repeated[row] {
+                last = row;
+            } else if dropped.add(places[row], files[row], rows[row]) {
+                dropped.differs(places[row], repeats::difference(self.schema, frame, row, last));
+            }
+        }
+        let mut kept = without(frame, &repeated)?;
+        kept.rechunk_mut();
+        Ok(Some(kept))
     }
 }

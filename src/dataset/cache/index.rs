@@ -1,5 +1,5 @@
-//! What the file of rows does not tell: which rows are whose, which interval they are of, the bounds of each block of rows, a checksum
-//! of each stretch of the file, and the figures of the load. One file, guarded by a checksum of its own, read where it is mapped.
+//! The index of a table: the first row of each token and interval, min/max statistics of each block of rows, a checksum of each page of
+//! `rows.arrow`, and the report of the load. One file with a checksum of its own, memory-mapped.
 
 use std::{fs::File, io::Write, ops::Range, path::Path};
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::Map};
 use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
-/// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
-pub(super) const SLAB: usize = 4 << 10;
+/// Bytes of `rows.arrow` that one checksum covers: a page of memory, which is what a first touch reads from disk.
+pub(super) const PAGE: usize = 4 << 10;
 const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
 /// Magic, and the lengths of what follows.
 const WORDS: usize = 6;
 
-/// What is told of the table as a whole.
+/// What the index says of the table as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct About {
     pub(super) table: String,
@@ -122,19 +122,19 @@ impl Marks {
 /// What was found out of the finished file.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// A checksum of each slab.
-    pub(super) slabs: Vec<u32>,
+    /// Of each page.
+    pub(super) checksums: Vec<u32>,
     /// Of each column of numbers in turn, the bounds of each block.
     pub(super) bounds: Vec<[u64; 2]>,
 }
 
-/// Writes the index; `address` names the token of a rank.
-pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, address: impl Fn(u32) -> Address) -> Result<(), String> {
+/// Writes the index; `addresses` names the tokens by rank.
+pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, addresses: &[Address]) -> Result<(), String> {
     let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
     about_text.resize(about_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (marks.tokens.len(), marks.runs.len());
     let mut bytes: Vec<u8> = Vec::new();
-    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, survey.slabs.len() as u64, survey.bounds.len() as u64] {
+    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, survey.checksums.len() as u64, survey.bounds.len() as u64] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
     bytes.extend_from_slice(&about_text);
@@ -143,11 +143,11 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, 
     starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
     marks.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
     survey.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
-    for slab in &survey.slabs {
-        bytes.extend_from_slice(&slab.to_le_bytes());
+    for page in &survey.checksums {
+        bytes.extend_from_slice(&page.to_le_bytes());
     }
     for token in &marks.tokens {
-        bytes.extend_from_slice(&address(token.0).0);
+        bytes.extend_from_slice(&addresses.get(token.0 as usize).copied().unwrap_or_default().0);
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
@@ -164,7 +164,7 @@ pub(super) struct Index {
     run_starts: Range<usize>,
     intervals: Range<usize>,
     bounds: Range<usize>,
-    slabs: Range<usize>,
+    checksums: Range<usize>,
     tokens: Range<usize>,
 }
 
@@ -180,7 +180,7 @@ impl Index {
         let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
         let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
         let counts = (count(1), count(2), count(3), count(4), count(5));
-        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(slabs), Some(bounds))) = (word(0), counts) else {
+        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(checksums), Some(bounds))) = (word(0), counts) else {
             return Err(damaged());
         };
         let mut at = WORDS * 8;
@@ -190,12 +190,12 @@ impl Index {
         };
         let about = section(about);
         let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
-        let (bounds, slabs, tokens) = (section(bounds * 16), section(slabs * 4), section(tokens * 20));
+        let (bounds, checksums, tokens) = (section(bounds * 16), section(checksums * 4), section(tokens * 20));
         if tokens.end != body.len() {
             return Err(damaged());
         }
         let about = serde_json::from_slice(&body[about]).map_err(|error| error.to_string())?;
-        let index = Self { map, about, starts, run_starts, intervals, bounds, slabs, tokens };
+        let index = Self { map, about, starts, run_starts, intervals, bounds, checksums, tokens };
         let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
     }
@@ -226,8 +226,8 @@ impl Index {
         Some(Bounds { rows, bounds })
     }
 
-    pub(super) fn slabs(&self) -> &[u32] {
-        self.numbers(&self.slabs)
+    pub(super) fn checksums(&self) -> &[u32] {
+        self.numbers(&self.checksums)
     }
 
     /// The tokens, in order.
@@ -246,23 +246,22 @@ impl Index {
         self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
     }
 
-    /// The stretches of one token that touch the rows: which token, which rows.
+    /// The tokens of the rows, each with those of the rows that are its own.
     pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
-        let (starts, tokens) = (self.starts(), self.tokens());
-        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
-        (first..tokens.len()).map_while(move |at| {
-            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
-            (start < rows.end).then(|| (Address(tokens[at]), start.max(rows.start)..end.min(rows.end)))
-        })
+        runs_in(self.starts(), self.tokens(), rows).map(|(token, rows)| (Address(token), rows))
     }
 
-    /// The stretches of one interval that touch the rows.
-    pub(super) fn runs_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
-        let (starts, intervals) = (self.run_starts(), self.numbers::<i64>(&self.intervals));
-        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
-        (first..intervals.len()).map_while(move |at| {
-            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
-            (start < rows.end).then(|| (intervals[at], start.max(rows.start)..end.min(rows.end)))
-        })
+    /// The intervals of the rows, each with those of the rows that are of it.
+    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
+        runs_in(self.run_starts(), self.numbers::<i64>(&self.intervals), rows)
     }
+}
+
+/// The runs that touch the rows, each with its value and cut to the rows. `starts` are the first rows of the runs, and the number of rows.
+fn runs_in<T: Copy>(starts: &[u64], values: &[T], rows: Range<usize>) -> impl Iterator<Item = (T, Range<usize>)> {
+    let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+    (first..values.len()).map_while(move |at| {
+        let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
+        (start < rows.end).then(|| (values[at], start.max(rows.start)..end.min(rows.end)))
+    })
 }

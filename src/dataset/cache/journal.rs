@@ -1,4 +1,4 @@
-//! How far the making of a cached table came, so that one that was cut off goes on from there. It is replaced whole, after the data it describes are written.
+//! The checkpoint of an import, from which one that was cut off goes on. It is replaced whole, after the data it describes are written.
 
 use std::{fs, io, path::Path};
 
@@ -18,7 +18,7 @@ pub(super) struct Journal<S> {
     pub(super) rows: u32,
     /// Bytes of each column without a fixed length.
     pub(super) lengths: Vec<u64>,
-    /// How far the sources were read, as whoever reads them notes it.
+    /// How far the sources were read, as their reader notes it.
     pub(super) state: S,
 }
 

@@ -1,5 +1,5 @@
-//! Places of rows of a table, in some order: a run of them, a short list in memory, or a long one in a file that is mapped, so that
-//! what is held in memory does not grow with the rows.
+//! Row numbers of a table in some order (a selection vector): a range, a short list in memory, or a long one in a memory-mapped file, so
+//! that what is held in memory does not grow with the rows.
 
 use std::{
     fs::File,
@@ -11,10 +11,10 @@ use std::{
 
 use super::{map::Map, table::LargeTable};
 
-/// Cheap to clone.
+/// Row numbers; cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Places {
-    /// As the rows stand.
+    /// In the order of the table.
     Run(Range<usize>),
     List(Arc<Vec<u32>>),
     Filed(Arc<Filed>),
@@ -68,17 +68,17 @@ impl Places {
     }
 }
 
-/// Takes places one after the other: the first into memory, and if they become many, all of them into a file.
+/// Collects row numbers one after the other: in memory while they are few, in a file as soon as they are many.
 #[derive(Debug)]
 pub struct PlacesWriter {
-    /// Where the file can stand, and how many places need none; without it all stay in memory.
+    /// The folder of the file, and how many places need none; without it all stay in memory.
     beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl PlacesWriter {
-    /// Of rows of a large table, beside which many stand in a file; of a table in memory, in memory.
+    /// Of rows of a large table, in whose folder the file is; in memory alone for a table in memory.
     pub fn beside(table: Option<&LargeTable>) -> Self {
         Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }

@@ -1,5 +1,5 @@
-//! Rows of a large table in the order of a column: the first ones at once, all of them as places in a file of their own. Memory is
-//! that of one part; the rows themselves are never copied.
+//! Sorting the rows of a large table by any column: the top k by one scan that skips blocks by their min/max statistics (`first`), all of
+//! them by an external bucket sort of (key, row number) (`rank`). Memory is that of one bucket; the rows themselves are never copied.
 
 use std::{
     cmp::Ordering,
@@ -29,26 +29,26 @@ const STRETCH: usize = 65_536;
 /// Bytes of keys that are gathered before they are put away.
 const GATHERED: usize = 6 << 20;
 
-/// What rows are ordered by.
+/// The column that rows are sorted by.
 #[derive(Debug, Clone, Copy)]
-pub struct By<'a> {
+pub struct SortBy<'a> {
     pub column: &'a str,
-    pub falls: bool,
-    /// Columns that decide among equals, and whether they fall; what is equal in these too stays as it stands.
+    pub descending: bool,
+    /// Tie-breakers, and whether they descend; the sort is stable.
     pub ties: &'a [(&'a str, bool)],
 }
 
-impl<'a> From<(&'a str, bool)> for By<'a> {
-    fn from((column, falls): (&'a str, bool)) -> Self {
-        Self { column, falls, ties: &[] }
+impl<'a> From<(&'a str, bool)> for SortBy<'a> {
+    fn from((column, descending): (&'a str, bool)) -> Self {
+        Self { column, descending, ties: &[] }
     }
 }
 
-/// A row that is sorted: its key, and where it stands among the others.
+/// A sort key's first eight bytes, and where the row stands among those that are sorted.
 type Keyed = (u64, u32);
 
-/// How rows compare: by a number of eight bytes, then by the rest of the cell, then by the ties, then by which came first. Empty cells
-/// come last either way. A row is named by where it stands among those that are sorted.
+/// Compares rows: by eight bytes of their key, then by the rest of the cell, then by the tie-breakers, then by which came first. Empty
+/// cells come last either way. A row is named by where it stands among those that are sorted.
 struct Sorter<'a> {
     by: Sorted<'a>,
     ties: Vec<Sorted<'a>>,
@@ -57,10 +57,10 @@ struct Sorter<'a> {
     among: &'a Places,
 }
 
-/// A column that decides.
+/// A column that is sorted by, or breaks ties.
 struct Sorted<'a> {
     keys: Keys<'a>,
-    falls: bool,
+    descending: bool,
 }
 
 enum Keys<'a> {
@@ -74,7 +74,7 @@ enum Keys<'a> {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(table: &'a LargeTable, column: &str, falls: bool) -> io::Result<Self> {
+    fn of(table: &'a LargeTable, column: &str, descending: bool) -> io::Result<Self> {
         let keys = match table.cells(column) {
             Some(cells) if table.schema().column(column).is_some_and(|column| column.kind == Kind::Uint256) => Keys::Digits(cells),
             Some(cells) => Keys::Cells(cells),
@@ -82,7 +82,7 @@ impl<'a> Sorted<'a> {
             None if column == "interval" => Keys::Intervals(table),
             None => return Err(io::Error::other(format!("`{column}` cannot be sorted by"))),
         };
-        Ok(Self { keys, falls })
+        Ok(Self { keys, descending })
     }
 
     fn cell(&self, place: usize) -> Option<&[u8]> {
@@ -92,7 +92,7 @@ impl<'a> Sorted<'a> {
         }
     }
 
-    /// Whether the key tells all of the cell.
+    /// Whether equal keys mean equal cells.
     fn is_whole(&self) -> bool {
         match &self.keys {
             Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
@@ -101,12 +101,12 @@ impl<'a> Sorted<'a> {
         }
     }
 
-    fn turned(&self, rising: u64) -> u64 {
-        if self.falls { !rising } else { rising }
+    fn directed(&self, rising: u64) -> u64 {
+        if self.descending { !rising } else { rising }
     }
 
     fn key(&self, place: usize) -> u64 {
-        self.rising(place).map_or(u64::MAX, |rising| self.turned(rising))
+        self.rising(place).map_or(u64::MAX, |rising| self.directed(rising))
     }
 
     fn rising(&self, place: usize) -> Option<u64> {
@@ -136,7 +136,7 @@ impl<'a> Sorted<'a> {
             Extent::Float(low, high) => (rising(low), rising(high)),
             Extent::Whole(low, high) => (rising_whole(low), rising_whole(high)),
         };
-        self.turned(if self.falls { high } else { low })
+        self.directed(if self.descending { high } else { low })
     }
 
     /// What the keys, which are equal, do not tell.
@@ -146,16 +146,16 @@ impl<'a> Sorted<'a> {
         }
         let (a, b) = (self.cell(a), self.cell(b));
         // Of numbers with equal keys the lengths are equal too.
-        let order = if self.falls { b.cmp(&a) } else { a.cmp(&b) };
+        let order = if self.descending { b.cmp(&a) } else { a.cmp(&b) };
         // An empty cell is last, whichever way the others go.
         a.is_none().cmp(&b.is_none()).then(order)
     }
 }
 
 impl<'a> Sorter<'a> {
-    fn new(table: &'a LargeTable, by: By<'a>, among: &'a Places) -> io::Result<Self> {
-        let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, falls)| Sorted::of(table, column, *falls)).collect();
-        Ok(Self { by: Sorted::of(table, by.column, by.falls)?, ties: ties?, table, column: by.column, among })
+    fn new(table: &'a LargeTable, by: SortBy<'a>, among: &'a Places) -> io::Result<Self> {
+        let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, descending)| Sorted::of(table, column, *descending)).collect();
+        Ok(Self { by: Sorted::of(table, by.column, by.descending)?, ties: ties?, table, column: by.column, among })
     }
 
     fn key(&self, nth: usize) -> u64 {
@@ -171,11 +171,11 @@ impl<'a> Sorter<'a> {
         // Under an empty cell stands NaN or 0: only there it is looked up whether it is one.
         match (floats, whole) {
             (Some(cells), _) => {
-                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.turned(rising(cell)) };
+                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(rising(cell)) };
                 cells.iter().zip(stretch).map(key).collect()
             }
             (None, Some(cells)) => {
-                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.turned(rising_whole(cell)) };
+                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.directed(rising_whole(cell)) };
                 cells.iter().zip(stretch).map(key).collect()
             }
             (None, None) => stretch.map(|nth| self.key(nth)).collect(),
@@ -192,7 +192,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Whether rows with equal keys are equal in everything.
-    fn is_told_by_key(&self) -> bool {
+    fn is_decided_by_key(&self) -> bool {
         self.by.is_whole() && self.ties.is_empty()
     }
 
@@ -209,7 +209,7 @@ impl<'a> Sorter<'a> {
         let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
         let mut known: Vec<_> = match (&self.by.keys, self.table.bounds(self.column)) {
             (Keys::Intervals(table), _) => {
-                let run = |(interval, here): (Interval, _)| (self.by.turned(rising_whole(interval.0)), nth(here));
+                let run = |(interval, here): (Interval, _)| (self.by.directed(rising_whole(interval.0)), nth(here));
                 table.intervals_in(rows.clone()).map(run).collect()
             }
             (_, Some((form, bounds))) => {
@@ -226,7 +226,7 @@ impl<'a> Sorter<'a> {
 /// it with an error. Blocks that cannot hold one of them are not read.
 pub fn first<'a, E: From<io::Error>>(
     table: &'a LargeTable,
-    by: impl Into<By<'a>>,
+    by: impl Into<SortBy<'a>>,
     among: &'a Places,
     count: usize,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
@@ -241,7 +241,7 @@ pub fn first<'a, E: From<io::Error>>(
     };
     for (first, stretch) in sorter.stretches() {
         // Those that follow hold nothing before it either: of equals they come later.
-        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_told_by_key() && stretch.start > last.1 as usize;
+        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_decided_by_key() && stretch.start > last.1 as usize;
         if last.is_some_and(beyond) {
             break;
         }
@@ -264,7 +264,7 @@ pub fn first<'a, E: From<io::Error>>(
 /// All of some rows in the order of the column. As `first` hears of it.
 pub fn rank<'a, E: From<io::Error>>(
     table: &'a LargeTable,
-    by: impl Into<By<'a>>,
+    by: impl Into<SortBy<'a>>,
     among: &'a Places,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<Places, E> {

@@ -1,5 +1,5 @@
-//! A large table as it is read: mapped, its rows found through the index, each stretch of the file compared with its checksum at the
-//! first touch. What does not agree is never shown: the table says that it is damaged and gives nothing.
+//! Reading a large table: memory-mapped, rows found through the index, each page compared with its checksum when it is first read. What
+//! does not match is never shown: the table says that it is damaged and gives nothing.
 
 use std::{
     ops::Range,
@@ -7,17 +7,23 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
 
 use super::{
     Form, Kept, SortLimits,
-    bounds::{Bounds, Extent, are_kept},
+    bounds::{Bounds, Extent, has_bounds},
     columns::Region,
-    index::{Index, Report, SLAB},
+    index::{Index, PAGE, Report},
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, coerce, interval::Interval, schema::TableSchema, text_runs::Texts};
+use crate::dataset::{
+    address::Address,
+    coerce,
+    interval::Interval,
+    schema::{Kind, TableSchema},
+    text_runs::Texts,
+};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
@@ -29,8 +35,8 @@ pub struct LargeTable {
     columns: Vec<Kept>,
     index: Index,
     map: Map,
-    /// A bit a stretch that was found whole.
-    seen: Vec<AtomicU64>,
+    /// A bit for each page whose checksum was found right.
+    verified: Vec<AtomicU64>,
     damaged: AtomicBool,
     folder: PathBuf,
     sorting: SortLimits,
@@ -44,8 +50,8 @@ impl LargeTable {
         let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
         let columns = kept(schema).ok_or("the table is not one that may be large")?;
         let names = columns.iter().map(|(column, _)| column.name);
-        let slabs = map.bytes().len().div_ceil(SLAB);
-        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.slabs().len() != slabs {
+        let checksums = map.bytes().len().div_ceil(PAGE);
+        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
             return Err("the file has the wrong length".to_owned());
         }
         if !names.eq(index.about.regions.iter().map(|region| region.name.as_str())) {
@@ -53,12 +59,12 @@ impl LargeTable {
         }
         let report = std::mem::take(&mut index.about.report);
         let grown_from = report.grown_from.clone();
-        let seen = (0..slabs.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
-        let table = Self { schema, columns, index, map, seen, damaged, folder, sorting, grown_from };
+        let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
         // The frame of the Arrow file: before the columns and after them.
         let length = table.map.bytes().len();
-        let frame = table.whole(0..super::arrow::BODY_AT as usize) && table.whole(length.saturating_sub(SLAB)..length);
+        let frame = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
         if frame { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
     }
 
@@ -119,12 +125,12 @@ impl LargeTable {
 
     /// The bounds of a column of numbers.
     pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
-        let at = self.columns.iter().position(|(kept, form)| kept.name == column && are_kept(*form))?;
-        let nth = self.columns[..at].iter().filter(|(_, form)| are_kept(*form)).count();
+        let at = self.columns.iter().position(|(kept, form)| kept.name == column && has_bounds(*form))?;
+        let nth = self.columns[..at].iter().filter(|(_, form)| has_bounds(*form)).count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
-    /// Where a file that belongs to the table for a while can stand.
+    /// The folder of the table, for files that live as long as a query.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -157,7 +163,7 @@ impl LargeTable {
 
     /// The candles of one interval that stand beside each other, of those rows.
     pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
-        self.index.runs_in(rows).map(|(interval, rows)| (Interval(interval), rows))
+        self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
 
     fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
@@ -171,22 +177,22 @@ impl LargeTable {
             return None;
         }
         let place = buffer.0 as usize + bytes.start..buffer.0 as usize + bytes.end;
-        if self.whole(place.clone()) { self.map.bytes().get(place) } else { None }
+        if self.verify(place.clone()) { self.map.bytes().get(place) } else { None }
     }
 
-    /// Whether the bytes agree with their checksums, which is looked at once.
-    fn whole(&self, bytes: Range<usize>) -> bool {
+    /// Whether the pages of these bytes match their checksums, which is looked at once a page.
+    fn verify(&self, bytes: Range<usize>) -> bool {
         if bytes.is_empty() {
             return true;
         }
-        for slab in bytes.start / SLAB..=(bytes.end - 1) / SLAB {
-            let (word, bit) = (&self.seen[slab / 64], 1 << (slab % 64));
+        for page in bytes.start / PAGE..=(bytes.end - 1) / PAGE {
+            let (word, bit) = (&self.verified[page / 64], 1 << (page % 64));
             if word.load(Ordering::Relaxed) & bit != 0 {
                 continue;
             }
-            let start = slab * SLAB;
-            let stretch = self.map.bytes().get(start..(start + SLAB).min(self.map.bytes().len())).unwrap_or_default();
-            if self.index.slabs().get(slab) != Some(&crc32fast::hash(stretch)) {
+            let start = page * PAGE;
+            let stretch = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
+            if self.index.checksums().get(page) != Some(&crc32fast::hash(stretch)) {
                 self.give_up();
                 return false;
             }
@@ -195,7 +201,7 @@ impl LargeTable {
         true
     }
 
-    /// Takes the table out of the cache, so that the next load brings it in anew.
+    /// Takes the table out of the cache, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
             tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
@@ -206,52 +212,38 @@ impl LargeTable {
     /// Rows as a canonical frame, with these columns or all. What is damaged is empty.
     pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let rows = rows.start.min(self.height())..rows.end.min(self.height());
-        let height = rows.len();
-        let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
-        let made = self.schema.columns.iter().filter(|column| wanted(column.name)).map(|column| {
-            let made = self.column(column.name, rows.clone()).filter(|made| made.len() == height);
-            made.unwrap_or_else(|| coerce::empty(column, height))
+        self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
+    }
+
+    /// A canonical frame with these columns or all; a column that `read` does not give is empty.
+    pub(super) fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
+        let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
+        let columns = columns.map(|column| {
+            let cells = read(column.name).filter(|cells| cells.len() == height);
+            cells.unwrap_or_else(|| coerce::empty(column, height))
         });
-        DataFrame::new(height, made.collect()).unwrap_or_default()
+        DataFrame::new(height, columns.collect()).unwrap_or_default()
     }
 
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
         if super::in_index(self.schema, name) {
-            return Some(self.told(name, rows));
+            return Some(self.index_column(name, rows));
         }
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
-        let (form, region) = (self.columns[at].1, self.index.about.regions.get(at)?);
-        let valid = self.validity(region, rows.clone())?;
-        let label = PlSmallStr::from_static(name);
-        Some(match form {
-            Form::Float => {
-                let numbers = self.floats(name, rows)?;
-                Series::new(label, numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect::<Vec<_>>()).into_column()
+        let valid = self.validity(self.index.about.regions.get(at)?, rows.clone())?;
+        let (form, height) = (self.columns[at].1, rows.len());
+        match self.raw(at, rows)?.values {
+            Values::Fixed { width, bytes } => {
+                let cells = bytes.chunks_exact(width).zip(valid);
+                decoded(name, form, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
             }
-            Form::Integer | Form::Time => {
-                let numbers = self.whole_numbers(name, rows)?;
-                let cells: Vec<Option<i64>> = numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect();
-                let column = Series::new(label, cells).into_column();
-                if form == Form::Time { column.cast(&time_type()).ok()? } else { column }
+            Values::Texts { ends, data } if ends.is_sorted() => {
+                let first = *ends.first()? as usize;
+                let cell = |(ends, valid): (&[u64], bool)| valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?;
+                decoded(name, form, height, ends.windows(2).zip(valid).map(cell))
             }
-            Form::Address => {
-                let bytes = self.part(region.values, rows.start * 20..rows.end * 20)?.as_chunks::<20>().0;
-                texts(label, bytes.len(), bytes.iter().zip(valid).map(|(bytes, valid)| valid.then(|| Address(*bytes).to_string())))
-            }
-            Form::Hex | Form::Text => {
-                let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
-                let (first, last) = (*ends.first()? as usize, *ends.last()? as usize);
-                let data = self.part(region.data, first..last)?;
-                let cell = |(pair, valid): (&[u64], bool)| {
-                    let bytes = valid.then(|| data.get(pair[0] as usize - first..pair[1] as usize - first))??;
-                    Some(if form == Form::Hex { const_hex::encode_prefixed(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
-                };
-                if !ends.is_sorted() {
-                    return None;
-                }
-                texts(label, rows.len(), ends.windows(2).zip(valid).map(cell))
-            }
-        })
+            Values::Texts { .. } => None,
+        }
     }
 
     /// The table of the cache that this one grew from.
@@ -269,7 +261,7 @@ impl LargeTable {
     pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
         let (form, region) = (self.columns.get(nth)?.1, self.index.about.regions.get(nth)?);
         let values = if let Some(width) = form.width() {
-            Values::Fixed(self.part(region.values, rows.start * width..rows.end * width)?)
+            Values::Fixed { width, bytes: self.part(region.values, rows.start * width..rows.end * width)? }
         } else {
             let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
             Values::Texts { ends, data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)? }
@@ -285,7 +277,7 @@ impl LargeTable {
     /// The stretches of one token, and of one interval, that touch the rows.
     pub(super) fn marks_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
         let tokens = self.index.tokens_in(rows);
-        tokens.flat_map(|(token, rows)| self.index.runs_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
+        tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
     }
 
     /// Where the rows of tokens from this one on begin.
@@ -294,14 +286,14 @@ impl LargeTable {
         self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
     }
 
-    /// A column that the index tells.
-    fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
+    /// A column that stands in the index.
+    fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::owner(self.schema) {
             self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
-            self.index.runs_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+            self.index.intervals_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
         }
         column.finish(PlSmallStr::from_static(name))
     }
@@ -321,12 +313,10 @@ pub(super) struct Raw<'a> {
 }
 
 pub(super) enum Values<'a> {
-    Fixed(&'a [u8]),
+    /// Of `width` bytes each.
+    Fixed { width: usize, bytes: &'a [u8] },
     /// Where the text before them and each of them ends, and their bytes.
-    Texts {
-        ends: &'a [u64],
-        data: &'a [u8],
-    },
+    Texts { ends: &'a [u64], data: &'a [u8] },
 }
 
 /// One column, to read cells of.
@@ -352,11 +342,27 @@ impl<'a> CellsOf<'a> {
     }
 }
 
-pub(super) fn time_type() -> DataType {
-    coerce::canonical(crate::dataset::schema::Kind::Time)
+/// A canonical column of cells as they stand in the file.
+pub(super) fn decoded<'a>(name: &'static str, form: Form, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
+    let label = PlSmallStr::from_static(name);
+    let number = |bytes: &[u8]| bytes.first_chunk().copied();
+    Some(match form {
+        Form::Float => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
+            Series::new(label, numbers.collect::<Vec<_>>()).into_column()
+        }
+        Form::Integer | Form::Time => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));
+            let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
+            if form == Form::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
+        }
+        Form::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
+        Form::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
+        Form::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
+    })
 }
 
-pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<String>>) -> Column {
+pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()

@@ -1,5 +1,5 @@
-//! Whether a column of amounts written as text went through a floating-point number, as its digits tell: such amounts end after the
-//! 15th to 17th digit whatever their size, and exact ones do not.
+//! Detects amounts that went through floating-point numbers before they were written as text: such amounts end after the 15th to 17th
+//! significant digit whatever their size, and exact ones do not.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ const TELLING: usize = 15;
 const ROUNDED: usize = 10;
 /// Digits of a whole number of smallest units from which a floating-point number could not hold them all.
 const LONG: usize = 19;
-/// Amounts from which a column is told; and where others show that its token has all the decimals of most.
+/// Amounts that decide for a column; and how many do where others show that its token has the usual 18 decimals.
 const LEAST: u64 = 5;
 const LEAST_OF_DEEP: u64 = 2;
 const DEEP: usize = 18;

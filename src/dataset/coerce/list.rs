@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{
-    super::{address::Address, chain::Chain},
+    super::chain::Chain,
     Bad, Read,
     cell::{self, RawCell},
 };
@@ -69,14 +69,14 @@ pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String
 }
 
 /// Several addresses, and whether the checksum of one is broken.
-pub(super) fn addresses(cell: &RawCell<'_>, split: Option<&str>) -> Read<(Vec<Address>, bool)> {
+pub(super) fn addresses(cell: &RawCell<'_>, split: Option<&str>) -> Read<(Vec<String>, bool)> {
     if cell.is_null() {
         return Ok(None);
     }
     let (mut addresses, mut odd) = (Vec::new(), false);
     for element in elements(cell, split, true)? {
         if let Some((address, broken)) = cell::address(&element)? {
-            addresses.push(address);
+            addresses.push(address.to_string());
             odd |= broken;
         }
     }

@@ -1,5 +1,5 @@
-//! How a column is written, as its cells together show: which sign its decimals have, whether its times are Excel's days. One cell
-//! alone does not tell: `1,234` is a thousand or one and a bit.
+//! Infers the notation of a column from all of its cells: which decimal sign it has, whether its times are Excel's day numbers. One cell
+//! alone does not show it: `1,234` is a thousand or one and a bit.
 
 use super::cell::RawCell;
 use crate::dataset::{manifest::Decimal, time::DAY_MS};
@@ -27,7 +27,7 @@ pub(crate) struct DecimalSigns {
 
 impl DecimalSigns {
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        texts.fold(Self::default(), |all, text| all.and(cell(text)))
+        texts.fold(Self::default(), |all, text| all.and(decimal_sign(text)))
     }
 
     pub(crate) fn and(self, other: Self) -> Self {
@@ -45,8 +45,8 @@ impl DecimalSigns {
 }
 
 /// The decimal sign that one text shows; none where it could be either.
-fn cell(text: &str) -> DecimalSigns {
-    let (body, _) = parts(text.trim().trim_start_matches(['+', '-']));
+fn decimal_sign(text: &str) -> DecimalSigns {
+    let (body, _) = without_suffix(text.trim().trim_start_matches(['+', '-']));
     let (point, comma) = (DecimalSigns { point: true, comma: false }, DecimalSigns { point: false, comma: true });
     let readable = body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || GAPS.contains(&c));
     let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return DecimalSigns::default() };
@@ -65,7 +65,7 @@ fn cell(text: &str) -> DecimalSigns {
 }
 
 /// The number without spaces and suffix, and the power of ten that the suffix stands for.
-fn parts(text: &str) -> (&str, i32) {
+fn without_suffix(text: &str) -> (&str, i32) {
     let text = text.trim();
     let power = text.chars().next_back().and_then(|last| SUFFIXES.iter().find(|(suffix, _)| suffix.eq_ignore_ascii_case(&last)));
     power.map_or((text, 0), |(_, power)| (text[..text.len() - 1].trim_end(), *power))
@@ -90,7 +90,7 @@ pub(crate) fn plain(text: &str, decimal: Decimal) -> Option<String> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',') {
         return None;
     }
-    let (text, power) = parts(text);
+    let (text, power) = without_suffix(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -220,10 +220,14 @@ impl Times {
     }
 }
 
-/// One of Excel's days, to the second, in milliseconds since 1970.
+/// One of Excel's day numbers in milliseconds since 1970; none of a number outside of the years that such numbers are taken for.
 pub(crate) fn excel_day(number: f64) -> Option<i64> {
-    let seconds = ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round();
-    DAYS.contains(&number).then_some(seconds as i64 * 1_000)
+    DAYS.contains(&number).then(|| of_excel_day(number))
+}
+
+/// Any of Excel's day numbers, to the second, in milliseconds since 1970.
+pub(crate) fn of_excel_day(number: f64) -> i64 {
+    ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round() as i64 * 1_000
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<De
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Some(number));
             }
-            let text = &*written(text, decimal);
+            let text = &*as_rust_writes(text, decimal);
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Some(number));
             }
@@ -54,7 +54,7 @@ pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<De
 }
 
 /// The number in Rust's way of writing. A comma is not read where the column does not tell what it is.
-fn written(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
+fn as_rust_writes(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
     if decimal.is_none() && text.contains(',') {
         return text.into();
     }
@@ -79,8 +79,8 @@ pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Deci
         RawCell::Float(n) => *n,
         RawCell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
         // What a point alone can mean is read straight away; with decimal commas it stands between thousands.
-        RawCell::Text(text) if decimal == Some(Decimal::Comma) => written(text.trim(), decimal).parse().map_err(|_| Bad)?,
-        RawCell::Text(text) => text.trim().parse().or_else(|_| written(text.trim(), decimal).parse()).map_err(|_| Bad)?,
+        RawCell::Text(text) if decimal == Some(Decimal::Comma) => as_rust_writes(text.trim(), decimal).parse().map_err(|_| Bad)?,
+        RawCell::Text(text) => text.trim().parse().or_else(|_| as_rust_writes(text.trim(), decimal).parse()).map_err(|_| Bad)?,
         _ => return Err(Bad),
     };
     let number = scale.map_or(number, |scale| scaled(number, scale));
@@ -100,7 +100,7 @@ fn scaled(number: f64, scale: f64) -> f64 {
 pub(super) fn uint256(cell: &RawCell<'_>, decimal: Option<Decimal>) -> Read<String> {
     let read = whole_256(cell);
     let read = match (&read, cell) {
-        (Err(Bad), RawCell::Text(text)) if decimal.is_some() => whole_256(&RawCell::Text(written(text.trim(), decimal))),
+        (Err(Bad), RawCell::Text(text)) if decimal.is_some() => whole_256(&RawCell::Text(as_rust_writes(text.trim(), decimal))),
         _ => read,
     };
     read.map(|number| number.map(|number| number.to_string()))
@@ -112,7 +112,7 @@ pub(crate) fn lost_digits(cell: &RawCell<'_>) -> bool {
 }
 
 /// As `uint256`; where the person says that amounts are `approximate`, or their column's type does, of a floating-point number too.
-pub(super) fn uint256_said(cell: &RawCell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     let read = uint256(cell, decimal);
     if read.is_ok() || !approximate && !lost_digits(cell) {
         return read;
@@ -129,7 +129,7 @@ pub(crate) fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<
     }
     let text = match cell {
         _ if cell.is_null() => return Ok(None),
-        RawCell::Text(text) => written(text.trim(), decimal).into_owned(),
+        RawCell::Text(text) => as_rust_writes(text.trim(), decimal).into_owned(),
         RawCell::Int(number) => number.to_string(),
         RawCell::Float(number) if number.is_finite() => number.to_string(),
         _ => return Err(Bad),
@@ -252,9 +252,9 @@ mod tests {
         assert_eq!(raw_amount(&text("1"), 300), Err(Bad));
         assert_eq!(uint256(&text("1,000"), Some(Decimal::Point)), Ok(Some("1000".to_owned())));
         assert_eq!(smallest_units(&text("0.00000015"), 6, None, true), Ok(Some("0".to_owned())));
-        assert_eq!(uint256_said(&RawCell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
-        assert_eq!(uint256_said(&text("2.5e21"), None, true), Ok(Some("2500000000000000000000".to_owned())));
-        assert_eq!(uint256_said(&text("-1"), None, true), Err(Bad));
+        assert_eq!(uint256_or_approximate(&RawCell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
+        assert_eq!(uint256_or_approximate(&text("2.5e21"), None, true), Ok(Some("2500000000000000000000".to_owned())));
+        assert_eq!(uint256_or_approximate(&text("-1"), None, true), Err(Bad));
         for (whole, decimals, expected) in [
             ("1.5", 6, Ok(Some("1500000".to_owned()))),
             ("0.0000001", 6, Err(Bad)),

@@ -27,7 +27,7 @@ pub(super) fn time(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read
         RawCell::Float(number) => epoch_float(*number).ok_or(Bad)?,
         RawCell::Text(text) => match format {
             Some(format) => formatted(text.trim(), format).ok_or(Bad)?,
-            None => written(text.trim()).ok_or(Bad)?,
+            None => parsed(text.trim()).ok_or(Bad)?,
         },
         _ => return Err(Bad),
     };
@@ -73,7 +73,7 @@ fn epoch_float(number: f64) -> Option<i64> {
     (number.abs() < 1e11).then_some((number * 1_000.0).round() as i64).or_else(|| epoch(number as i128))
 }
 
-fn written(text: &str) -> Option<i64> {
+fn parsed(text: &str) -> Option<i64> {
     if let Some(time) = iso(text) {
         return Some(time);
     }

@@ -1,9 +1,9 @@
-//! How times that cannot be read without being told are written, for the line that tells it: `20.08.2022` is `%d.%m.%Y`. Nothing is
-//! read by what is guessed here.
+//! Guesses the `format` of times that cannot be read without one, for the advice that names it: `20.08.2022` is `%d.%m.%Y`. Nothing is read
+//! by a guess.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 
-/// Days as people write them; a time may stand behind each.
+/// Days as people write them; each may be followed by one of `CLOCKS`.
 const DAYS: &[&str] = &[
     "%d.%m.%Y",
     "%m/%d/%Y",

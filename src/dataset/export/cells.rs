@@ -1,4 +1,4 @@
-//! The cells of a table that is written out, as text: every digit of them, column by column read, row by row written.
+//! Formats the cells of an exported table as text or JSON, without losing a digit: columns are read as they are, rows written one by one.
 
 use std::io::Write;
 
@@ -10,13 +10,13 @@ use crate::dataset::time::{Day, Time};
 
 /// A column of some rows.
 pub(super) enum Cells<'a> {
-    /// Of rows that are at hand as JSON.
+    /// Of rows in memory as JSON, the column by its place.
     Values(&'a [Vec<Value>], usize),
     Text(&'a StringChunked),
     Float(&'a Float64Chunked),
     Flag(&'a BooleanChunked),
     Integer(Int64Chunked),
-    /// Ticks, and how many of them are a millisecond.
+    /// In the column's unit, and how many of that unit are a millisecond.
     Time(Int64Chunked, i64),
     Day(Int64Chunked),
     /// Lists, and whatever else there may be.
@@ -70,13 +70,8 @@ impl Cells<'_> {
             },
             // A whole number has no `.0` in a spreadsheet.
             Self::Float(cells) => append(out, cells.get(row).filter(|number| number.is_finite())),
-            Self::Flag(_) | Self::Integer(_) => {
-                let start = out.len();
-                self.json(row, out);
-                if out[start..] == *b"null" {
-                    out.truncate(start);
-                }
-            }
+            Self::Flag(cells) => append(out, cells.get(row)),
+            Self::Integer(cells) => append(out, cells.get(row)),
         }
     }
 

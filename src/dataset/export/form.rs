@@ -1,5 +1,5 @@
-//! How a table stands in a file or on its way to someone: CSV, JSON, NDJSON, Parquet or an Arrow stream, rows taken chunk by chunk in
-//! bounded memory. Knows nothing of where the bytes go.
+//! Writers of a table as CSV, JSON, NDJSON, Parquet or an Arrow IPC stream: rows are taken chunk by chunk in bounded memory. Where the bytes
+//! go is not known here.
 
 use std::io::Write;
 
@@ -76,16 +76,16 @@ impl ExportFormat {
     /// Begins a table in what is new and empty. Small pieces are written: what is slow at those needs a buffer.
     pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn TableSink>, String> {
         Ok(match self {
-            Self::Csv => Box::new(CsvFile::new(out, columns).map_err(said)?),
-            Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(said)?),
-            Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(said)?),
+            Self::Csv => Box::new(CsvFile::new(out, columns).map_err(message)?),
+            Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(message)?),
+            Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(message)?),
             Self::Parquet => Box::new(ParquetFile { out: Some(out), begun: None }),
             Self::Arrow => Box::new(ArrowStream { out: StreamWriter::new(out, WriteOptions { compression: None }), begun: false }),
         })
     }
 }
 
-fn said(error: impl std::fmt::Display) -> String {
+fn message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -133,21 +133,21 @@ impl<W: Write> TableSink for CsvFile<W> {
             for column in &cells {
                 self.text.clear();
                 column.text(row, &mut self.text);
-                self.writer.write_field(&self.text).map_err(said)?;
+                self.writer.write_field(&self.text).map_err(message)?;
             }
-            self.writer.write_record(None::<&[u8]>).map_err(said)?;
+            self.writer.write_record(None::<&[u8]>).map_err(message)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.writer.flush().map_err(said)
+        self.writer.flush().map_err(message)
     }
 }
 
 struct Objects<W> {
     writer: W,
-    /// The columns' names with what stands around them.
+    /// The columns' names as members: `"name":`.
     names: Vec<String>,
     between: &'static str,
     close: &'static str,
@@ -173,20 +173,20 @@ impl<W: Write> TableSink for Objects<W> {
             self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
             object(&self.names, &cells, row, &mut self.text);
-            self.writer.write_all(&self.text).map_err(said)?;
+            self.writer.write_all(&self.text).map_err(message)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), String> {
         if self.any || self.opened {
-            self.writer.write_all(self.close.as_bytes()).map_err(said)?;
+            self.writer.write_all(self.close.as_bytes()).map_err(message)?;
         }
-        self.writer.flush().map_err(said)
+        self.writer.flush().map_err(message)
     }
 }
 
-/// A member's name as it stands before its value.
+/// The name of a member, quoted, with its colon.
 pub(super) fn member(name: &str) -> String {
     format!("{}:", Value::from(name))
 }
@@ -215,13 +215,13 @@ impl<W: Write> TableSink for ParquetFile<W> {
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
         let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
-            self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(said)?, frame.clear()));
+            self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(message)?, frame.clear()));
         }
         let Some((writer, group)) = &mut self.begun else { return Err("the file could not be begun".to_owned()) };
         let mut at = 0;
         while at < frame.height() {
             let part = frame.slice(at as i64, GROUP - group.height());
-            group.vstack_mut(&part).map_err(said)?;
+            group.vstack_mut(&part).map_err(message)?;
             at += part.height();
             if group.height() == GROUP {
                 write_group(writer, group)?;
@@ -235,7 +235,7 @@ impl<W: Write> TableSink for ParquetFile<W> {
         if group.height() > 0 {
             write_group(&mut writer, &mut group)?;
         }
-        writer.finish().map(drop).map_err(said)
+        writer.finish().map(drop).map_err(message)
     }
 }
 
@@ -252,7 +252,7 @@ impl<W: Write> TableSink for ArrowStream<W> {
         let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
             let schema = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
-            self.out.start(&schema.map(|field| (field.name.clone(), field)).collect(), None).map_err(said)?;
+            self.out.start(&schema.map(|field| (field.name.clone(), field)).collect(), None).map_err(message)?;
         }
         if frame.height() == 0 {
             return Ok(());
@@ -260,20 +260,20 @@ impl<W: Write> TableSink for ArrowStream<W> {
         let mut whole = frame.clone();
         whole.rechunk_mut();
         for batch in whole.iter_chunks(LEVEL(), false) {
-            self.out.write(&batch, None).map_err(said)?;
+            self.out.write(&batch, None).map_err(message)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.out.finish().map_err(said)?;
-        self.out.into_inner().flush().map_err(said)
+        self.out.finish().map_err(message)?;
+        self.out.into_inner().flush().map_err(message)
     }
 }
 
 fn write_group<W: Write>(writer: &mut BatchedWriter<W>, group: &mut DataFrame) -> Result<(), String> {
     group.rechunk_mut();
-    writer.write_batch(group).map_err(said)?;
+    writer.write_batch(group).map_err(message)?;
     *group = group.clear();
     Ok(())
 }

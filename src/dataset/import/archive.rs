@@ -1,5 +1,5 @@
-//! Members of a zip archive as readers of their own. What an archive says of itself is not believed: the number of members and what
-//! they unpack to are limited, and each member's checksum is held against what was read.
+//! Members of a zip archive as readers. What an archive says of itself is not believed: the number of members and their unpacked size are
+//! limited, and each member's checksum is compared with what was read.
 
 use std::{
     fs::File,
@@ -78,7 +78,7 @@ impl Member {
     }
 }
 
-/// Counts and sums up what is read.
+/// Limits how much is read, and compares its checksum at the end.
 struct Checked {
     inner: Box<dyn Read + Send>,
     crc: Crc,

@@ -1,28 +1,26 @@
-//! Candles of whatever source: which columns are the time, the prices and the volume is told by names where there are some and by the
-//! rows in every case. A source needs no reader of its own for that; what it calls its columns stands here.
+//! Candles of any source. The columns of time, prices and volume are found by their names where there are some, and checked against the
+//! rows in every case, so that a source needs no reader of its own.
 
 mod columns;
 mod series;
-mod times;
 mod volumes;
 
-pub(super) use self::columns::{PRICES, spans};
+pub(super) use self::columns::{PRICES, has_close_times};
 use self::{
-    columns::refusal,
-    columns::{CandleColumns, columns},
+    columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},
 };
 use super::{
-    edits::{Fix, fixed, numbers},
+    edits::{Fix, fixed},
     evidence::volume::PriceRange,
     format::{FileToImport, ImportPlan, Take},
     refusal::{COLUMN, Refusal, VALUE},
-    rows::{Edited, put},
+    rows::{Edited, numbers, put},
     sheet::Sheet,
     sniff::Sniffed,
     tokens::TokenMatch,
 };
-use crate::dataset::manifest::Unit;
+use crate::dataset::{manifest::Unit, source::RowSource};
 
 /// The column that is made where the file's volume is no number of tokens as it stands.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
@@ -31,33 +29,28 @@ pub(super) const TOKENS_TRADED: &str = "tokens traded";
 pub(super) const TRADED: &str = "traded";
 
 /// Whether the file holds a time and four prices.
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
 }
 
 /// Whether it names a time, open, high, low and close.
-pub(super) fn is_named(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
+pub(super) fn is_named(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
-    let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
-    plan(asked, sheet, &found)
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let found = columns(sheet, &file.options.map)?.ok_or("has no time and four prices that fit together")?;
+    plan(file, sheet, &found)
 }
 
 /// How candles with these columns are taken.
-fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
-    found.in_dollars(asked.options.as_usd)?;
+fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
+    found.in_dollars(file.options.as_usd)?;
     let mut says = found.says.clone();
-    let repeated = found.repeated_times(sheet, &asked.options.pick);
-    let volume = volumes::volume(asked, sheet, found);
-    let mut take = Take::into("candles", rows(asked, sheet, found, &volume)?);
-    take = take.columns(&[("timestamp", &found.time_name(sheet))]);
-    take.worked_out = volume.worked_out(sheet);
-    for (ours, theirs) in PRICES.iter().zip(found.prices) {
-        take = take.columns(&[(ours, &sheet.names[theirs])]);
-    }
+    let repeated = found.repeated_times(sheet, &file.options.pick);
+    let volume = volumes::volume(file, sheet, found);
+    let mut take = figures(file, sheet, found, &volume)?;
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
     } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
@@ -67,12 +60,11 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
     }
-    take = with_volume(take, sheet, &volume);
     if let Volume::None(_) = volume {
         take = take.without("volume");
     }
     says.extend(volume.says(sheet));
-    let (plan, several) = series::by_series(asked, sheet, found, take)?;
+    let (plan, several) = series::by_series(file, sheet, found, take)?;
     if repeated > 0.01 && !several {
         return Err(refusal(
             sheet,
@@ -85,49 +77,47 @@ fn plan(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
-    let prices = prices_assumed(asked, sheet, found, plan.token.as_ref());
+    let prices = prices_assumed(file, sheet, found, plan.token.as_ref());
     Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)))
 }
 
 /// What to say of prices of which nothing tells the currency.
-fn prices_assumed(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
-    let told = asked.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
+fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
+    let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
 
-/// With the volume in tokens, which the loader is not to judge anew; the take as it was where there is none.
-fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Take {
+/// The time, the prices and the volume in tokens, which the loader is not to judge anew.
+fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
+    let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+    take.worked_out = volume.worked_out(sheet);
+    for (ours, theirs) in PRICES.iter().zip(found.prices) {
+        take = take.columns(&[(ours, &sheet.names[theirs])]);
+    }
     let name = match volume {
-        Volume::Column(at, ..) => &sheet.names[*at],
+        Volume::Column { at, .. } => &sheet.names[*at],
         Volume::Made(..) => TOKENS_TRADED,
-        Volume::None(_) => return take,
+        Volume::None(_) => return Ok(take),
     };
-    let mut take = take.columns(&[("volume", name)]);
+    take = take.columns(&[("volume", name)]);
     take.rule("volume").unit = Some(Unit::Token);
-    take
+    Ok(take)
 }
 
 /// The rows with cells as the loader reads them.
-fn rows(
-    asked: &FileToImport<'_>,
-    sheet: &Sheet,
-    found: &CandleColumns,
-    volume: &Volume,
-) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
-    let mut fixes = vec![Fix::time(sheet, found.time, found.when)];
-    if let Some(step) = found.ended {
-        fixes = vec![Fix::ended(sheet, found.time, found.when, step)];
-    }
-    if let Some(clock) = found.clock {
-        fixes = vec![Fix::day_and_clock(sheet, found.time, clock, found.when)];
-    }
+fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+    let mut fixes = vec![match (found.clock, found.ended) {
+        (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
+        (None, Some(step)) => Fix::ended(sheet, found.time, found.when, step),
+        (None, None) => Fix::time(sheet, found.time, found.when),
+    }];
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));
     }
-    if let Volume::Column(at, style, _) = volume {
+    if let Volume::Column { at, style, .. } = volume {
         fixes.extend(Fix::number(sheet, *at, *style));
     }
-    let mut rows = fixed(sheet.rows(asked.looked)?, fixes);
+    let mut rows = fixed(sheet.rows(file.sniffed)?, fixes);
     if found.has_empty_rows() {
         let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
         rows = Edited::over(rows, &[TRADED], move |batch| {
@@ -139,41 +129,29 @@ fn rows(
     }
     let Volume::Made(made, _) = volume else { return Ok(rows) };
     let (made, style) = (*made, found.style);
-    let names: Vec<String> = sheet.names.clone();
+    let names = sheet.names.clone();
     let [_, high, low, close] = found.prices;
     Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
         let column = |at: usize, style| numbers(batch, &names[at], style);
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
         let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
         let tokens = (0..batch.height).map(|row| {
-            VolumeRule::tokens(
-                PriceRange { low: lows[row], high: highs[row] },
-                closes[row],
-                first[row],
-                second.as_ref().map(|second| second[row]),
-            )
+            let range = PriceRange { low: lows[row], high: highs[row] };
+            VolumeRule::tokens(range, closes[row], first[row], second.as_ref().map(|second| second[row]))
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
-        super::edits::put_numbers(batch, TOKENS_TRADED, tokens);
+        put(batch, TOKENS_TRADED, tokens);
     }))
 }
 
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
-pub(super) fn of_token(asked: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
-    let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
-        .iter()
-        .zip(&sheet.names)
-        .map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone()))
-        .collect();
+pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let order: Vec<(String, String)> =
+        TIME_AND_PRICES.iter().zip(&sheet.names).map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone())).collect();
     let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
-    let volume = volumes::volume(asked, sheet, &found);
-    let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
-    take.worked_out = volume.worked_out(sheet);
-    for (ours, theirs) in PRICES.iter().zip(found.prices) {
-        take = take.columns(&[(ours, &sheet.names[theirs])]);
-    }
-    take = with_volume(take, sheet, &volume);
+    let volume = volumes::volume(file, sheet, &found);
+    let take = figures(file, sheet, &found, &volume)?;
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
     Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))

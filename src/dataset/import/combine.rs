@@ -1,14 +1,17 @@
-//! Rows that stood and rows that came, made one of each key. Which files they are from is not known here but as numbers: `STOOD` are
-//! rows of the person's own files, `OURS` rows that were imported before, from `FIRST_NEW` on those of this import.
+//! Merges existing and new rows by key: one row of each key stays. The files they are from are numbers here: `EXISTING` are rows of the
+//! person's own files, `IMPORTED` rows that were imported before, from `FIRST_NEW` on those of this import.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::AddAssign,
+};
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series};
 
 use crate::dataset::{findings::KEPT_PER_REASON, order, repeats, schema::TableSchema};
 
-pub(super) const STOOD: u32 = 0;
-pub(super) const OURS: u32 = 1;
+pub(super) const EXISTING: u32 = 0;
+pub(super) const IMPORTED: u32 = 1;
 pub(super) const FIRST_NEW: u32 = 2;
 
 /// Columns beside the schema's that tell where a row is from. No column of ours begins with a space.
@@ -24,6 +27,12 @@ pub(super) struct MergeCounts {
     pub new: u64,
     pub changed: u64,
     pub same: u64,
+}
+
+impl AddAssign for MergeCounts {
+    fn add_assign(&mut self, other: Self) {
+        *self = Self { new: self.new + other.new, changed: self.changed + other.changed, same: self.same + other.same };
+    }
 }
 
 /// Rows made one of each key.
@@ -57,8 +66,17 @@ pub(super) struct Replaced {
     pub tokens: Vec<String>,
 }
 
-/// Tokens of replaced rows that are told.
-const TOKENS_TOLD: usize = 8;
+/// Tokens of replaced rows that are kept.
+const TOKENS_KEPT: usize = 8;
+
+impl Replaced {
+    fn add(&mut self, token: &str) {
+        self.rows += 1;
+        if self.tokens.len() < TOKENS_KEPT && !self.tokens.iter().any(|known| known == token) {
+            self.tokens.push(token.to_owned());
+        }
+    }
+}
 
 /// Notes where the rows of a frame are from.
 pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsResult<DataFrame> {
@@ -81,12 +99,12 @@ fn names(schema: &TableSchema) -> Vec<&'static str> {
 /// how many came before, so that two equal transfers stay two, and importing them again adds none.
 fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option<&[u32]>) -> PolarsResult<Vec<u128>> {
     let mut keys = if schema.key.is_empty() { whole.to_vec() } else { order::hashes(frame, schema.key)? };
-    let mut seen: HashMap<(u32, u128), u128> = HashMap::new();
+    let mut met: HashMap<(u32, u128), u128> = HashMap::new();
     for (row, keyless) in order::keyless(schema, frame)?.into_iter().enumerate() {
         if keyless {
             keys[row] = whole[row];
             if let Some(sources) = sources {
-                let count = seen.entry((sources[row], whole[row])).or_default();
+                let count = met.entry((sources[row], whole[row])).or_default();
                 keys[row] = whole[row].wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 *count += 1;
             }
@@ -95,15 +113,12 @@ fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option
     Ok(keys)
 }
 
-/// Makes the rows one of each key; they stand in the order they came, older sources first. Those of `refused` sources do not count.
+/// Merges the rows to one of each key. They come in the order of their sources, older ones first. Those of `refused` sources do not count.
 pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
     if !refused.is_empty() {
-        let sources = frame.column(SOURCE)?.u32()?.iter();
-        let kept = BooleanChunked::from_iter_values(
-            PlSmallStr::EMPTY,
-            sources.map(|source| source.is_none_or(|source| !refused.contains(&source))),
-        );
-        frame = frame.filter(&kept)?;
+        let counts = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));
+        let counted = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, frame.column(SOURCE)?.u32()?.iter().map(counts));
+        frame = frame.filter(&counted)?;
     }
     frame.rechunk_mut();
     let numbers = |name: &str| -> PolarsResult<Vec<u32>> { Ok(frame.column(name)?.u32()?.iter().map(Option::unwrap_or_default).collect()) };
@@ -113,89 +128,104 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     let mut order: Vec<u32> = (0..frame.height() as u32).collect();
     order.sort_unstable_by_key(|&row| (keys[row as usize], row));
     let groups: Vec<&[u32]> = order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]).collect();
-    let mut repeated = Vec::new();
-    for two in groups.iter().flat_map(|group| group.windows(2)) {
-        let (a, b) = (two[0] as usize, two[1] as usize);
-        if sources[a] == sources[b] && sources[a] >= FIRST_NEW {
-            let same = whole[a] == whole[b];
-            let shown = !same && (repeated.len() as u64) < KEPT_PER_REASON;
-            let differs = if shown { repeats::difference(schema, &frame, a, b) } else { None };
-            repeated.push(Repeat { source: sources[a], row: rows[a], same, differs });
-        }
-    }
-    repeated.sort_unstable_by_key(|repeat| (repeat.source, repeat.row));
-    let gather = |below: u32| gather(schema, &frame, &groups, &sources, below);
-    let (mut merged, _) = gather(u32::MAX)?;
+    let all = Grouped { schema, frame: &frame, groups: &groups, sources: &sources };
+    let repeats = all.repeats(&rows, &whole);
+    let (mut merged, _) = all.gather(u32::MAX)?;
     derive(schema, &mut merged)?;
     let after = order::hashes(&merged, &names(schema))?;
-    let before = gather(FIRST_NEW)?;
-    let stood = gather(OURS)?;
-    let lookup = |(frame, members): (DataFrame, Vec<usize>)| -> PolarsResult<HashMap<usize, u128>> {
-        Ok(members.into_iter().zip(order::hashes(&frame, &names(schema))?).collect())
-    };
-    let (before, stood) = (lookup(before)?, lookup(stood)?);
-    let mut counts: HashMap<u32, MergeCounts> = HashMap::new();
-    let mut replaced: HashMap<(u32, u32), Replaced> = HashMap::new();
-    let tokens = frame.column("token_address").ok().and_then(|column| column.str().ok());
-    for (i, group) in groups.iter().enumerate() {
-        let mut known = before.contains_key(&i);
-        // A file counts once in a group; its rows came one after the other.
-        let mut of: Vec<u32> = group.iter().map(|&row| sources[row as usize]).filter(|source| *source >= FIRST_NEW).collect();
-        of.dedup();
-        for source in of {
-            let counts = counts.entry(source).or_default();
-            match before.get(&i) {
-                _ if !known => counts.new += 1,
-                Some(hash) if *hash == after[i] => counts.same += 1,
-                _ => {
-                    counts.changed += 1;
-                    let before = group.iter().rev().map(|&row| sources[row as usize]).find(|other| *other < source).unwrap_or(STOOD);
-                    let replaced = replaced.entry((source, before)).or_default();
-                    replaced.rows += 1;
-                    let token = tokens.and_then(|tokens| tokens.get(group[0] as usize)).unwrap_or_default();
-                    if replaced.tokens.len() < TOKENS_TOLD && !replaced.tokens.iter().any(|known| known == token) {
-                        replaced.tokens.push(token.to_owned());
-                    }
-                }
-            }
-            known = true;
-        }
+    let before = all.hashes(FIRST_NEW)?;
+    let (counts, replaced) = all.counts(&before, &after);
+    let unchanged = all.hashes(IMPORTED)?;
+    if !unchanged.is_empty() {
+        let kept = (0..groups.len()).map(|i| unchanged.get(&i) != Some(&after[i]));
+        merged = merged.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept))?;
     }
-    if !stood.is_empty() {
-        let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, (0..groups.len()).map(|i| stood.get(&i) != Some(&after[i])));
-        merged = merged.filter(&kept)?;
-    }
-    Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats: repeated, replaced })
+    Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats, replaced })
 }
 
-/// One row for each group that has a member from a source below `below`, and which groups those are.
-fn gather(
-    schema: &TableSchema,
-    frame: &DataFrame,
-    groups: &[&[u32]],
-    sources: &[u32],
-    below: u32,
-) -> PolarsResult<(DataFrame, Vec<usize>)> {
-    let counted = |row: &&u32| sources[**row as usize] < below;
-    let members: Vec<usize> = (0..groups.len()).filter(|&i| groups[i].iter().any(|row| counted(&row))).collect();
-    let last = |i: usize| groups[i].iter().rev().find(counted).copied().unwrap_or_default();
-    let lasts: Vec<u32> = members.iter().map(|&i| last(i)).collect();
-    let measured = MEASURED.contains(&schema.name);
-    let mut columns = Vec::with_capacity(schema.columns.len());
-    for column in schema.columns {
-        let cells = frame.column(column.name)?;
-        let places = if measured || cells.null_count() == 0 {
-            lasts.clone()
-        } else {
-            let empty: Vec<bool> = cells.is_null().iter().map(|empty| empty == Some(true)).collect();
-            let place = |(&i, &last): (&usize, &u32)| {
-                groups[i].iter().rev().filter(counted).find(|row| !empty[**row as usize]).copied().unwrap_or(last)
-            };
-            members.iter().zip(&lasts).map(place).collect()
-        };
-        columns.push(cells.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places))?);
+/// Rows in groups of one key, each group in the order its rows came.
+struct Grouped<'a> {
+    schema: &'static TableSchema,
+    frame: &'a DataFrame,
+    groups: &'a [&'a [u32]],
+    sources: &'a [u32],
+}
+
+impl Grouped<'_> {
+    /// New rows whose key comes again later in the same file; `rows` are their numbers in it, `whole` hashes of all of their cells.
+    fn repeats(&self, rows: &[u32], whole: &[u128]) -> Vec<Repeat> {
+        let mut repeated = Vec::new();
+        for two in self.groups.iter().flat_map(|group| group.windows(2)) {
+            let (a, b) = (two[0] as usize, two[1] as usize);
+            if self.sources[a] == self.sources[b] && self.sources[a] >= FIRST_NEW {
+                let same = whole[a] == whole[b];
+                let shown = !same && (repeated.len() as u64) < KEPT_PER_REASON;
+                let differs = if shown { repeats::difference(self.schema, self.frame, a, b) } else { None };
+                repeated.push(Repeat { source: self.sources[a], row: rows[a], same, differs });
+            }
+        }
+        repeated.sort_unstable_by_key(|repeat| (repeat.source, repeat.row));
+        repeated
     }
-    Ok((DataFrame::new(members.len(), columns)?, members))
+
+    /// What became of the rows of each new file, and whose place they took. `before` are hashes of the rows that were there, by group;
+    /// `after` of those that are now.
+    fn counts(&self, before: &HashMap<usize, u128>, after: &[u128]) -> (HashMap<u32, MergeCounts>, HashMap<(u32, u32), Replaced>) {
+        let (mut counts, mut replaced) = (HashMap::<u32, MergeCounts>::new(), HashMap::<(u32, u32), Replaced>::new());
+        let tokens = self.frame.column("token_address").ok().and_then(|column| column.str().ok());
+        for (i, group) in self.groups.iter().enumerate() {
+            let mut known = before.contains_key(&i);
+            // A file counts once in a group; its rows came one after the other.
+            let mut new: Vec<u32> = group.iter().map(|&row| self.sources[row as usize]).filter(|source| *source >= FIRST_NEW).collect();
+            new.dedup();
+            for source in new {
+                let counts = counts.entry(source).or_default();
+                match before.get(&i) {
+                    _ if !known => counts.new += 1,
+                    Some(hash) if *hash == after[i] => counts.same += 1,
+                    _ => {
+                        counts.changed += 1;
+                        let earlier = group.iter().rev().map(|&row| self.sources[row as usize]).find(|other| *other < source);
+                        let token = tokens.and_then(|tokens| tokens.get(group[0] as usize)).unwrap_or_default();
+                        replaced.entry((source, earlier.unwrap_or(EXISTING))).or_default().add(token);
+                    }
+                }
+                known = true;
+            }
+        }
+        (counts, replaced)
+    }
+
+    /// A hash of the row of each group that has a member from a source below `below`.
+    fn hashes(&self, below: u32) -> PolarsResult<HashMap<usize, u128>> {
+        let (frame, members) = self.gather(below)?;
+        Ok(members.into_iter().zip(order::hashes(&frame, &names(self.schema))?).collect())
+    }
+
+    /// One row for each group that has a member from a source below `below`, and which groups those are.
+    fn gather(&self, below: u32) -> PolarsResult<(DataFrame, Vec<usize>)> {
+        let groups = self.groups;
+        let counted = |row: &&u32| self.sources[**row as usize] < below;
+        let members: Vec<usize> = (0..groups.len()).filter(|&i| groups[i].iter().any(|row| counted(&row))).collect();
+        let last = |i: usize| groups[i].iter().rev().find(counted).copied().unwrap_or_default();
+        let lasts: Vec<u32> = members.iter().map(|&i| last(i)).collect();
+        let measured = MEASURED.contains(&self.schema.name);
+        let mut columns = Vec::with_capacity(self.schema.columns.len());
+        for column in self.schema.columns {
+            let cells = self.frame.column(column.name)?;
+            let places = if measured || cells.null_count() == 0 {
+                lasts.clone()
+            } else {
+                let empty: Vec<bool> = cells.is_null().iter().map(|empty| empty == Some(true)).collect();
+                let place = |(&i, &last): (&usize, &u32)| {
+                    groups[i].iter().rev().filter(counted).find(|row| !empty[**row as usize]).copied().unwrap_or(last)
+                };
+                members.iter().zip(&lasts).map(place).collect()
+            };
+            columns.push(cells.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places))?);
+        }
+        Ok((DataFrame::new(members.len(), columns)?, members))
+    }
 }
 
 /// Gas for which both prices are known has a cost: gwei are 1e-9 of the chain's coin.

@@ -1,4 +1,4 @@
-//! SQLite databases are not imported; what is in one is told, and how to get a table out of it.
+//! SQLite databases are refused with a list of their tables and the command that writes one of them as CSV.
 
 use std::path::Path;
 

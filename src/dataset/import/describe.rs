@@ -1,5 +1,5 @@
-//! Adds a path, or that amounts are approximate, to `dataset.toml` without touching anything else in it: its text is edited, never written anew, and what comes out is
-//! read again before it counts.
+//! Edits `dataset.toml`: adds a path, or that amounts are approximate, and leaves every other line as it is. The edited text is parsed
+//! before it counts.
 
 use std::fmt::Write as _;
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_one_can_be_read() {
+    fn a_fresh_dataset_toml_can_be_read() {
         let manifest = Manifest::parse(&fresh("my \"data\" 漢字")).unwrap();
         assert_eq!(manifest.title.as_deref(), Some("my \"data\" 漢字"));
     }

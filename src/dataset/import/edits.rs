@@ -1,14 +1,14 @@
-//! Cells rewritten so that the loader reads them: times and numbers as this file writes them become plain ones. What cannot be read
-//! stays as it is, so that it is found and shown as it stands in the file.
+//! Normalises cells so that the loader reads them: times and numbers as one file writes them become plain ones. What cannot be read stays
+//! as it is, so that the loader finds it and shows it as it stands in the file.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
 
 use super::{
     evidence::{
-        number::Style,
-        when::{When, beginning},
+        number::NumberStyle,
+        when::{TimeStyle, start_of_end},
     },
-    rows::Edited,
+    rows::{Edited, cells, column},
     sheet::{Sheet, flat},
 };
 use crate::dataset::source::{Batch, RowSource};
@@ -17,41 +17,41 @@ use crate::dataset::source::{Batch, RowSource};
 #[derive(Debug, Clone)]
 pub(super) struct Fix {
     column: String,
-    what: What,
+    kind: FixKind,
 }
 
 #[derive(Debug, Clone)]
-enum What {
-    Time(When),
+enum FixKind {
+    Time(TimeStyle),
     /// The last second of a candle of that length, for its first.
-    Ended(When, i64),
+    Ended(TimeStyle, i64),
     /// The day, and the column of the time of day.
-    DayAndClock(When, String),
-    Number(Style),
+    DayAndClock(TimeStyle, String),
+    Number(NumberStyle),
     Text(fn(&str) -> Option<String>),
 }
 
 impl Fix {
-    pub(super) fn time(sheet: &Sheet, at: usize, when: When) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Time(when) }
+    pub(super) fn time(sheet: &Sheet, at: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Time(when) }
     }
 
-    pub(super) fn ended(sheet: &Sheet, at: usize, when: When, step: i64) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Ended(when, step) }
+    pub(super) fn ended(sheet: &Sheet, at: usize, when: TimeStyle, step: i64) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Ended(when, step) }
     }
 
-    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: When) -> Self {
-        Self { column: sheet.names[day].clone(), what: What::DayAndClock(when, sheet.names[clock].clone()) }
+    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[day].clone(), kind: FixKind::DayAndClock(when, sheet.names[clock].clone()) }
     }
 
     /// Nothing where its numbers are plain already.
-    pub(super) fn number(sheet: &Sheet, at: usize, style: Style) -> Option<Self> {
-        style.dressed.then(|| Self { column: sheet.names[at].clone(), what: What::Number(style) })
+    pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
+        style.decorated.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
     }
 
     /// Every cell that the function gives another text for.
     pub(super) fn text(sheet: &Sheet, at: usize, change: fn(&str) -> Option<String>) -> Self {
-        Self { column: sheet.names[at].clone(), what: What::Text(change) }
+        Self { column: sheet.names[at].clone(), kind: FixKind::Text(change) }
     }
 }
 
@@ -69,37 +69,35 @@ pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSou
 
 impl Fix {
     fn apply(&self, batch: &mut Batch) {
-        let Some(at) = place(batch, &self.column) else { return };
-        let column = &batch.columns[at];
+        let clocks = if let FixKind::DayAndClock(_, clock) = &self.kind { cells(batch, clock) } else { Vec::new() };
+        let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);
-        let made = match &self.what {
-            // Columns of times or numbers are read as they are; but day numbers and 20240131 are times that only we know of.
-            What::Time(When::Excel | When::Digits) if typed && column.dtype().is_temporal() => return,
-            What::Time(When::Excel | When::Digits) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
-            What::Time(_) | What::Number(_) if typed => return,
-            What::Time(_) | What::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
-            What::DayAndClock(when, clock) => {
-                let clocks = place(batch, clock).map(|at| flat::optional(&batch.columns[at])).unwrap_or_default();
-                let days = flat::optional(column);
-                let joined: Vec<Option<String>> = days
-                    .iter()
-                    .enumerate()
-                    .map(|(row, day)| {
-                        day.as_ref().map(|day| with_clock(day, clocks.get(row).and_then(Option::as_deref).unwrap_or_default()))
-                    })
-                    .collect();
+        let is_read_as_it_is = match &self.kind {
+            // Day numbers and 20240131 are times that only we know of.
+            FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
+            FixKind::Time(_) | FixKind::Number(_) => typed,
+            FixKind::Ended(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
+        };
+        if is_read_as_it_is {
+            return;
+        }
+        *column = match &self.kind {
+            FixKind::Time(_) | FixKind::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
+            FixKind::DayAndClock(when, _) => {
+                let days = flat::optional(column).into_iter().zip(clocks);
+                let joined: Vec<Option<String>> =
+                    days.map(|(day, clock)| day.map(|day| with_clock(&day, clock.as_deref().unwrap_or_default()))).collect();
                 times(&joined, &self.column, |text| when.ms(text))
             }
-            What::Number(style) => texts(column, &self.column, |text| style.plain(text)),
-            What::Text(change) => texts(column, &self.column, change),
+            FixKind::Number(style) => texts(column, &self.column, |text| style.plain(text)),
+            FixKind::Text(change) => texts(column, &self.column, change),
         };
-        batch.columns[at] = made;
     }
 
     fn ms(&self, text: &str) -> Option<i64> {
-        match self.what {
-            What::Time(when) => when.ms(text),
-            What::Ended(when, step) => when.ms(text).map(|ms| beginning(ms, step)),
+        match self.kind {
+            FixKind::Time(when) => when.ms(text),
+            FixKind::Ended(when, step) => when.ms(text).map(|ms| start_of_end(ms, step)),
             _ => None,
         }
     }
@@ -120,10 +118,6 @@ pub(super) fn with_clock(day: &str, clock: &str) -> String {
         }
         _ => format!("{day} {clock}"),
     }
-}
-
-fn place(batch: &Batch, name: &str) -> Option<usize> {
-    batch.columns.iter().position(|column| column.name().as_str() == name)
 }
 
 /// A column of times; of texts where some cannot be read, so that they can be shown.
@@ -147,31 +141,4 @@ fn texts(column: &Column, name: &str, change: impl Fn(&str) -> Option<String>) -
     let texts: Vec<Option<String>> =
         flat::optional(column).into_iter().map(|cell| cell.map(|cell| change(&cell).unwrap_or(cell))).collect();
     Series::new(PlSmallStr::from_str(name), texts).into_column()
-}
-
-/// The numbers of a column; NaN where a cell is none.
-pub(super) fn numbers(batch: &Batch, name: &str, style: Style) -> Vec<f64> {
-    let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
-    let column = &batch.columns[at];
-    if let Ok(cast) = column.cast(&DataType::Float64)
-        && column.dtype().is_primitive_numeric()
-        && let Ok(numbers) = cast.f64()
-    {
-        return numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect();
-    }
-    flat::optional(column).into_iter().map(|cell| cell.and_then(|cell| style.plain(&cell)?.parse().ok()).unwrap_or(f64::NAN)).collect()
-}
-
-/// Adds a column of numbers, or puts them in the place of one.
-pub(super) fn put_numbers(batch: &mut Batch, name: &str, numbers: Vec<Option<f64>>) {
-    let column = Series::new(PlSmallStr::from_str(name), numbers).into_column();
-    match place(batch, name) {
-        Some(at) => batch.columns[at] = column,
-        None => batch.columns.push(column),
-    }
-}
-
-/// The texts of a column of whatever type.
-pub(super) fn cells(batch: &Batch, name: &str) -> Vec<Option<String>> {
-    place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
 }

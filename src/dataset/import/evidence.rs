@@ -1,5 +1,5 @@
-//! What the cells of a column show, whatever the column is called: which kind they are of. How numbers and times are written, in which
-//! order prices stand and what a volume counts have modules of their own. No format is known here.
+//! Type inference from cells, whatever a column is called: which kind they are of. How numbers and times are written, in which order
+//! prices stand and what a volume counts have modules of their own. No format is known here.
 
 pub(super) mod number;
 pub(super) mod ohlc;
@@ -10,7 +10,7 @@ use crate::dataset::{address::Address, coerce::cell::is_null_word};
 
 /// The kinds of cells that can be told apart without a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum CellKind {
     Empty,
     /// 20 bytes in hex.
     Address,
@@ -24,33 +24,33 @@ pub(super) enum Seen {
     Text,
 }
 
-pub(super) fn seen(cell: &str) -> Seen {
+pub(super) fn kind_of(cell: &str) -> CellKind {
     let cell = cell.trim();
     if is_null_word(cell) {
-        return Seen::Empty;
+        return CellKind::Empty;
     }
     if cell.starts_with("0x") || cell.starts_with("0X") {
         let digits = &cell[2..];
         return match digits.len() {
-            _ if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => Seen::Text,
-            40 => Seen::Address,
-            64 => Seen::Hash,
-            _ => Seen::Hex,
+            _ if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => CellKind::Text,
+            40 => CellKind::Address,
+            64 => CellKind::Hash,
+            _ => CellKind::Hex,
         };
     }
     if number::plain(cell, false).is_some() || number::plain(cell, true).is_some() {
-        return Seen::Number;
+        return CellKind::Number;
     }
-    if when::written(cell) { Seen::Time } else { Seen::Text }
+    if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }
 }
 
 /// The kind that nearly all cells of a column are of; empty ones do not count.
-pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> Seen {
-    const KINDS: [Seen; 6] = [Seen::Address, Seen::Hash, Seen::Hex, Seen::Number, Seen::Time, Seen::Text];
+pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> CellKind {
+    const KINDS: [CellKind; 6] = [CellKind::Address, CellKind::Hash, CellKind::Hex, CellKind::Number, CellKind::Time, CellKind::Text];
     let mut counts = [0_usize; KINDS.len()];
     let mut all = 0;
     for cell in cells {
-        let found = seen(cell);
+        let found = kind_of(cell);
         if let Some(at) = KINDS.iter().position(|kind| *kind == found) {
             counts[at] += 1;
             all += 1;
@@ -59,8 +59,8 @@ pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> Seen {
     let most = counts.iter().enumerate().max_by_key(|(_, count)| **count);
     match most {
         Some((at, count)) if all > 0 && count * 10 >= all * 8 => KINDS[at],
-        _ if all > 0 => Seen::Text,
-        _ => Seen::Empty,
+        _ if all > 0 => CellKind::Text,
+        _ => CellKind::Empty,
     }
 }
 

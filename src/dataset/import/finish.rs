@@ -1,13 +1,14 @@
-//! What an import does once all files are read: rows for tokens that were not there, each table made one with what stood, and what
-//! became of each file's rows.
+//! Ends an import once all files are read: adds rows for tokens that are missing, merges each table with its existing rows, and reports
+//! what became of each file's rows.
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{
     ExistingTable, ImportError, Run, TableReport,
-    combine::{FIRST_NEW, OURS, Repeat, STOOD},
+    combine::{EXISTING, IMPORTED, Repeat},
     place::Finished,
-    sound::several,
+    quality,
+    report::few,
     table::{self, Written},
     tokens::coin_word,
 };
@@ -25,32 +26,25 @@ use crate::{
 
 impl Run<'_> {
     /// Candles are measurements: new ones take the place of others, and it is said whose.
-    fn tell_replaced(&mut self, standing: &ExistingTable, written: &Written) {
-        if standing.schema.name != "candles" {
+    fn tell_replaced(&mut self, existing: &ExistingTable, written: &Written) {
+        if existing.schema.name != "candles" {
             return;
         }
         let mut all: Vec<_> = written.replaced.iter().collect();
         all.sort_unstable_by_key(|(from, _)| **from);
         let name = |source: u32| self.origins.iter().find(|(of, ..)| *of == source).map(|(.., origin)| origin);
-        let mut says: Vec<(String, String)> = Vec::new();
         for ((source, before), replaced) in all {
-            let Some(file) = name(*source) else { continue };
             let theirs = match *before {
-                STOOD => standing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
-                OURS => origin::named(&standing.origins, &replaced.tokens),
+                EXISTING => existing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
+                IMPORTED => origin::named(&existing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::told),
             };
-            let shown: Vec<&str> = replaced.tokens.iter().take(3).map(String::as_str).collect();
-            let more = if replaced.tokens.len() > shown.len() { ", …" } else { "" };
             let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
             let text = format!(
-                "warning: {candles} the place of others of {}{more} with other figures, which came from {theirs}",
-                shown.join(", ")
+                "warning: {candles} the place of others of {} with other figures, which came from {theirs}",
+                few(&replaced.tokens, 3)
             );
-            says.push((file.file.clone(), text));
-        }
-        for (file, text) in says {
-            if let Some(file) = self.report.files.iter_mut().find(|known| known.file == file && known.refused.is_none()) {
+            if let Some(file) = self.report.files.iter_mut().find(|file| file.source == Some(*source)) {
                 file.says.push(text);
             }
         }
@@ -112,27 +106,27 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Makes each table one with what stood; gives back those that changed.
+    /// Merges each table with its existing rows; gives back those that changed.
     pub(super) fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
         let mut finished = Vec::new();
         for (place, spool) in std::mem::take(&mut self.spools) {
-            let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
-            let mut origins = standing.origins.clone();
+            let (schema, Some(existing)) = (&TABLES[place], self.existing.remove(&place)) else { continue };
+            let mut origins = existing.origins.clone();
             let came = |(source, table, _): &&(u32, &'static str, Origin)| *table == schema.name && !self.refused.contains(source);
             origins.extend(self.origins.iter().filter(came).map(|(.., origin)| origin.clone()));
             let origins = Some(&origins[..]).filter(|_| !self.options.dry_run);
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, origins)?;
             self.tell(schema.name, &written);
-            self.tell_replaced(&standing, &written);
-            self.several_series(schema.name, &written);
+            self.tell_replaced(&existing, &written);
+            self.refuse_conflicting(schema.name, &written);
             let file = written.file.take();
-            self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
+            self.report.tables.push(TableReport { table: schema.name, file: existing.shown, rows: written.rows, written: file.is_some() });
             let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
             finished.extend(file.map(|from| Finished {
                 table: schema.name,
                 from,
-                to: standing.target,
-                paths: standing.paths,
+                to: existing.target,
+                paths: existing.paths,
                 approximate,
             }));
         }
@@ -157,27 +151,25 @@ impl Run<'_> {
         self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
     }
 
-    /// Candles of one time that say different prices are of several series, and balances of one holder that differ are none: which one
-    /// stands would be chance.
-    fn several_series(&mut self, table: &str, written: &Written) {
+    /// Refuses files with many rows of one key that differ: candles of one time with other prices are of several series, and which of two
+    /// balances of a holder is kept would be chance.
+    fn refuse_conflicting(&mut self, table: &str, written: &Written) {
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
         }
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
-            let conflicts: Vec<&Repeat> = written.repeats.iter().filter(|repeat| repeat.source == source && !repeat.same).collect();
+        for file in self.report.files.iter().filter(|file| file.refused.is_none()) {
+            let theirs = |repeat: &&Repeat| Some(repeat.source) == file.source && !repeat.same;
+            let conflicts: Vec<&Repeat> = written.repeats.iter().filter(theirs).collect();
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
-            let Some(refusal) = several(table, &conflicts, rows, &file.movements) else { continue };
-            self.late.insert(file.file.clone(), refusal);
+            let Some(refusal) = quality::conflicting(table, &conflicts, rows, &file.movements) else { continue };
+            self.refused_late.insert(file.file.clone(), refusal);
         }
     }
 
     /// Tells each file what became of its rows in the table.
     fn tell(&mut self, table: &'static str, written: &Written) {
-        // Files are numbered in the order they were read; those refused before reading have no number.
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        let files = self.report.files.iter_mut().filter(|file| file.refused.is_none());
-        for (file, source) in files.zip(read) {
+        for file in self.report.files.iter_mut().filter(|file| file.refused.is_none()) {
+            let Some(source) = file.source else { continue };
             let Some(taken) = file.taken.iter_mut().find(|taken| taken.table == table) else { continue };
             let counts = written.counts.get(&source).copied().unwrap_or_default();
             (taken.new, taken.changed, taken.same) = (counts.new, counts.changed, counts.same);

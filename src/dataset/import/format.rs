@@ -1,5 +1,5 @@
-//! THE table of formats: word, what it is, how it is known, which tables it goes to. Recognition, help, errors and documents take
-//! them from here; one file for each source reads them.
+//! THE table of formats: word, title, how it is recognised, which tables it goes to. Recognition, help, errors and documents all read it;
+//! how a format is read stands in one file for each source.
 
 mod coingecko;
 mod coinmetrics;
@@ -27,8 +27,9 @@ use std::collections::HashMap;
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
-    names::{DECIMALS, Names},
+    names::{DECIMALS, Names, TOKEN},
     refusal::{ADDRESS, Refusal, VALUE},
+    report::few,
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
     tokens::{KnownTokens, TokenHints, TokenMatch},
@@ -36,8 +37,9 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
+    load::bind::bind,
     manifest::{ColumnManifest, TableManifest},
-    schema,
+    schema::{self, TableSchema},
     source::RowSource,
 };
 
@@ -47,7 +49,7 @@ pub struct FormatRow {
     /// What it is called in a few letters.
     pub word: &'static str,
     pub title: &'static str,
-    /// By what it is known.
+    /// How it is recognised, for people.
     pub looks: &'static str,
     /// The tables it goes to.
     pub tables: &'static [&'static str],
@@ -57,15 +59,16 @@ pub struct FormatRow {
 
 /// A file that is to be taken, and what there is to know about it.
 pub(super) struct FileToImport<'a> {
-    pub looked: &'a Sniffed,
+    pub sniffed: &'a Sniffed,
     pub tokens: &'a KnownTokens,
-    pub said: TokenHints<'a>,
+    pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
     /// The decimals of the dataset's tokens.
     pub decimals: &'a HashMap<Address, Option<i64>>,
 }
 
 /// How a file is taken.
+#[derive(Default)]
 pub(super) struct ImportPlan {
     pub takes: Vec<Take>,
     /// The token it is about, if it is about one.
@@ -76,11 +79,11 @@ pub(super) struct ImportPlan {
     pub decimals: Vec<(Address, i64)>,
     /// What the person should know.
     pub says: Vec<String>,
-    /// What is taken for granted, as the file does not say it: told now, and by every load after.
+    /// What is assumed, as the file does not say it: reported now, and by every load after.
     pub notes: Vec<String>,
 }
 
-/// In the place of a column of theirs: there is none.
+/// In the place of a column's name: the file has none.
 pub(super) const NOTHING: &str = " none";
 
 /// Rows for one table.
@@ -90,7 +93,7 @@ pub(super) struct Take {
     pub rows: Box<dyn RowSource>,
     /// What rows that `manifest` keeps out are.
     pub left_out: &'static str,
-    /// Columns of theirs that a column of ours is worked out from.
+    /// Columns of the file that a column of ours is worked out from.
     pub worked_out: Vec<String>,
 }
 
@@ -187,8 +190,8 @@ formats! {
 
 impl FormatRow {
     /// The format of what was looked at.
-    pub(super) fn of(looked: &Sniffed) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| (format.knows)(looked))
+    pub(super) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| (format.knows)(sniffed))
     }
 
     /// The format of a file whose columns a person names.
@@ -196,8 +199,8 @@ impl FormatRow {
         FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
 
-    pub(super) fn plan(&self, asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-        (self.open)(asked)
+    pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+        (self.open)(file)
     }
 }
 
@@ -212,17 +215,13 @@ pub fn formats_table() -> String {
 
 impl<'a> FileToImport<'a> {
     /// The file as a table.
-    fn sheet_of(&self) -> Result<&'a Sheet, String> {
-        self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
-    }
-
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
-        self.sheet_of()
+        self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
     }
 
     /// The chain of what does not say its own: as said, else Ethereum.
     pub(super) fn chain(&self) -> Chain {
-        self.said.chain.clone()
+        self.hints.chain.clone()
     }
 
     /// The decimals of a token: as said, else as the dataset knows them.
@@ -230,10 +229,10 @@ impl<'a> FileToImport<'a> {
         self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
     }
 
-    /// The column of theirs that `--map` names for ours.
+    /// The file's column that `--map` names for ours.
     pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
-        self.looked.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
+        self.sniffed.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
     }
 
     /// The value that `--set` gives a column of ours.
@@ -243,27 +242,41 @@ impl<'a> FileToImport<'a> {
 
     /// The token of a file that is about one.
     pub(super) fn token(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find(&self.looked.name, content, self.said)
+        self.tokens.find(&self.sniffed.name, content, self.hints)
     }
 
-    /// The token of a file whose rows only a contract can have: holders and transfers.
-    pub(super) fn contract(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        if let Some(coin) = self.said.coin {
+    /// Sets the token of rows that only a contract can have, holders and transfers: by its column, by an address beside the table, else by
+    /// the file's name or the symbol in it. The address is that of the first row.
+    fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
+        let sheet = self.sheet()?;
+        if let Some(at) = column {
+            let first = sheet.column(at).find_map(|cell| Address::parse(cell.trim()));
+            return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
+        }
+        let beside = sheet.beside(TOKEN).and_then(Address::parse);
+        if let Some(address) = beside.filter(|address| self.hints.token.is_none_or(|said| said == *address)) {
+            let plan = ImportPlan::default().saying(format!("token {address}, from the file"));
+            return Ok((plan, take.of_address(address), Some(address)));
+        }
+        if let Some(coin) = self.hints.coin {
             let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
-        self.tokens.find(&self.looked.name, content, TokenHints { contract: true, ..self.said })
+        let token = self.tokens.find(&self.sniffed.name, symbol, TokenHints { contract: true, ..self.hints })?;
+        let take = take.of_address(token.address);
+        let address = Some(token.address);
+        Ok((ImportPlan::default().about(token), take, address))
     }
 
     /// The token of a file of prices.
     pub(super) fn traded(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find_traded(&self.looked.name, content, self.said)
+        self.tokens.find_traded(&self.sniffed.name, content, self.hints)
     }
 }
 
 impl ImportPlan {
     pub(super) fn of(takes: Vec<Take>) -> Self {
-        Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new(), notes: Vec::new() }
+        Self { takes, ..Self::default() }
     }
 
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
@@ -289,14 +302,12 @@ impl ImportPlan {
         self.says.extend(says);
         self
     }
-}
 
-impl ImportPlan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn with_said(mut self, asked: &FileToImport<'_>) -> Result<Self, Refusal> {
-        let options = asked.options;
+    pub(super) fn with_said(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
+        let options = file.options;
         if self.takes.iter().any(|take| take.table != "candles") {
-            one_list(asked)?;
+            one_list(file)?;
         }
         for take in &mut self.takes {
             let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
@@ -322,18 +333,15 @@ impl ImportPlan {
     }
 }
 
-/// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
-fn one_list(asked: &FileToImport<'_>) -> Result<(), Refusal> {
-    let lists = asked.looked.sheet.as_ref().map_or(&[][..], Sheet::lists);
-    let picked = asked.options.pick.iter().any(|(name, _)| name == LIST);
+/// Refuses several lists of one shape of which none is picked: `removed` beside `tokens` is no part of these. Candles split series by them.
+fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
+    let lists = file.sniffed.sheet.as_ref().map_or(&[][..], Sheet::lists);
+    let picked = file.options.pick.iter().any(|(name, _)| name == LIST);
     if picked || lists.len() < 2 {
         return Ok(());
     }
-    let shown: Vec<String> = lists.iter().take(6).map(|list| format!("`{list}`")).collect();
-    let more = if lists.len() > 6 { ", …" } else { "" };
-    let first = &lists[0];
-    let reason =
-        format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", "));
+    let shown = few(lists.iter().map(|list| format!("`{list}`")), 6);
+    let reason = format!("holds several lists of the same shape: {shown}; say which to take, as in `--pick {LIST}={}`", lists[0]);
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 
@@ -342,7 +350,7 @@ impl Take {
         Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
     }
 
-    /// Columns of ours and the columns of theirs that serve them.
+    /// Reads columns of ours from these columns of the file.
     pub(super) fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
         for (ours, theirs) in columns {
             if *theirs == NOTHING {
@@ -354,7 +362,7 @@ impl Take {
         self
     }
 
-    /// Leaves a column of ours empty, whatever column of theirs has its name.
+    /// Leaves a column of ours empty, even if a column of the file has its name.
     pub(super) fn without(self, column: &'static str) -> Self {
         self.set(column, "")
     }
@@ -375,7 +383,13 @@ impl Take {
         self
     }
 
-    /// The token of every row, and its prices of one.
+    /// The columns of ours that a column of the file or a constant serves.
+    fn served(&self, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
+        let bound = bind(schema, &self.manifest, &sheet.names)?;
+        Ok(bound.iter().filter(|bound| !bound.is_absent()).map(|bound| bound.column.name).collect())
+    }
+
+    /// Sets the token of every row; prices of a thousand of it become those of one.
     pub(super) fn of(mut self, token: &TokenMatch) -> Self {
         if token.pack > 1.0 {
             for column in ["open", "high", "low", "close"] {

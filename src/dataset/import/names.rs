@@ -1,15 +1,18 @@
-//! What columns are called elsewhere, and how their names are compared: letters and digits alone, in lower case, without the numbers
-//! some sources count them by (`1. open`).
+//! Aliases of column names, and how names are compared: letters and digits alone, in lower case, without the numbers that some sources
+//! count them by (`1. open`). Aliases are written in that form, so that a list of them is one text of words.
 
-use super::sheet::json::LIST;
-
-/// The name by which columns are compared.
+/// The name in the form in which names are compared.
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
     let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
     let counted = rest.len() < name.len() && (rest.starts_with(". ") || rest.get(1..3) == Some(". "));
     let name = if counted { rest.split_once(". ").map_or(rest, |(_, name)| name) } else { name };
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the plain name is one of the words.
+pub(super) fn is_one_of(name: &str, words: &str) -> bool {
+    words.split_whitespace().any(|word| word == name)
 }
 
 /// The names of a table as they are compared.
@@ -30,17 +33,22 @@ impl Names {
     }
 
     /// The column that has the first of these names that any has; whole names count before last parts.
-    pub(super) fn find(&self, words: &[&str]) -> Option<usize> {
-        let among = |names: &[String]| words.iter().find_map(|word| names.iter().position(|name| name == word));
+    pub(super) fn find(&self, words: &str) -> Option<usize> {
+        let among = |names: &[String]| words.split_whitespace().find_map(|word| names.iter().position(|name| name == word));
         among(&self.whole).or_else(|| among(&self.last))
     }
 
-    /// All columns that have one of these names.
-    pub(super) fn all(&self, words: &[&str]) -> Vec<usize> {
-        (0..self.whole.len()).filter(|&at| words.contains(&self.whole[at].as_str()) || words.contains(&self.last[at].as_str())).collect()
+    /// A column for each of these names that one has, in the order of the names.
+    pub(super) fn in_order(&self, words: &str) -> impl Iterator<Item = usize> {
+        words.split_whitespace().filter_map(|word| self.find(word))
     }
 
-    pub(super) fn has(&self, words: &[&str]) -> bool {
+    /// All columns that have one of these names.
+    pub(super) fn all(&self, words: &str) -> Vec<usize> {
+        (0..self.whole.len()).filter(|&at| is_one_of(&self.whole[at], words) || is_one_of(&self.last[at], words)).collect()
+    }
+
+    pub(super) fn has(&self, words: &str) -> bool {
         self.find(words).is_some()
     }
 
@@ -57,69 +65,23 @@ impl Names {
     }
 }
 
-/// Names of columns that tell several series of one file apart.
-pub(super) const SERIES: &[&str] = &[
-    "symbol",
-    "symbols",
-    "pair",
-    "pairs",
-    "ticker",
-    "tickers",
-    "market",
-    "instrument",
-    "instrumentname",
-    "instid",
-    "productid",
-    "symbolid",
-    "tradingpair",
-    "coin",
-    "coinid",
-    "coinname",
-    "asset",
-    "crypto",
-    "cryptocurrency",
-    "currency",
-    "currencypair",
-    "name",
-    "slug",
-    "unit",
-    "tic",
-    "s",
-    "cryptoname",
-    "base",
-    "baseasset",
-    "basecurrency",
-    "token",
-    "tokensymbol",
-    "代币符号",
-    "交易对",
-    "币种",
-    LIST,
-];
-pub(super) const PLACES: &[&str] = &["exchange", "exchangeid", "exchangename", "source", "venue", "provider", "exch", "交易所", "platform"];
-pub(super) const QUOTES: &[&str] = &["quote", "quoteasset", "quotecurrency", "vscurrency", "quotesymbol", "conversionsymbol"];
-pub(super) const SYMBOL: &[&str] = &["symbol", "tokensymbol", "ticker", "代币符号", "sym", "tickersymbol"];
-pub(super) const NAME: &[&str] = &["name", "tokenname", "代币名称", "fullname", "projectname"];
-pub(super) const CHAIN: &[&str] =
-    &["chain", "chainid", "chains", "chainname", "network", "networkid", "blockchain", "networkname", "assetplatformid", "chainindex"];
-pub(super) const DECIMALS: &[&str] =
-    &["decimals", "decimal", "tokendecimal", "tokendecimals", "contractdecimals", "decimalplace", "rawcontractdecimal", "divisor"];
+/// Names of columns that tell several series of one file apart; `list` is `sheet::json::LIST`.
+pub(super) const SERIES: &str = "\
+    symbol symbols pair pairs ticker tickers market instrument instrumentname instid productid symbolid tradingpair coin coinid \
+    coinname asset crypto cryptocurrency currency currencypair name slug unit tic s cryptoname base baseasset basecurrency token \
+    tokensymbol 代币符号 交易对 币种 list";
+/// Names of columns of exchanges.
+pub(super) const PLACES: &str = "exchange exchangeid exchangename source venue provider exch 交易所 platform";
+/// Names of columns of quote currencies.
+pub(super) const QUOTES: &str = "quote quoteasset quotecurrency vscurrency quotesymbol conversionsymbol";
+pub(super) const SYMBOL: &str = "symbol tokensymbol ticker 代币符号 sym tickersymbol";
+pub(super) const NAME: &str = "name tokenname 代币名称 fullname projectname";
+pub(super) const CHAIN: &str = "chain chainid chains chainname network networkid blockchain networkname assetplatformid chainindex";
+pub(super) const DECIMALS: &str = "decimals decimal tokendecimal tokendecimals contractdecimals decimalplace rawcontractdecimal divisor";
 /// Columns that certainly hold the address of a token.
-pub(super) const TOKEN: &[&str] = &[
-    "tokenaddress",
-    "contractaddress",
-    "tokencontractaddress",
-    "tokencontract",
-    "rawcontractaddress",
-    "erc20",
-    "tokenid",
-    "代币合约",
-    "platformtokenaddress",
-    "assetaddress",
-    "tokenhash",
-    "coinaddress",
-    "contractid",
-];
+pub(super) const TOKEN: &str = "\
+    tokenaddress contractaddress tokencontractaddress tokencontract rawcontractaddress erc20 tokenid 代币合约 platformtokenaddress \
+    assetaddress tokenhash coinaddress contractid";
 
 #[cfg(test)]
 mod tests {
@@ -140,6 +102,6 @@ mod tests {
             assert_eq!(plain(name), expected, "{name}");
         }
         let names = Names::of(&["id".to_owned(), "token.address".to_owned(), "address".to_owned()]);
-        assert_eq!((names.find(&["tokenaddress"]), names.find(&["address"])), (Some(1), Some(2)));
+        assert_eq!((names.find("tokenaddress"), names.find("address")), (Some(1), Some(2)));
     }
 }

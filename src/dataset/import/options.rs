@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::refusal::blank;
+use super::refusal::placeholder;
 use crate::dataset::{address::Address, chain::Chain, schema::TABLES};
 
 /// What the person says of the files.
@@ -22,11 +22,11 @@ pub struct ImportOptions {
     pub dry_run: bool,
     /// The table that `map` and `set` speak of.
     pub table: Option<String>,
-    /// Columns of ours and the columns of theirs that serve them.
+    /// Columns of ours, and the file's columns that are read into them.
     pub map: Vec<(String, String)>,
     /// Columns of ours and their one value.
     pub set: Vec<(String, String)>,
-    /// Columns of theirs and the value of the rows to take.
+    /// Columns of the file, and the value of the rows to take.
     pub pick: Vec<(String, String)>,
     /// The unit of amounts.
     pub unit: Option<AmountUnit>,
@@ -58,17 +58,6 @@ pub enum AmountUnit {
     Percent,
     /// Of a yield: 0.05 is five percent.
     Fraction,
-}
-
-impl AmountUnit {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Whole => "whole",
-            Self::Percent => "percent",
-            Self::Fraction => "fraction",
-        }
-    }
 }
 
 /// What a volume counts.
@@ -104,15 +93,12 @@ impl ImportOptions {
         }
         Ok(())
     }
-}
 
-impl ImportOptions {
-    /// What was said and what is to be said, as words of a command line. What is to be said goes before what was.
+    /// These options and those to `say`, as words of a command line; where both name one, `say` counts.
     pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
         let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
         let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
         let token = self.token.filter(|_| self.coin.is_none()).map(|token| token.to_string());
-        let word = |raw: bool, a: &str, b: &str| if raw { a.to_owned() } else { b.to_owned() };
         let mut said: Vec<(&'static str, String)> = Vec::new();
         for (name, values) in [
             ("as", one(self.table.clone())),
@@ -123,10 +109,10 @@ impl ImportOptions {
             ("pick", pairs(&self.pick)),
             ("map", pairs(&self.map)),
             ("set", pairs(&self.set)),
-            ("unit", one(self.unit.map(|unit| unit.word().to_owned()))),
-            ("volume", one(self.volume.map(|unit| word(unit == VolumeUnit::Usd, "usd", "token")))),
+            ("unit", one(word(self.unit, AMOUNT_UNITS))),
+            ("volume", one(word(self.volume, VOLUME_UNITS))),
             ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
-            ("dates", one(self.dates.map(|dates| word(dates == Dates::Day, "day", "month")))),
+            ("dates", one(word(self.dates, DATES))),
             ("as-usd", one(self.as_usd.then(String::new))),
             ("broken-too", one(self.broken_too.then(String::new))),
         ] {
@@ -169,9 +155,9 @@ pub fn chain(text: &str) -> Result<Chain, String> {
     Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
-/// A line that is copied must not run with the word of what is yet to be said.
+/// Refuses a placeholder: a suggested command that is copied must not run before it is filled in.
 fn filled(text: &str) -> Result<(), String> {
-    blank(text).map_or(Ok(()), Err)
+    placeholder(text).map_or(Ok(()), Err)
 }
 
 /// The name of one of our tables.
@@ -187,16 +173,29 @@ pub fn decimals(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
 }
 
+/// The words of each choice, and what an error says is expected.
+const DATES: (&[(&str, Dates)], &str) = (&[("day", Dates::Day), ("month", Dates::Month)], "day (31.12.2024) or month (12/31/2024)");
+const AMOUNT_UNITS: (&[(&str, AmountUnit)], &str) = (
+    &[("raw", AmountUnit::Raw), ("whole", AmountUnit::Whole), ("percent", AmountUnit::Percent), ("fraction", AmountUnit::Fraction)],
+    "raw (smallest units) or whole (whole tokens); of yields percent or fraction",
+);
+const VOLUME_UNITS: (&[(&str, VolumeUnit)], &str) = (&[("usd", VolumeUnit::Usd), ("token", VolumeUnit::Token)], "usd or token");
+
+fn chosen<T: Copy>(text: &str, (choices, expected): (&[(&str, T)], &str)) -> Result<T, String> {
+    filled(text)?;
+    let choice = choices.iter().find(|(word, _)| *word == text);
+    choice.map(|(_, choice)| *choice).ok_or_else(|| format!("`{text}`: expected {expected}"))
+}
+
+fn word<T: Copy + PartialEq>(choice: Option<T>, (choices, _): (&[(&str, T)], &str)) -> Option<String> {
+    choices.iter().find(|(_, known)| Some(*known) == choice).map(|(word, _)| (*word).to_owned())
+}
+
 impl FromStr for Dates {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        filled(text)?;
-        match text {
-            "day" => Ok(Self::Day),
-            "month" => Ok(Self::Month),
-            _ => Err(format!("`{text}`: expected day (31.12.2024) or month (12/31/2024)")),
-        }
+        chosen(text, DATES)
     }
 }
 
@@ -204,14 +203,7 @@ impl FromStr for AmountUnit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        filled(text)?;
-        match text {
-            "raw" => Ok(Self::Raw),
-            "whole" => Ok(Self::Whole),
-            "percent" => Ok(Self::Percent),
-            "fraction" => Ok(Self::Fraction),
-            _ => Err(format!("`{text}`: expected raw (smallest units) or whole (whole tokens); of yields percent or fraction")),
-        }
+        chosen(text, AMOUNT_UNITS)
     }
 }
 
@@ -219,11 +211,6 @@ impl FromStr for VolumeUnit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        filled(text)?;
-        match text {
-            "usd" => Ok(Self::Usd),
-            "token" => Ok(Self::Token),
-            _ => Err(format!("`{text}`: expected usd or token")),
-        }
+        chosen(text, VOLUME_UNITS)
     }
 }

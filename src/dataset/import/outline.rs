@@ -1,8 +1,11 @@
-//! The outline of a JSON text: which members it has, and what its lists begin with. Formats are told by it, and find their rows by it.
+//! The outline of a JSON text: the paths of its members, and the first element of each list. Formats are recognised by it, and find their
+//! rows by it.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::fmt;
 
 use serde_json::value::RawValue;
+
+use super::sheet::json::{self, members};
 
 /// How deep objects are entered, and how many members of each are looked at.
 const DEPTH: usize = 4;
@@ -19,7 +22,7 @@ pub(super) enum First {
     Other,
 }
 
-/// What stands at a place of the text.
+/// What a path of the text leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OutlineNode {
     /// With so many members; of more than `MEMBERS` none is entered.
@@ -32,8 +35,6 @@ pub(super) enum OutlineNode {
 /// The places of the text, `a.b.c` each; the text itself is "".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outline(Vec<(String, OutlineNode)>);
-
-type Members<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
 
 impl Outline {
     pub(super) fn of(text: &[u8]) -> Result<Self, String> {
@@ -108,42 +109,32 @@ impl fmt::Display for Outline {
 }
 
 fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String, OutlineNode)>) {
-    match value.get().as_bytes().first() {
+    let node = match value.get().as_bytes().first() {
         Some(b'{') => {
-            let members = serde_json::from_str::<Members<'_>>(value.get());
-            nodes.push((place.to_owned(), OutlineNode::Object(members.as_ref().map_or(0, Members::len))));
-            let Ok(members) = members else { return };
+            let mut members = members(value);
+            nodes.push((place.to_owned(), OutlineNode::Object(members.len())));
             if depth < DEPTH && members.len() <= MEMBERS {
-                let mut members: Vec<_> = members.into_iter().collect();
                 members.sort_by(|a, b| a.0.cmp(&b.0));
                 for (name, value) in members {
                     let place = if place.is_empty() { name.into_owned() } else { format!("{place}.{name}") };
                     describe(value, &place, depth + 1, nodes);
                 }
             }
+            return;
         }
-        Some(b'[') => {
-            let first = list(value.get()).ok().and_then(|list| list.first().copied()).map_or(First::Nothing, first);
-            nodes.push((place.to_owned(), OutlineNode::List(first)));
-        }
-        Some(b'"') => nodes.push((place.to_owned(), OutlineNode::Text(serde_json::from_str(value.get()).unwrap_or_default()))),
-        _ => nodes.push((place.to_owned(), OutlineNode::Other)),
-    }
+        Some(b'[') => OutlineNode::List(json::elements(value).first().map_or(First::Nothing, |value| first(value))),
+        Some(b'"') => OutlineNode::Text(serde_json::from_str(value.get()).unwrap_or_default()),
+        _ => OutlineNode::Other,
+    };
+    nodes.push((place.to_owned(), node));
 }
 
 fn first(value: &RawValue) -> First {
     match value.get().as_bytes().first() {
-        Some(b'{') => {
-            let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(value.get()).unwrap_or_default();
-            First::Object(members.keys().cloned().collect())
-        }
-        Some(b'[') => First::List(list(value.get()).map_or(0, |list| list.len())),
+        Some(b'{') => First::Object(members(value).into_iter().map(|(name, _)| name.into_owned()).collect()),
+        Some(b'[') => First::List(json::elements(value).len()),
         _ => First::Other,
     }
-}
-
-pub(super) fn list(text: &str) -> Result<Vec<&RawValue>, serde_json::Error> {
-    serde_json::from_str(text)
 }
 
 /// The elements of the list at a place of the text.
@@ -151,10 +142,10 @@ pub(super) fn elements<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawVal
     let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
     let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;
     for name in place.split('.').filter(|name| !name.is_empty()) {
-        let members: Members<'_> = serde_json::from_str(value.get()).map_err(damaged)?;
-        value = members.get(name).copied().ok_or_else(|| format!("has no `{place}`"))?;
+        let member = members(value).into_iter().find(|(known, _)| known == name);
+        value = member.map(|(_, value)| value).ok_or_else(|| format!("has no `{place}`"))?;
     }
-    list(value.get()).map_err(damaged)
+    serde_json::from_str(value.get()).map_err(damaged)
 }
 
 #[cfg(test)]

@@ -23,39 +23,9 @@ const NATIVE: &[&str] = &[
     "MON",
 ];
 /// Words of files' names that are exchanges and sources, and no token.
-const EXCHANGES: &[&str] = &[
-    "POLONIEX",
-    "BINANCE",
-    "KRAKEN",
-    "COINBASE",
-    "BITSTAMP",
-    "BITFINEX",
-    "GEMINI",
-    "BYBIT",
-    "OKX",
-    "OKEX",
-    "KUCOIN",
-    "HUOBI",
-    "HTX",
-    "GATE",
-    "GATEIO",
-    "MEXC",
-    "BITGET",
-    "BITTREX",
-    "UPBIT",
-    "BITHUMB",
-    "DERIBIT",
-    "BITMEX",
-    "BITMART",
-    "LBANK",
-    "YAHOO",
-    "COINGECKO",
-    "COINMARKETCAP",
-    "CRYPTOCOMPARE",
-    "CCXT",
-    "FREQTRADE",
-    "UNISWAP",
-];
+const EXCHANGES: &str = "\
+    POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
+    BITHUMB DERIBIT BITMEX BITMART LBANK YAHOO COINGECKO COINMARKETCAP CRYPTOCOMPARE CCXT FREQTRADE UNISWAP";
 /// Exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -73,12 +43,12 @@ impl TradingPair {
 
     /// Of names that exchanges have for a coin, the one that all know: XBT is BTC.
     fn of(base: &str, quote: &str) -> Self {
-        Self { base: usual(base), quote: quote.to_owned() }
+        Self { base: common_ticker(base), quote: quote.to_owned() }
     }
 }
 
 /// Kraken's XXBT and XETH, BitMEX's XBT.
-fn usual(base: &str) -> String {
+fn common_ticker(base: &str) -> String {
     match base {
         "XBT" | "XXBT" => "BTC",
         "XETH" => "ETH",
@@ -128,7 +98,7 @@ pub(super) fn words(name: &str) -> Vec<String> {
 
 /// The coin that a word of a file's name is.
 pub(super) fn coin(name: &str) -> Option<String> {
-    words(name).iter().map(|word| usual(word)).find(|word| BASES.contains(&word.as_str()))
+    words(name).iter().map(|word| common_ticker(word)).find(|word| BASES.contains(&word.as_str()))
 }
 
 /// The address in a name: `0x` and 40 hex digits, no more.
@@ -149,10 +119,9 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
         let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
         next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
     };
-    let apart = words
-        .windows(2)
-        .enumerate()
-        .find(|(i, two)| quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.contains(&two[0].as_str())));
+    let apart = words.windows(2).enumerate().find(|(i, two)| {
+        quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.split_whitespace().any(|exchange| exchange == two[0]))
+    });
     if let Some((_, [base, quote])) = apart {
         return Some(TradingPair::of(base, quote));
     }

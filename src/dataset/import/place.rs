@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ImportError, at, describe, spool};
+use super::{ImportError, describe, spool, table_index};
 use crate::dataset::manifest::FILE;
 
 /// A table that changed: where its file is and where it belongs.
@@ -41,7 +41,7 @@ pub(super) fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<()
         }
     }
     let mut order: Vec<&Finished> = finished.iter().collect();
-    order.sort_by_key(|finished| at(finished.table));
+    order.sort_by_key(|finished| table_index(finished.table));
     for finished in order {
         fs::rename(&finished.from, &finished.to).map_err(|error| failed(&finished.to, error))?;
     }

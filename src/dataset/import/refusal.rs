@@ -1,10 +1,10 @@
-//! Why a file is not taken, and what would do: options, of which whoever asked makes a whole command line, and lines of `dataset.toml` for
-//! a file that a dataset reads where it lies.
+//! Why a file is refused, and what would mend it: options, of which the command line and the dialog make a whole line, and lines of
+//! `dataset.toml` for a file that a dataset can read where it lies.
 
 use super::{options::ImportOptions, sniff::Sniffed};
 use crate::dataset::chain::Chain;
 
-/// What stands in a line for what only the person knows: the line cannot run before it is replaced.
+/// Placeholders in such a line for what only the person knows: the line does not run before they are replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
 pub(super) const OURS: &str = "OURS";
@@ -18,7 +18,7 @@ pub(super) const UNIT: &str = "UNIT";
 pub(super) const DECIMALS: &str = "DECIMALS";
 pub(super) const DATES: &str = "DATES";
 
-/// What each of them stands for.
+/// The placeholders, and what each stands for.
 pub const BLANKS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract"),
     (COLUMN, "a column of the file"),
@@ -34,21 +34,21 @@ pub const BLANKS: &[(&str, &str)] = &[
     (DATES, "day or month, whichever stands first"),
 ];
 
-/// Why these options cannot be meant: one has still the word of a line in the place of what it stands for.
-pub(super) fn left_blank(options: &ImportOptions) -> Result<(), String> {
+/// Refuses options of which one is still a placeholder.
+pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
     let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
     let map = options.map.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
-    set.chain(label).chain(map).try_for_each(|(said, value)| blank(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
+    set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
 }
 
-/// What to write, where an option's value is still the word of a line in its place.
-pub(super) fn blank(value: &str) -> Option<String> {
+/// What to write in place of a placeholder, where the value is one.
+pub(super) fn placeholder(value: &str) -> Option<String> {
     let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
     Some(format!("{word} stands for {what}; write that in its place"))
 }
 
-/// Why these options cannot be meant together: two say the same thing, and say it differently.
+/// Refuses two options that say different things of one column.
 pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
     let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
@@ -111,8 +111,8 @@ impl Refusal {
     }
 
     /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
-    pub(super) fn told(&self, looked: Option<&Sniffed>) -> String {
-        match self.lines.as_ref().filter(|_| looked.is_none_or(Sniffed::is_read_where_it_lies)) {
+    pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
+        match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
             Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
             None => self.reason.clone(),
         }

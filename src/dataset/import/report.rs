@@ -1,6 +1,9 @@
 //! What an import did, file by file and table by table, for people and for programs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use polars::prelude::DataFrame;
 use serde::Serialize;
@@ -23,15 +26,18 @@ pub struct ImportReport {
 }
 
 /// What became of one file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct FileReport {
     pub file: String,
+    /// The number of its rows' source; none where it was refused before a row was read.
+    #[serde(skip)]
+    pub(super) source: Option<u32>,
     /// The format's word.
     pub format: Option<&'static str>,
     pub title: Option<&'static str>,
     /// Why nothing was taken of it.
     pub refused: Option<String>,
-    /// The options with which it would be taken, or asks for the next thing; what only the person knows stands there in capitals.
+    /// Options with which it would be taken, or the next thing asked for; what only the person knows is a placeholder in capitals.
     pub try_with: Vec<String>,
     /// As it was named.
     #[serde(skip)]
@@ -105,7 +111,7 @@ pub(super) fn first_rows(frame: &DataFrame, columns: &[Guess], most: usize) -> V
 }
 
 /// What a table got of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Taken {
     pub table: &'static str,
     /// Rows in the file.
@@ -126,13 +132,12 @@ pub struct Taken {
 
 impl Taken {
     pub(super) fn of(table: &'static str, amount: &RowCounts, left_out_why: &'static str) -> Self {
-        let (new, changed, same, repeated) = (0, 0, 0, 0);
-        Self { table, rows: amount.rows, new, changed, same, repeated, set_aside: amount.bad, left_out: amount.left_out, left_out_why }
+        Self { table, rows: amount.rows, set_aside: amount.bad, left_out: amount.left_out, left_out_why, ..Self::default() }
     }
 }
 
 /// The table that a file is nearest to which brought no row, and why it brought none.
-pub(super) fn nothing(report: &FileReport) -> (&'static str, String) {
+pub(super) fn why_nothing(report: &FileReport) -> (&'static str, String) {
     let first = report.findings.counts().first().map(|count| count.reason.clone());
     let left =
         report.taken.iter().find(|taken| taken.left_out > 0).map(|taken| format!("its {} rows {}", taken.left_out, taken.left_out_why));
@@ -154,20 +159,19 @@ pub struct TableReport {
 
 impl FileReport {
     pub(super) fn new(path: &Path, file: &str) -> Self {
-        Self {
-            file: file.to_owned(),
-            path: path.to_owned(),
-            try_with: Vec::new(),
-            movements: Vec::new(),
-            format: None,
-            title: None,
-            refused: None,
-            says: Vec::new(),
-            previews: Vec::new(),
-            taken: Vec::new(),
-            findings: Findings::default(),
-            kept: Vec::new(),
-            counts: Vec::new(),
-        }
+        Self { file: file.to_owned(), path: path.to_owned(), ..Self::default() }
     }
+}
+
+/// The first of these, and `, …` where there are more.
+pub(super) fn few(all: impl IntoIterator<Item: Display>, most: usize) -> String {
+    let mut all = all.into_iter();
+    let shown: Vec<String> = all.by_ref().take(most).map(|one| one.to_string()).collect();
+    format!("{}{}", shown.join(", "), if all.next().is_some() { ", …" } else { "" })
+}
+
+/// The first names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
+    format!("{}{}", shown.join(", "), if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() })
 }

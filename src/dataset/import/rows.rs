@@ -1,9 +1,9 @@
-//! Rows that are not as a file has them: cells mended, columns added, lists of JSON as rows. What a cell means is the formats'.
+//! Sources of rows that a format makes of a file's own: through an edit of each batch, or one row at a time; and how a batch's columns are
+//! found, read and replaced. What a cell means is the formats'.
 
-use std::borrow::Cow;
+use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
-use polars::prelude::{Column, IntoColumn, NamedFrom, PlSmallStr, Series};
-
+use super::{evidence::number::NumberStyle, sheet::flat};
 use crate::dataset::source::{BATCH_ROWS, Batch, RowSource};
 
 type Edit = Box<dyn FnMut(&mut Batch) + Send>;
@@ -54,20 +54,42 @@ impl RowSource for Edited {
     }
 }
 
-/// The texts of a column; all empty where the batch lacks it.
-pub(super) fn texts<'b>(batch: &'b Batch, name: &str) -> Vec<Option<&'b str>> {
-    let found = batch.columns.iter().find(|column| column.name().trim().eq_ignore_ascii_case(name));
-    match found.and_then(|column| column.str().ok()) {
-        Some(texts) => texts.iter().collect(),
-        None => vec![None; batch.height],
-    }
+/// The place of the batch's column of this name, in any letter case.
+fn place(batch: &Batch, name: &str) -> Option<usize> {
+    let exact = batch.columns.iter().position(|column| column.name() == name);
+    exact.or_else(|| batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name)))
 }
 
-/// Puts texts in the place of a column, or adds it.
-pub(super) fn put(batch: &mut Batch, name: &str, texts: Vec<Option<String>>) {
-    let place = batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name));
+pub(super) fn column<'b>(batch: &'b mut Batch, name: &str) -> Option<&'b mut Column> {
+    place(batch, name).map(|at| &mut batch.columns[at])
+}
+
+/// The cells of a column as texts; all empty where the batch lacks it.
+pub(super) fn cells(batch: &Batch, name: &str) -> Vec<Option<String>> {
+    place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
+}
+
+/// The numbers of a column; NaN where a cell is none.
+pub(super) fn numbers(batch: &Batch, name: &str, style: NumberStyle) -> Vec<f64> {
+    let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
+    let column = &batch.columns[at];
+    if let Ok(cast) = column.cast(&DataType::Float64)
+        && column.dtype().is_primitive_numeric()
+        && let Ok(numbers) = cast.f64()
+    {
+        return numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect();
+    }
+    flat::optional(column).into_iter().map(|cell| cell.and_then(|cell| style.plain(&cell)?.parse().ok()).unwrap_or(f64::NAN)).collect()
+}
+
+/// Puts cells in the place of a column, or adds it.
+pub(super) fn put<T>(batch: &mut Batch, name: &str, cells: Vec<Option<T>>)
+where
+    Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
+{
+    let place = place(batch, name);
     let named = place.map_or_else(|| PlSmallStr::from_str(name), |at| batch.columns[at].name().clone());
-    let column = Series::new(named, texts).into_column();
+    let column = Series::new(named, cells).into_column();
     match place {
         Some(at) => batch.columns[at] = column,
         None => batch.columns.push(column),
@@ -75,33 +97,36 @@ pub(super) fn put(batch: &mut Batch, name: &str, texts: Vec<Option<String>>) {
 }
 
 /// The text of a link, `<a href=…>0x…</a>`; what is no link stays as it is.
-pub(super) fn link_text(text: &str) -> Cow<'_, str> {
+pub(super) fn link_text(text: &str) -> &str {
     let trimmed = text.trim();
     if !trimmed.starts_with('<') {
-        return Cow::Borrowed(text);
+        return text;
     }
     let inner = trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim();
-    if inner.is_empty() { Cow::Borrowed(text) } else { Cow::Borrowed(inner) }
+    if inner.is_empty() { text } else { inner }
 }
 
 type Cells = Vec<Option<String>>;
-type Next = Box<dyn FnMut() -> Option<Result<Cells, &'static str>> + Send>;
 
-/// Rows produced one at a time.
+/// Rows that are made one at a time: a text for each column, or why there is none.
 pub(super) struct GeneratedRows {
     names: Vec<String>,
-    next: Next,
+    rows: Box<dyn Iterator<Item = Result<Cells, &'static str>> + Send>,
     done: u64,
     bytes: u64,
 }
 
 impl GeneratedRows {
-    pub(super) fn over(
-        names: &[&str],
-        bytes: u64,
-        next: impl FnMut() -> Option<Result<Cells, &'static str>> + Send + 'static,
-    ) -> Box<dyn RowSource> {
-        Box::new(Self { names: names.iter().map(|&name| name.to_owned()).collect(), next: Box::new(next), done: 0, bytes })
+    pub(super) fn over<R>(names: &[&str], bytes: u64, rows: R) -> Box<dyn RowSource>
+    where
+        R: IntoIterator<Item = Result<Cells, &'static str>, IntoIter: Send + 'static>,
+    {
+        Box::new(Self { names: names.iter().map(|&name| name.to_owned()).collect(), rows: Box::new(rows.into_iter()), done: 0, bytes })
+    }
+
+    /// Rows of which all is well.
+    pub(super) fn of(names: &[&str], bytes: u64, rows: Vec<Cells>) -> Box<dyn RowSource> {
+        Self::over(names, bytes, rows.into_iter().map(Ok))
     }
 }
 
@@ -110,8 +135,7 @@ impl RowSource for GeneratedRows {
         let mut columns: Vec<Cells> = self.names.iter().map(|_| Vec::new()).collect();
         let mut malformed = Vec::new();
         let mut height = 0;
-        while height < BATCH_ROWS {
-            let Some(row) = (self.next)() else { break };
+        for row in self.rows.by_ref().take(BATCH_ROWS) {
             let cells = row.unwrap_or_else(|reason| {
                 malformed.push((height, reason));
                 Vec::new()

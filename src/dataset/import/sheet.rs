@@ -1,5 +1,5 @@
-//! A file as one table of cells: the names of its columns, its first rows as text, what stands beside it, and a way to all of its rows.
-//! Whatever holds a table (text, JSON, Parquet, a workbook) comes to this; what the cells mean is not known here.
+//! A file as one table of cells: the names of its columns, a sample of its first rows as text, texts beside the table, and a source of all
+//! rows. Text, JSON, Parquet and workbooks all come to this; what the cells mean is not known here.
 
 pub(super) mod flat;
 pub(super) mod header;
@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use self::{header::NumberedRow, json::Json};
 use super::{
-    evidence::when::{Unsure, When},
+    evidence::when::{TimeStyle, Unsure},
     rows::GeneratedRows,
     sniff::Sniffed,
 };
@@ -33,14 +33,14 @@ pub(super) struct Sheet {
     /// Columns that hold floating-point numbers, in tables that have types.
     pub floats: Vec<bool>,
     /// How the person says that its days are written, where they can be read with the month or the day first.
-    pub dates: Option<When>,
+    pub dates: Option<TimeStyle>,
     /// The person takes it however many of its rows are broken.
     pub broken_too: bool,
-    how: How,
+    source: SheetSource,
 }
 
 #[derive(Debug)]
-enum How {
+enum SheetSource {
     Separated(Layout),
     Json(Arc<Json>),
     Lines,
@@ -51,39 +51,40 @@ enum How {
 impl Sheet {
     /// The table in separated text, whose first rows are these.
     pub(super) fn separated(rows: &[NumberedRow], delimiter: u8) -> Option<Self> {
-        let laid = header::laid(rows)?;
+        let laid = header::text_layout(rows)?;
         let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', How::Separated(layout)))
+        Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', SheetSource::Separated(layout)))
     }
 
     pub(super) fn json(json: Json) -> Self {
         let first = (0..json.height().min(ROWS)).map(|at| json.row(at).into_iter().map(Option::unwrap_or_default).collect()).collect();
         let mut beside = json.beside.clone();
         beside.push(("place".to_owned(), json.place.clone()));
-        Self::made(apart(&json.names), json.named, first, beside, false, How::Json(Arc::new(json)))
+        Self::made(numbered_twins(&json.names), json.named, first, beside, false, SheetSource::Json(Arc::new(json)))
     }
 
     /// The lists of one shape that its rows are of, where it is made of several.
     pub(super) fn lists(&self) -> &[String] {
-        if let How::Json(json) = &self.how { &json.lists } else { &[] }
+        if let SheetSource::Json(json) = &self.source { &json.lists } else { &[] }
     }
 
     /// A sheet of a workbook.
     pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
         let lines: Vec<NumberedRow> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
-        let laid = header::laid(&lines)?;
+        let laid = header::text_layout(&lines)?;
         let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| row).collect();
         let first = rows.iter().take(ROWS).cloned().collect();
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        Some(Self::made(laid.names, laid.named, first, beside, false, How::Cells(Arc::new(rows))))
+        Some(Self::made(laid.names, laid.named, first, beside, false, SheetSource::Cells(Arc::new(rows))))
     }
 
     /// JSON objects one a line, too large to be read whole; or columns of a binary table.
-    pub(super) fn streamed(looked: &Sniffed, lines: bool) -> Result<Self, String> {
-        let mut sheet = Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { How::Lines } else { How::Columns });
-        let mut rows = sheet.rows(looked)?;
+    pub(super) fn streamed(sniffed: &Sniffed, lines: bool) -> Result<Self, String> {
+        let mut sheet =
+            Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { SheetSource::Lines } else { SheetSource::Columns });
+        let mut rows = sheet.rows(sniffed)?;
         let batch = rows.next_batch()?.unwrap_or_default();
         sheet.names = rows.columns().to_vec();
         let float = |name: &String| batch.columns.iter().any(|column| column.name() == name && column.dtype().is_float());
@@ -111,44 +112,39 @@ impl Sheet {
         mut first: Vec<Vec<String>>,
         beside: Vec<(String, String)>,
         semicolons: bool,
-        how: How,
+        source: SheetSource,
     ) -> Self {
         // A row cut short has empty cells.
         for row in &mut first {
             row.resize(names.len(), String::new());
         }
         let floats = vec![false; names.len()];
-        Self { names, named, first, beside, semicolons, floats, dates: None, broken_too: false, how }
+        Self { names, named, first, beside, semicolons, floats, dates: None, broken_too: false, source }
     }
 
     /// All rows, each column under its name here.
-    pub(super) fn rows(&self, looked: &Sniffed) -> Result<Box<dyn RowSource>, String> {
-        match &self.how {
-            How::Separated(layout) => looked.rows(layout),
-            How::Lines => looked.rows(&Layout::default()),
-            How::Columns => Ok(flat::Flat::over(looked.rows(&Layout::default())?)),
-            How::Json(json) => {
-                let (json, mut at) = (Arc::clone(json), 0);
-                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(GeneratedRows::over(&names, looked.bytes, move || {
-                    at += 1;
-                    (at <= json.height()).then(|| Ok(json.row(at - 1)))
-                }))
+    pub(super) fn rows(&self, sniffed: &Sniffed) -> Result<Box<dyn RowSource>, String> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        match &self.source {
+            SheetSource::Separated(layout) => sniffed.rows(layout),
+            SheetSource::Lines => sniffed.rows(&Layout::default()),
+            SheetSource::Columns => Ok(flat::Flat::over(sniffed.rows(&Layout::default())?)),
+            SheetSource::Json(json) => {
+                let json = Arc::clone(json);
+                Ok(GeneratedRows::over(&names, sniffed.bytes, (0..json.height()).map(move |at| Ok(json.row(at)))))
             }
-            How::Cells(cells) => {
-                let (cells, mut at) = (Arc::clone(cells), 0);
-                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                Ok(GeneratedRows::over(&names, looked.bytes, move || {
-                    at += 1;
-                    cells.get(at - 1).map(|row| Ok(row.iter().map(|cell| Some(cell.clone()).filter(|cell| !cell.is_empty())).collect()))
-                }))
+            SheetSource::Cells(cells) => {
+                let (cells, count) = (Arc::clone(cells), cells.len());
+                let filled = |cell: &String| Some(cell.clone()).filter(|cell| !cell.is_empty());
+                let row = move |at: usize| Ok(cells[at].iter().map(filled).collect());
+                Ok(GeneratedRows::over(&names, sniffed.bytes, (0..count).map(row)))
             }
         }
     }
 
     /// How these times are written: as they show, else as the person says.
-    pub(super) fn when(&self, cells: &[&str]) -> Result<Option<When>, Unsure> {
-        When::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
+    pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
+        TimeStyle::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
     }
 
     /// The first cells of a column.
@@ -168,23 +164,19 @@ impl Sheet {
     }
 
     /// What stands beside the table under a name that ends so.
-    pub(super) fn beside(&self, ends: &[&str]) -> Option<&str> {
+    pub(super) fn beside(&self, ends: &str) -> Option<&str> {
         let last = |place: &str| super::names::plain(place.rsplit('.').next().unwrap_or_default());
-        ends.iter().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == *end).map(|(_, text)| text.as_str()))
+        ends.split_whitespace().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == end).map(|(_, text)| text.as_str()))
     }
 
     /// Whether any line before the header or text beside the table speaks of it.
-    pub(super) fn speaks_of(&self, word: &str) -> bool {
+    pub(super) fn mentions(&self, word: &str) -> bool {
         self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
-    }
-
-    pub(super) fn is_json(&self) -> bool {
-        matches!(self.how, How::Json(_))
     }
 }
 
 /// The names, those that are others but for letter case numbered: `t` and `T` are two columns of some sources.
-fn apart(names: &[String]) -> Vec<String> {
+fn numbered_twins(names: &[String]) -> Vec<String> {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut one = |name: &String| {
         let count = known.entry(name.to_lowercase()).or_default();
@@ -195,6 +187,6 @@ fn apart(names: &[String]) -> Vec<String> {
 }
 
 /// Reads the text of JSON lines whole.
-pub(super) fn json_lines(looked: &Sniffed, limit: u64) -> Result<Json, String> {
-    Ok(Json::lines(&source::whole_text(looked.place.open()?, looked.head(), limit)?))
+pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, String> {
+    Ok(Json::lines(&source::whole_text(sniffed.place.open()?, sniffed.head(), limit)?))
 }

@@ -1,17 +1,19 @@
-//! What a file looks like: just enough of it to tell its format, whatever it is called and however it is packed. No format is known
-//! here.
+//! File type sniffing: reads as much of a file as tells what it holds (separated text, JSON, Parquet, a workbook, an archive of these),
+//! whatever its name. Which source's format it is, is `format`'s to say.
 
 use std::{
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use tempfile::TempPath;
 
 use super::{
     archive, database,
     outline::{First, Outline},
     sheet::{self, Sheet, header::NumberedRow, json::Json},
-    unpack::{self, Copied},
     workbook,
 };
 use crate::dataset::source::{self, Layout, RowSource, Wanted};
@@ -20,13 +22,15 @@ use crate::dataset::source::{self, Layout, RowSource, Wanted};
 const LOOKED: usize = 512 << 10;
 /// JSON lines up to here are read whole, so that objects in them are taken apart.
 const MAX_LINES: u64 = 256 << 20;
-/// What parts cells, the commonest first.
+/// Delimiters of cells, the commonest first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
-/// The name of a file that stands for what is piped in.
+/// The name that stands for standard input.
 const PIPED: &str = "-";
 /// JSON has to be read whole.
 const MAX_JSON: u64 = 256 << 20;
-/// What a text must not hold: then it is no text.
+/// The most that is copied of what cannot be read where it is.
+const MAX_COPIED: u64 = 64 << 30;
+/// A byte that no text holds.
 const BINARY: u8 = 0;
 
 /// Where the bytes are.
@@ -41,7 +45,7 @@ pub(super) enum FileLocation {
 #[derive(Debug)]
 pub(super) struct Sniffed {
     pub place: FileLocation,
-    /// As people are told: the file's name, and the member's behind it.
+    /// As it is shown: the file's name, with the member's behind it.
     pub name: String,
     pub bytes: u64,
     pub shape: FileShape,
@@ -49,7 +53,7 @@ pub(super) struct Sniffed {
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
     /// The copy that is read in its place.
-    copied: Option<std::sync::Arc<Copied>>,
+    copied: Option<Arc<TempPath>>,
 }
 
 #[derive(Debug)]
@@ -75,7 +79,7 @@ impl FileLocation {
     }
 }
 
-/// Looks at a file; a zip archive and a workbook are looked into. An error says why nothing can be told.
+/// Sniffs a file, or each member of an archive and each sheet of a workbook. An error is the name and why nothing can be read of it.
 pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     if path == Path::new(PIPED) {
@@ -88,24 +92,27 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
         Ok(_) => return fail("is not a regular file: to import what a program writes, pipe it in and name `-`".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
-    at(path, &name, None)
+    sniff_as(path, &name, None)
 }
 
 /// What is piped in, copied so that it can be read twice.
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
-    match unpack::copied(std::io::stdin().lock()) {
-        Ok(copied) => at(&copied.0.clone(), name, Some(copied)),
+    match copied(io::stdin().lock()) {
+        Ok(copied) => {
+            let path = copied.to_path_buf();
+            sniff_as(&path, name, Some(copied))
+        }
         Err(reason) => vec![Err((name.to_owned(), reason))],
     }
 }
 
-/// A file there is, under the name people know it by.
-fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (String, String)>> {
-    let copied = copied.map(std::sync::Arc::new);
+/// A file at `path`, shown as `name`.
+fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
+    let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
-    let head = match first(&FileLocation::File(path.to_owned())) {
+    let head = match first_bytes(&FileLocation::File(path.to_owned())) {
         Ok(head) => head,
         Err(reason) => return fail(reason),
     };
@@ -137,8 +144,8 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
                 .into_iter()
                 .map(|member| {
                     let told = format!("{name}/{}", member.name);
-                    let looked = inside(path, member, &told, bytes, copied.clone());
-                    looked.map_err(|reason| (told, reason))
+                    let sniffed = sniff_member(path, member, &told, bytes, copied.clone());
+                    sniffed.map_err(|reason| (told, reason))
                 })
                 .collect(),
             Err(reason) => fail(reason),
@@ -148,28 +155,36 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (S
 }
 
 /// A member of an archive; a binary table is copied out, as it is read from several places.
-fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
+fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
-    let head = first(&place)?;
+    let head = first_bytes(&place)?;
     if is_binary(&head) {
-        let out = unpack::copied(place.open()?)?;
-        let bytes = std::fs::metadata(&out.0).map_or(bytes, |meta| meta.len());
-        return shape(FileLocation::File(out.0.clone()), told.to_owned(), bytes, head, Some(std::sync::Arc::new(out)));
+        let out = self::copied(place.open()?)?;
+        let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
+        return shape(FileLocation::File(out.to_path_buf()), told.to_owned(), bytes, head, Some(Arc::new(out)));
     }
     shape(place, told.to_owned(), bytes, head, copied)
+}
+
+/// Copies to a file of its own what cannot be read where it is: what comes by a pipe, and a table that is read from several places.
+fn copied(from: impl Read) -> Result<TempPath, String> {
+    let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
+    let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
+    let bytes = io::copy(&mut from.take(MAX_COPIED + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    if bytes > MAX_COPIED { Err(format!("is larger than {} GiB", MAX_COPIED >> 30)) } else { Ok(file.into_temp_path()) }
 }
 
 fn is_binary(head: &[u8]) -> bool {
     head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
 }
 
-fn first(place: &FileLocation) -> Result<Vec<u8>, String> {
+fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
     let mut head = Vec::new();
     place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
     Ok(head)
 }
 
-fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
+fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
@@ -178,18 +193,18 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         FileLocation::Member(..) => None,
     };
     let (shape, sheet) = match path {
-        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, none())?.columns().to_vec()), None),
+        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
-    let mut looked = Sniffed { place, name, bytes, shape, sheet, head, copied };
-    looked.sheet = match (&looked.shape, looked.sheet.take()) {
-        (FileShape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
-        (FileShape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
-        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&looked, true)?),
+    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, copied };
+    sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
+        (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
+        (FileShape::JsonLines(_), _) if sniffed.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&sniffed, MAX_LINES)?)),
+        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
-    Ok(looked)
+    Ok(sniffed)
 }
 
 fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
@@ -233,7 +248,7 @@ fn object_line(text: &[u8]) -> Option<Vec<String>> {
     lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
 }
 
-/// The first rows of separated text, and what parts their cells: that by which most rows have as many.
+/// The first rows of separated text, and its delimiter: the one by which most rows have the same number of cells.
 fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
@@ -266,21 +281,21 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     rows
 }
 
-fn none() -> Wanted {
-    std::sync::Arc::new(|_: &str| false)
+fn no_column() -> Wanted {
+    Arc::new(|_: &str| false)
 }
 
-fn all() -> Wanted {
-    std::sync::Arc::new(|_: &str| true)
+fn every_column() -> Wanted {
+    Arc::new(|_: &str| true)
 }
 
 impl Sniffed {
     /// Its rows from the start, laid out so where it is text with fields.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
-            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, all()),
-            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, all()),
-            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, all()),
+            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
+            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, every_column()),
+            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
             (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
     }
@@ -320,8 +335,8 @@ impl Sniffed {
         }
     }
 
-    /// What was seen, for one who is told that it is of no known format.
-    pub(super) fn seen(&self) -> String {
+    /// What it holds, for the refusal of a file of no known format.
+    pub(super) fn summary(&self) -> String {
         let listed = |names: &[String]| {
             let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();
             format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })

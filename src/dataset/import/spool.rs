@@ -1,5 +1,5 @@
-//! The rows of one table while they are gathered: in memory as long as they are few, then in buckets by key in a file of the import's own
-//! workplace, so that the memory taken is that of one bucket.
+//! The rows of one table during an import: in memory as long as they are few, then spilled to a file in buckets by the hash of their key, so
+//! that merging takes the memory of one bucket.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::{
 const IN_MEMORY: usize = 32 << 20;
 const BUCKETS: usize = 64;
 
-/// The gathered rows of one table.
+/// The rows of one table, existing and new.
 pub(super) struct TableSpool {
     pub schema: &'static TableSchema,
     path: PathBuf,
@@ -29,11 +29,6 @@ impl TableSpool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
         let path = folder.join(format!("{}.rows", schema.name));
         Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
-    }
-
-    #[cfg(test)]
-    pub(super) fn with_limit(self, limit: usize) -> Self {
-        Self { limit, ..self }
     }
 
     /// Takes in rows of a source, with their numbers in it.
@@ -89,7 +84,7 @@ mod tests {
     use super::*;
     use crate::dataset::{
         coerce,
-        import::combine::{FIRST_NEW, MergeCounts, OURS, STOOD, combine},
+        import::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine},
         schema,
     };
 
@@ -111,11 +106,11 @@ mod tests {
     fn outcome(limit: usize, refused: &[u32]) -> Outcome {
         let place = tempfile::tempdir().unwrap();
         let schema = schema::table("labels").unwrap();
-        let mut spool = TableSpool::new(schema, place.path()).with_limit(limit);
+        let mut spool = TableSpool { limit, ..TableSpool::new(schema, place.path()) };
         let new = FIRST_NEW;
         for (frame, source) in [
-            (labels(0, 10, "mine"), STOOD),
-            (labels(10, 500, "old"), OURS),
+            (labels(0, 10, "mine"), EXISTING),
+            (labels(10, 500, "old"), IMPORTED),
             (labels(400, 700, "new"), new),
             (labels(0, 5, "mine"), new),
             (labels(690, 701, "newer"), new + 1),
@@ -135,8 +130,7 @@ mod tests {
                 rows.extend(texts("address").into_iter().zip(texts("name")));
                 repeats += combined.repeats.len();
                 for (source, part) in combined.counts {
-                    let sum = counts.entry(source).or_default();
-                    *sum = MergeCounts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
+                    *counts.entry(source).or_default() += part;
                 }
                 Ok(())
             })

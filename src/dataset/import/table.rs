@@ -1,5 +1,5 @@
-//! The existing table: which files it has, what an import adds to it and where. The person's own files are never written: what is
-//! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
+//! A table that is imported into: which files it has, and which file the imported rows are written to. The person's own files are never
+//! written: where there are some, imported rows stand in a file beside them that `dataset.toml` names.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,7 +14,7 @@ use polars::{
 };
 
 use super::{
-    combine::{self, FIRST_NEW, MergeCounts, OURS, Repeat, Replaced, STOOD},
+    combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
     spool::{TableSpool, failed},
     take::{NotTaken, Reading},
 };
@@ -41,13 +41,13 @@ const MARK: &str = "tokendeck.import";
 /// Rows of a Parquet row group.
 const GROUP_ROWS: usize = 131_072;
 
-/// A table as it stands.
+/// A table before the import.
 #[derive(Debug)]
 pub(super) struct ExistingTable {
     pub schema: &'static TableSchema,
     /// The file of imported rows, there or to be.
     pub target: PathBuf,
-    /// As people are told.
+    /// The target, relative to the dataset's folder.
     pub shown: String,
     /// What `dataset.toml` must say its path is, where it does not say so.
     pub paths: Option<Vec<String>>,
@@ -105,7 +105,7 @@ impl ExistingTable {
         self.ours || !self.theirs.is_empty()
     }
 
-    /// Hands on the rows that stand, each with the number of its kind of source.
+    /// Reads the existing rows; `keep` takes them with the number of their source.
     pub(super) fn read(
         &self,
         context: &Context<'_>,
@@ -113,8 +113,8 @@ impl ExistingTable {
     ) -> Result<(), NotTaken> {
         let plain = TableManifest::default();
         let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
-        let files = self.theirs.iter().map(|found| (&*found.path, STOOD, theirs));
-        let ours = self.ours.then_some((&*self.target, OURS, &plain));
+        let files = self.theirs.iter().map(|found| (&*found.path, EXISTING, theirs));
+        let ours = self.ours.then_some((&*self.target, IMPORTED, &plain));
         for (path, number, manifest) in files.chain(ours) {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
@@ -193,8 +193,7 @@ pub(super) fn write(
             sum.tokens.extend(part.tokens);
         }
         for (source, counts) in combined.counts {
-            let sum = written.counts.entry(source).or_default();
-            *sum = MergeCounts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
+            *written.counts.entry(source).or_default() += counts;
         }
         output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
     });

@@ -1,5 +1,4 @@
-//! Rows of a source become rows of ours, through the loader's own reading: what cannot be read is a finding, what can is handed on
-//! batch by batch.
+//! Reads the rows of a file into a table's columns as the loader does: batch by batch, with a finding for each cell that cannot be read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +60,7 @@ pub(super) struct RowCounts {
     pub broken: u64,
     /// Columns with cells that could not be read and are left empty.
     pub unread: Vec<Unread>,
-    /// Columns of ours whose amounts stand as floating-point numbers, and lost digits by it.
+    /// Columns of ours whose amounts are floating-point numbers in the file, and lost digits by it.
     pub approximate: Vec<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Which token a file is about: said by the person, by the file, or by its name through the symbols the dataset knows.
+//! Finds the token that a file is about: by the options, in the file, or by its name through the symbols that the dataset knows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,8 +6,9 @@ use polars::prelude::{DataFrame, DataType};
 
 use super::{
     options::ImportOptions,
-    pair::{self, TradingPair},
+    pair,
     refusal::{ADDRESS, Refusal},
+    report::few,
 };
 use crate::dataset::{
     address::Address,
@@ -15,7 +16,7 @@ use crate::dataset::{
     rows::{FromFrame, TokenRow},
 };
 
-/// Symbols of several tokens, and tokens of each, that are told.
+/// How many symbols that several tokens share are reported, and how many tokens of each.
 const SHARING_SHOWN: usize = 4;
 
 /// A token of the dataset, as far as names go.
@@ -51,10 +52,10 @@ pub(super) struct TokenMatch {
     pub symbol: Option<String>,
     /// How many of the token a price is for, where it is not one.
     pub pack: f64,
-    /// Whether a pair told in what its prices are.
+    /// Whether a pair named the currency of its prices.
     pub quoted: bool,
     pub by: TokenFoundBy,
-    /// How it was found, for the person.
+    /// How it was found, for the report.
     pub says: String,
 }
 
@@ -64,7 +65,7 @@ impl TokenMatch {
         coin_word(&self.address, self.symbol.as_deref()).is_some()
     }
 
-    /// `0x… (UNI)`, and `coin:BTC` of a coin, whose address nobody knows it by.
+    /// As it is shown: `0x… (UNI)`; a coin as `coin:BTC`, as its address says nothing to people.
     pub(super) fn told(&self) -> String {
         let symbol = self.symbol.as_deref();
         let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));
@@ -86,7 +87,7 @@ pub(super) enum TokenFoundBy {
     File,
 }
 
-/// What the person said.
+/// What the options say of a file's token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenHints<'a> {
     pub token: Option<Address>,
@@ -113,8 +114,8 @@ impl<'a> TokenHints<'a> {
     }
 }
 
-/// What to say of a file of that symbol, or of one that does not tell it, behind the reason.
-fn say(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
+/// The refusal of a file whose token is not known: the reason, and which option names the token.
+fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
         return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
     }
@@ -180,9 +181,8 @@ impl KnownTokens {
                 if here.len() < 2 {
                     continue;
                 }
-                let shown: Vec<String> = here.iter().take(SHARING_SHOWN).map(|known| known.address.to_string()).collect();
-                let more = if here.len() > shown.len() { ", …" } else { "" };
-                found.push(format!("`{symbol}` is {} tokens on {chain} ({}{more})", here.len(), shown.join(", ")));
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                found.push(format!("`{symbol}` is {} tokens on {chain} ({shown})", here.len()));
             }
         }
         if found.is_empty() {
@@ -202,44 +202,35 @@ impl KnownTokens {
 
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
     /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
-    fn by_symbol(&self, symbol: &str, said: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
-        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !said.contract && self.has(coin));
+    fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
+        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {
             return Ok(coin);
         }
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
-        if pair::is_native(symbol) && !said.contract {
-            let shown: Vec<String> = all.iter().take(3).map(Known::told).collect();
-            let more = if all.len() > shown.len() { ", …" } else { "" };
-            let reason =
-                format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {}{more}", shown.join(", "));
-            return Err(say(&reason, Some(symbol), false));
+        if pair::is_native(symbol) && !hints.contract {
+            let shown = few(all.iter().map(Known::told), 3);
+            let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
+            return Err(refused(&reason, Some(symbol), false));
         }
-        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
+        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
         let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
         match (&here[..], &listed[..]) {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
-                let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
-                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({})", here.len(), names.join(", "));
-                Err(say(&several, Some(symbol), said.contract))
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
+                Err(refused(&several, Some(symbol), hints.contract))
             }
         }
     }
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
-        let found = |address: Address, symbol: Option<String>, by: TokenFoundBy, says: String| TokenMatch {
-            address,
-            symbol,
-            pack: 1.0,
-            quoted: false,
-            by,
-            says,
-        };
+    pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+        let found = |address, symbol, by, says| TokenMatch { address, symbol, pack: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
-            return match said.token {
+            return match hints.token {
                 Some(token) if token != address => {
                     let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
                     Err(Refusal::new(reason).say("token", address.to_string()))
@@ -249,12 +240,12 @@ impl KnownTokens {
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
-            None => (self.only_symbol(name, said.contract)?, "from the file's name"),
+            None => (self.only_symbol(name, hints.contract)?, "from the file's name"),
         };
-        if let Some(address) = said.token {
-            let coin = said.coin.map(str::to_uppercase);
+        if let Some(address) = hints.token {
+            let coin = hints.coin.map(str::to_uppercase);
             // The ticker of another coin is no other name for this one.
-            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, said.forced)
+            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, hints.forced)
                 && pair::is_native(symbol)
                 && !alike(coin, symbol)
             {
@@ -264,7 +255,7 @@ impl KnownTokens {
                 .say("coin", symbol.clone()));
             }
             let known = self.symbols.get(&address).cloned().flatten().or(coin);
-            let by = if said.coin.is_some() { "--coin" } else { "--token" };
+            let by = if hints.coin.is_some() { "--coin" } else { "--token" };
             let says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
                     format!("as said with {by}; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
@@ -274,13 +265,13 @@ impl KnownTokens {
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(say("does not say which token it is of", pair::coin(name).as_deref(), said.contract));
+            return Err(refused("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
         };
-        if let Some(address) = self.by_symbol(&symbol, said)? {
+        if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
         }
-        let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
-        Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
+        let refusal = refused(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
+        Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
     }
 
     /// The one word of the name that is a symbol.
@@ -290,19 +281,18 @@ impl KnownTokens {
         match &symbols[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(say(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
+            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
         }
     }
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
-        let Some(TradingPair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
-            return self.find(name, content, said);
+        let Some(pair) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
+            return self.find(name, content, hints);
         };
-        let pair = TradingPair { base, quote };
-        if !pair.in_dollars() && !said.as_usd {
+        if !pair.in_dollars() && !hints.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
             // No line to copy: it would take other money for dollars.
             return Err(format!(
@@ -312,11 +302,11 @@ impl KnownTokens {
         }
         let known = |symbol: &str| self.has_symbol(symbol);
         let (symbol, pack) = match pair::unpacked(&pair.base) {
-            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || said.token.is_some()) => (symbol, pack),
+            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, pack),
             _ => (pair.base.as_str(), 1.0),
         };
-        let mut found = self.find(name, Some(symbol), said)?;
-        if said.token.is_none() && pair::address(name).is_none() && content.is_none() {
+        let mut found = self.find(name, Some(symbol), hints)?;
+        if hints.token.is_none() && pair::address(name).is_none() && content.is_none() {
             found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
         }
         if pair.quote != "USD" {
@@ -368,7 +358,7 @@ mod tests {
             (&other, "UNI", "base", false),
         ]));
         let chain = Chain::parse("eth").unwrap();
-        let said = |token: Option<&str>, as_usd| TokenHints {
+        let hints = |token: Option<&str>, as_usd| TokenHints {
             token: token.and_then(Address::parse),
             coin: None,
             contract: false,
@@ -409,14 +399,14 @@ mod tests {
             ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
-            match (text(tokens.find_traded(name, content, said(token, false))), expected) {
+            match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
                 (Ok((address, pack)), Ok(expected)) => assert_eq!((address.as_str(), pack), expected, "{name}"),
                 (Err(refusal), Err(expected)) => assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}"),
                 (found, _) => panic!("{name}: {found:?}"),
             }
         }
-        assert!(tokens.find_traded("UNI_BTC.csv", None, said(None, true)).is_ok());
+        assert!(tokens.find_traded("UNI_BTC.csv", None, hints(None, true)).is_ok());
         let named = format!("export-{pepe}.csv");
-        assert!(tokens.find(&named, None, said(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
+        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
     }
 }

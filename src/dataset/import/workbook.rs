@@ -4,12 +4,13 @@ use std::path::Path;
 
 use calamine::{Data, Reader, open_workbook_auto};
 
-use crate::{dataset::time::Time, untrusted::caught};
+use crate::{
+    dataset::{coerce::manner::of_excel_day, time::Time},
+    untrusted::caught,
+};
 
 /// The most cells of a workbook, which is read whole.
 const MAX_CELLS: usize = 40_000_000;
-/// Day 0 of Excel's day numbers is 1899-12-30; so many days later is 1970.
-const EXCEL_1970: f64 = 25_569.0;
 
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
@@ -39,10 +40,7 @@ fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
 fn text(cell: &Data) -> String {
     match cell {
         Data::Empty | Data::Error(_) => String::new(),
-        Data::DateTime(date) if date.is_datetime() => {
-            let ms = ((date.as_f64() - EXCEL_1970) * 86_400.0).round() * 1e3;
-            Time(ms as i64).to_string()
-        }
+        Data::DateTime(date) if date.is_datetime() => Time(of_excel_day(date.as_f64())).to_string(),
         Data::DateTime(date) => date.as_f64().to_string(),
         Data::Int(number) => number.to_string(),
         Data::Float(number) => number.to_string(),

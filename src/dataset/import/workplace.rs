@@ -1,5 +1,5 @@
-//! Where an import keeps what is not ready: a hidden folder in the dataset's, held by one import at a time. Whatever ends the program
-//! leaves at most that folder behind, which no table is read from, and the next import clears it.
+//! The staging folder of an import: a hidden one in the dataset's, locked by one import at a time. Whatever ends the program leaves at
+//! most that folder behind, which no table is read from, and the next import clears it.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},

@@ -13,7 +13,7 @@ use super::columns;
 use crate::{
     dataset::{
         Table,
-        cache::{By, Extent, Places, PlacesWriter, first, rank},
+        cache::{Extent, Places, PlacesWriter, SortBy, first, rank},
         candles::Interval,
         cell::{CellValue, in_frame},
         grid::Grid,
@@ -109,7 +109,7 @@ impl Wanted {
             }
             (Grid::Large(table), sort) => {
                 let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
-                let by = By { ties: &ties, ..By::from((sort[0].column, sort[0].descending)) };
+                let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
                 match count.filter(|_| kept.len() > table.sorting().at_once) {
                     None => rank(table, by, &kept, step).map(OrderedRows::whole),

@@ -20,7 +20,7 @@ use tokendeck::{
     deck::{Deck, DeckOptions, load::Watching},
 };
 
-use super::{TABLES, bench, noise, options, token, write};
+use super::{TABLES, assert_same_rows, bench, noise, options, token, write};
 use crate::wait::wait_until;
 
 fn append(path: &Path, text: &str) {
@@ -65,13 +65,7 @@ fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
         let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
         let rows = |sources: &[tokendeck::dataset::TableFile]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
         assert_eq!((rows(&a.sources), a.rows_bad, a.height()), (rows(&b.sources), b.rows_bad, b.height()), "{name} {when}");
-        let frame = large.stretch(0..large.height(), None);
-        for column in a.schema.columns {
-            let (x, y) = (a.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
-            let first = (0..x.len()).find(|row| x.get(*row).ok() != y.get(*row).ok());
-            let at = |row: usize| (a.frame.slice(row.saturating_sub(1) as i64, 3), frame.slice(row.saturating_sub(1) as i64, 3));
-            assert!(x.equals_missing(y), "{name}.{} {when}: {:?}", column.name, first.map(at));
-        }
+        assert_same_rows(a, large, when);
         let others = |counts: &[tokendeck::dataset::findings::FindingCount]| {
             let mut counts: Vec<_> = counts.iter().filter(|count| !count.reason.contains("a later row")).cloned().collect();
             counts.sort_by_key(|count| (count.file.clone(), count.column.clone(), count.reason.clone()));

@@ -1,10 +1,6 @@
 //! What no file says and no one was asked: assumed aloud, in the import and in every `check` after; and what cannot be, refused.
 
-use super::{Desk, PEPE, UNI, address};
-
-fn rows(of: impl Fn(u32) -> String) -> String {
-    (1..=20).map(of).collect()
-}
+use super::{Desk, PEPE, UNI, address, rows, words};
 
 /// What the import says of its only file, and what a check says of the table.
 fn told(desk: &Desk, args: &[&str], table: &str) -> (String, String) {
@@ -21,7 +17,8 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     desk.write("airdrop.json", format!("{{{}}}", (1..=80).map(member).collect::<Vec<_>>().join(",")));
     let seen = desk.refuses(&["airdrop.json"]);
     assert!(seen.contains("an object of 80 members; as a table its columns are `key`, `1`, `2`"), "{seen}");
-    let args = ["airdrop.json", "--as", "holders", "--token", UNI, "--map", "holder_address=key", "--map", "balance=1"];
+    let line = format!("airdrop.json --as holders --token {UNI} --map holder_address=key --map balance=1");
+    let args = words(&line);
     let err = desk.refuses(&args);
     assert!(err.contains("has 80 of 80 cells that cannot be read as `balance`; the first is row 1"), "{err}");
     assert!(err.contains("the cell is an object") && !err.contains("decimal = ") && !desk.data().exists(), "{err}");
@@ -73,11 +70,10 @@ fn dollars_and_tokens_are_assumed_aloud() {
 fn one_price_has_no_line_and_forced_it_stays_told() {
     let desk = Desk::new();
     desk.write("p.csv", format!("date,value\n{}", rows(|i| format!("2024-01-{i:02},{i}\n"))));
-    let one = ["p.csv", "--token", UNI, "--as", "candles", "--map", "timestamp=date", "--map", "close=value"];
-    let err = desk.refuses(&one);
+    let one = format!("p.csv --token {UNI} --as candles --map timestamp=date --map close=value");
+    let err = desk.refuses(&words(&one));
     assert!(err.contains("a candle has four prices") && !err.contains("try:"), "{err}");
-    let all = [&one[..], &["--map", "open=value", "--map", "high=value", "--map", "low=value"]].concat();
-    let (_, checked) = told(&desk, &all, "candles");
+    let (_, checked) = told(&desk, &words(&format!("{one} --map open=value --map high=value --map low=value")), "candles");
     assert!(checked.contains("imported from `p.csv`: warning: it has one price a time, `value`"), "{checked}");
 }
 
@@ -121,8 +117,7 @@ fn addresses_alone_are_labels_by_one_word() {
 fn a_rate_of_a_day_is_asked_for_and_a_category_assumed_aloud() {
     let desk = Desk::new();
     desk.write("y.csv", format!("pool_name,daily_apy,tvl\nnone,0,50000\n{}", rows(|i| format!("P{i},1{i}.5,50000\n"))));
-    let args =
-        ["y.csv", "--as", "yields", "--map", "symbol=pool_name", "--map", "apy=daily_apy", "--set", "protocol=curve", "--set", "chain=eth"];
+    let args = words("y.csv --as yields --map symbol=pool_name --map apy=daily_apy --set protocol=curve --set chain=eth");
     let err = desk.refuses(&args);
     assert!(err.contains("`11.5` in `daily_apy` may be a rate a year") && err.contains("--unit UNIT"), "{err}");
     let (says, checked) = told(&desk, &[&args[..], &["--unit", "percent"]].concat(), "yields");

@@ -103,7 +103,7 @@ fn a_token_that_is_not_there_gets_a_row_and_a_dataset_without_tokens_loads() {
 }
 
 #[test]
-fn wrong_usage_and_the_list_of_formats() {
+fn wrong_usage_is_refused_and_every_format_is_listed() {
     let desk = Desk::new();
     for (args, says) in [
         (&["--token", "0x12", "a.csv"][..], "expected an address"),

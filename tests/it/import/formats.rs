@@ -2,160 +2,114 @@
 
 use tokendeck::dataset::{Dataset, candles::Interval};
 
-use super::{Desk, PEPE, UNI, address, taken};
+use super::{Desk, PEPE, UNI, address, taken, words};
 
-/// Format, file name, text, more arguments, table, rows of it.
-type Sample = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str, u64);
-
-const FILES: &[Sample] = &[
+/// Format, file name, table, rows of it, and what is to be said; then the file's text.
+const FILES: &[(&str, &str)] = &[
     (
-        "cryptodatadownload",
-        "d.csv",
+        "cryptodatadownload d.csv candles 3",
         "https://www.CryptoDataDownload.com\nunix,date,symbol,open,high,low,close,Volume UNI,Volume USDT,tradecount\n\
          1690848000000,2023-08-01 00:00:00,UNIUSDT,6,7,5,6.5,1000,6500,10\n1690761600,2023-07-31 00:00:00,UNIUSDT,5.5,6.5,5,6,900,5400,9\n\
          1690675200,2023-07-30 00:00:00,UNIUSDT,5,6,4,5.5,800,4400,8\n",
-        &[],
-        "candles",
-        3,
     ),
     (
-        "binance-klines",
-        "UNIUSDT-1d-2023-08.csv",
+        "binance-klines UNIUSDT-1d-2023-08.csv candles 3",
         "1690675200000,5,6,4,5.5,800,1690761599999,4400,8,1,1,0\n1690761600000,5.5,6.5,5,6,900,1690847999999,5400,9,1,1,0\n\
          1690848000000000,6,7,5,6.5,1000,1690934399999999,6500,10,1,1,0\n",
-        &[],
-        "candles",
-        3,
     ),
     (
-        "binance-klines",
-        "UNIUSDT.json",
+        "binance-klines UNIUSDT.json candles 3",
         r#"[[1690675200000,"5","6","4","5.5","800",1690761599999,"4400",8,"1","1","0"],[1690761600000,"5.5","6.5","5","6","900",1690847999999,"5400",9,"1","1","0"],[1690848000000,"6","7","5","6.5","1000",1690934399999,"6500",10,"1","1","0"]]"#,
-        &[],
-        "candles",
-        3,
     ),
     (
-        "python-binance",
-        "dump.csv",
+        "python-binance dump.csv candles 3",
         "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5.5,800,UNIUSDT\n2023-07-31,5.5,6.5,5,6,900,UNIUSDT\n2023-08-01,6,7,5,6.5,1000,UNIUSDT\n",
-        &[],
-        "candles",
-        3,
     ),
     (
-        "bybit",
-        "UNIUSDT.csv",
+        "bybit UNIUSDT.csv candles 3",
         "timestamp,open,high,low,close,volume,turnover\n1690675200000,5,6,4,5.5,800,1\n1690761600000,5.5,6.5,5,6,900,1\n1690848000000,6,7,5,6.5,1000,1\n",
-        &[],
-        "candles",
-        3,
     ),
     (
-        "ohlcv",
-        "uni.csv",
+        "ohlcv uni.csv candles 3",
         "Date,Open,High,Low,Close,Volume\n7/30/2023,$5.00,6,4,5.5,\"800\"\n7/31/2023,5.5,6.5,5,6,900\n8/1/2023,6,7,5,6.5,\"1,000\"\n",
-        &[],
-        "candles",
-        3,
     ),
     (
-        "freqtrade-json",
-        "UNI_USDT-1d.json",
+        "freqtrade-json UNI_USDT-1d.json candles 5",
         "[[1690675200000,5,6,4,5.5,800],[1690761600000,5.5,6.5,5,6,900],[1690848000000,6,7,5,6.5,1E3],[1690934400000,6.5,8,6.25,7.5,1E3],[1691020800000,7.5,7.75,7,7.25,1E3]]",
-        &[],
-        "candles",
-        5,
     ),
     (
-        "coingecko-ohlc",
-        "gecko.json",
+        "coingecko-ohlc gecko.json candles 3 --token 0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
         "[[1690761600000,5,6,4,5.5],[1690848000000,5.5,6.5,5,6],[1690934400000,6,7,5,6.5]]",
-        &["--token", UNI],
-        "candles",
-        3,
     ),
     (
-        "geckoterminal",
-        "pool.json",
+        "geckoterminal pool.json candles 3",
         r#"{"data":{"id":"x","type":"ohlcv_request_response","attributes":{"ohlcv_list":[[1690848000,6,7,5,6.5,6500],[1690761600,5.5,6.5,5,6,5400],[1690675200,5,6,4,5.5,4400]]}},
             "meta":{"base":{"address":"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984","symbol":"UNI","name":"Uniswap"},"quote":{"address":"0x0","symbol":"WETH"}}}"#,
-        &[],
-        "candles",
-        3,
     ),
     (
-        "coingecko-market-chart",
-        "chart.json",
+        "coingecko-market-chart chart.json candles 3 --token 0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
         r#"{"prices":[[1690675200000,5.5],[1690761600000,6],[1690848000000,6.5]],"market_caps":[[1690675200000,1]],"total_volumes":[[1690675200000,1]]}"#,
-        &["--token", UNI],
-        "candles",
-        3,
     ),
     (
-        "defillama-pools",
-        "pools.json",
+        "defillama-pools pools.json yields 2",
         r#"{"status":"success","data":[{"chain":"Ethereum","project":"aave-v3","symbol":"USDC","tvlUsd":1.44E7,"apyBase":3.1,"apyReward":null,"apy":3.1,"pool":"aa-1","stablecoin":true,"underlyingTokens":["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"]},
             {"chain":"Solana","project":"kamino","symbol":"SOL","tvlUsd":5,"apyBase":1,"apyReward":2,"pool":"bb-2","underlyingTokens":null}]}"#,
-        &[],
-        "yields",
-        2,
     ),
     (
-        "holders",
-        "dune.csv",
+        "holders dune.csv holders 2",
         "Holder,UNI Balance,in USD\n\"<a href=\"\"https://etherscan.io/address/0x8a1639098644a229d08f441ea45a63ae050ee018\"\" target=_blank>0x8A1639098644a229d08f441ea45a63ae050ee018</a>\",\"1,234.5\",9\n\
          <a href=https://etherscan.io/address/0x56dc05030ade425ee58e310776ea46e785eb2203>0x56dc05030ade425ee58e310776ea46e785eb2203</a>,1.44E7,9\n",
-        &[],
-        "holders",
-        2,
     ),
     (
-        "ethereum-etl-contracts",
-        "contracts.csv",
+        "ethereum-etl-contracts contracts.csv contracts 2",
         "address,bytecode,function_sighashes,is_erc20,is_erc721,block_number\n0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0,0x6060,\"0x1,0x2\",True,False,1\n\
          0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0,0x6061,,False,False,1\n",
-        &[],
-        "contracts",
-        2,
     ),
     (
-        "etherscan-tokentx",
-        "tx.json",
+        "etherscan-tokentx tx.json transfers 1",
         r#"{"status":"1","message":"OK","result":[{"blockNumber":"1","timeStamp":"1690675200","hash":"0x04cbcb236043d8fb7839e07bbc7f5eed692fb2ca55d897f1101eac3e3ad4fab8","from":"0x8a1639098644a229d08f441ea45a63ae050ee018","contractAddress":"0xc944e90c64b2c07662a292be6244bdf05cda44a7","to":"0x56dc05030ade425ee58e310776ea46e785eb2203","value":"115792089237316195423570985008687907853269984665640564039457584007913129639935","tokenName":"Graph","tokenSymbol":"GRT","tokenDecimal":"18"}]}"#,
-        &[],
-        "transfers",
-        1,
     ),
     (
-        "own",
-        "kols.ndjson",
+        "own kols.ndjson kols 2",
         "{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x56dc05030ade425ee58e310776ea46e785eb2203\",\"handle\":\"@漢字🐶\",\"followers\":5,\"engagement_rate\":0.1}\n{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x8a1639098644a229d08f441ea45a63ae050ee018\",\"handle\":null,\"followers\":5,\"engagement_rate\":0.1}\n",
-        &[],
-        "kols",
-        2,
     ),
 ];
 
+struct Sample {
+    format: &'static str,
+    name: &'static str,
+    table: &'static str,
+    rows: u64,
+    /// The file's name, and what is to be said.
+    args: Vec<&'static str>,
+    text: &'static str,
+}
+
+fn samples() -> impl Iterator<Item = Sample> {
+    FILES.iter().map(|(what, text)| {
+        let what = words(what);
+        let [format, name, table, rows, said @ ..] = &what[..] else { panic!("{what:?}") };
+        Sample { format, name, table, rows: rows.parse().unwrap(), args: [&[*name], said].concat(), text }
+    })
+}
+
 #[test]
 fn every_format_is_known_by_what_it_holds() {
-    for (format, name, text, args, table, rows) in FILES {
+    for Sample { format, name, table, rows, args, text } in samples() {
         let desk = Desk::new();
         desk.write(name, text);
-        let mut all = vec![*name];
-        all.extend_from_slice(args);
-        let report = desk.imports(&all);
-        assert_eq!(report["files"][0]["format"], *format, "{name}: {report:#}");
-        assert_eq!(taken(&report, 0, table), [*rows, 0, 0, 0, 0, 0], "{name}: {report:#}");
+        let report = desk.imports(&args);
+        assert_eq!(report["files"][0]["format"], format, "{name}: {report:#}");
+        assert_eq!(taken(&report, 0, table), [rows, 0, 0, 0, 0, 0], "{name}: {report:#}");
         let dataset = desk.clean();
-        assert_eq!(dataset.table(table).unwrap().frame.height() as u64, *rows, "{name}");
-        if *table == "candles" {
+        assert_eq!(dataset.table(table).unwrap().frame.height() as u64, rows, "{name}");
+        if table == "candles" {
             candles_are_as_they_were(&dataset, format);
         }
         // The same again is nothing new.
         let before = super::files(&desk.data());
-        let again = desk.imports(&all);
-        assert_eq!(taken(&again, 0, table), [0, 0, *rows, 0, 0, 0], "{name}");
+        let again = desk.imports(&args);
+        assert_eq!(taken(&again, 0, table), [0, 0, rows, 0, 0, 0], "{name}");
         assert_eq!(super::files(&desk.data()), before, "{name}");
     }
 }
@@ -183,11 +137,9 @@ fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
 #[test]
 fn figures_arrive_unchanged() {
     let desk = Desk::new();
-    for (_, name, text, args, ..) in FILES.iter().filter(|file| !file.1.contains("UNIUSDT") && file.4 != "candles") {
-        desk.write(name, text);
-        let mut all = vec![*name];
-        all.extend_from_slice(args);
-        desk.imports(&all);
+    for sample in samples().filter(|sample| sample.table != "candles") {
+        desk.write(sample.name, sample.text);
+        desk.imports(&sample.args);
     }
     let dataset = desk.clean();
     let holders: Vec<Option<f64>> = dataset.holders_of(&address(UNI)).iter().map(|holder| holder.balance).collect();

@@ -1,5 +1,5 @@
-//! Shapes that exchanges and data sites document, each with the same sixty candles or a few rows: whatever the order of columns, their
-//! names and where the table lies, the same figures come out; what a file does not say is asked.
+//! Layouts that exchanges and data sites document, each with the same sixty candles or a few rows: whatever the order of columns, their
+//! names and where in the file the table is, the same figures come out; what a file does not say is asked.
 
 use serde_json::json;
 use tokendeck::dataset::{Dataset, address::Address};

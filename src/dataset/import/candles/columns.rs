@@ -2,14 +2,14 @@
 //! contradict is not taken.
 
 use super::super::{
-    candles::times::TIMES,
+    edits::with_clock,
     evidence::{
-        Seen, kind,
-        number::Style,
-        ohlc::{self, OhlcPlaces, Told},
-        when::{Unsure, When, begun},
+        CellKind, kind,
+        number::NumberStyle,
+        ohlc::{self, FoundOrder, OhlcPlaces},
+        when::{TimeStyle, Unsure, starts_of_ends},
     },
-    names::{Names, plain},
+    names::{Names, is_one_of, plain},
     pair,
     refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
@@ -19,87 +19,36 @@ use crate::dataset::{candles::Interval, time::MINUTE_MS};
 /// The share of rows that break up to which a file's columns may still be what their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
-const OPEN: &[&str] = &[
-    "open",
-    "o",
-    "opening",
-    "erster",
-    "first",
-    "eröffn",
-    "eröffnung",
-    "apertura",
-    "apert",
-    "ouv",
-    "ouverture",
-    "abertura",
-    "开盘",
-    "开盘价",
-    "откр",
-    "открытие",
-    "始値",
-    "시가",
-];
-const HIGH: &[&str] = &[
-    "high",
-    "h",
-    "max",
-    "hoch",
-    "máximo",
-    "maximo",
-    "máx",
-    "haut",
-    "plushaut",
-    "máxima",
-    "massimo",
-    "最高",
-    "最高价",
-    "макс",
-    "максимум",
-    "高値",
-    "고가",
-];
-const LOW: &[&str] =
-    &["low", "l", "min", "tief", "mínimo", "minimo", "mín", "bas", "plusbas", "mínima", "最低", "最低价", "мин", "минимум", "安値", "저가"];
-pub(in crate::dataset::import) const CLOSE: &[&str] = &[
-    "close",
-    "c",
-    "closing",
-    "trade",
-    "last",
-    "price",
-    "zuletzt",
-    "schluss",
-    "schlusskurs",
-    "último",
-    "ultimo",
-    "dernier",
-    "clôture",
-    "cierre",
-    "收盘",
-    "收盘价",
-    "цена",
-    "закр",
-    "закрытие",
-    "終値",
-    "종가",
-    "closelast",
-    "adjclose",
-];
+pub(super) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
+/// What the time of a candle is called; the first that is there and holds times serves. Names that say its beginning come first: a plain
+/// time beside one of them may be its end.
+const TIMES: &str = "\
+    opentime opentimeutc starttime start timestart timeperiodstart periodstart timeopen opentimestamp begin begins startat \
+    candlebegintime intervalbegin intervalstart bucketstart windowstart periodbegin timestamp unix unixtimestamp unixtime time \
+    datetime ts timestampms timestamputc candletime bartime bucket date dateutc datetimeutc timeutc candledatetimeutc utctime t d \
+    day hour minute snappedat createdat evttime blocktime timestampunix datum zeit fecha data 日期 时间 交易日期 交易时间 дата время \
+    日付 日時 날짜 timestampseconds gmttime localtime index id key";
+const OPEN: &str = "open o opening erster first eröffn eröffnung apertura apert ouv ouverture abertura 开盘 开盘价 откр открытие 始値 시가";
+const HIGH: &str = "high h max hoch máximo maximo máx haut plushaut máxima massimo 最高 最高价 макс максимум 高値 고가";
+const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
+pub(in crate::dataset::import) const CLOSE: &str = "\
+    close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
+    終値 종가 closelast adjclose";
 /// Marks of what a price is in, and of what it is of, that a name may carry.
-const MARKS: &[&str] = &["usd", "usdt", "usdc", "price", "priceusd", "usdprice", "inusd"];
-const INTERVALS: &[&str] = &["interval", "timeframe", "granularity", "resolution", "period", "bar", "tf", "frequency"];
+const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
+const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
 
 /// The columns of candles, and what is to be known of them.
 #[derive(Debug, Clone)]
 pub(in crate::dataset::import) struct CandleColumns {
     pub time: usize,
-    pub when: When,
+    pub when: TimeStyle,
     /// The time of day, where it stands apart.
     pub clock: Option<usize>,
     /// The length of the candles, where the times are their last second.
     pub ended: Option<i64>,
     pub prices: OhlcPlaces,
-    pub style: Style,
+    pub style: NumberStyle,
     pub interval: Option<usize>,
     /// The currency that the names of the prices carry.
     pub currency: Option<String>,
@@ -115,7 +64,7 @@ pub(in crate::dataset::import) struct CandleColumns {
 
 /// Why the file is not taken, what would do, and the lines of `dataset.toml` that say it.
 pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
-    let name = |words: &[&str], or: usize| {
+    let name = |words: &str, or: usize| {
         Names::of(&sheet.names)
             .find(words)
             .or_else(|| (or < sheet.names.len()).then_some(or))
@@ -137,11 +86,11 @@ pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, OhlcPla
     (apart && !prices.contains(&time)).then_some((time, prices))
 }
 
-fn price(names: &Names, words: &[&str]) -> Option<usize> {
+fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
-        words.iter().any(|word| {
-            name.strip_prefix(word).is_some_and(|rest| MARKS.contains(&rest) || pair::is_currency(rest)) && word.len() > 1
-                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && MARKS.contains(&rest))
+        words.split_whitespace().any(|word| {
+            name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
+                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
         })
     };
     names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
@@ -151,29 +100,33 @@ fn price(names: &Names, words: &[&str]) -> Option<usize> {
 fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
     let reads = |at: usize| {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
-        !matches!(When::of(&cells), Ok(None))
+        !matches!(TimeStyle::of(&cells), Ok(None))
     };
-    let known: Vec<usize> = TIMES.iter().filter_map(|word| names.find(&[word])).filter(|&at| reads(at)).collect();
+    let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
     // Excel's day numbers look like prices, so that only a name or a first place makes them times.
     let apart = || {
         (0..names.len()).find(|&at| {
             (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
         })
     };
-    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == Seen::Time);
+    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == CellKind::Time);
     // Numbers that rise by even steps and are times of our days are nothing else.
-    let epochs =
-        || (0..names.len()).find(|&at| When::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(When::Epoch)) && rises(sheet, at));
+    let epochs = || {
+        (0..names.len()).find(|&at| TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch)) && rises(sheet, at))
+    };
     // Of several the first that is to the minute: candles begin there, and last trades and ends do not.
     let to_the_minute = |at: &usize| {
         let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
-        When::of(&cells).ok().flatten().is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
+        TimeStyle::of(&cells)
+            .ok()
+            .flatten()
+            .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
     };
     let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
     known.or_else(apart).or_else(written).or_else(epochs)
 }
 
-fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
+fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
     sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
 }
 
@@ -184,12 +137,12 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
     if said("timestamp").is_some() || wanted.iter().any(|(ours, _)| said(ours).is_some()) {
         let names = Names::of(&sheet.names);
-        let of = |(ours, words): (&str, &[&str])| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
+        let of = |(ours, words): (&str, &str)| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
         let prices = wanted.map(of);
         let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
-            return of_their_own(sheet, [open, high, low, close]).and_then(|says| {
-                let mut found = made(sheet, time, [open, high, low, close], true)?;
+            return four_columns_or_one(sheet, [open, high, low, close]).and_then(|says| {
+                let mut found = candle_columns(sheet, time, [open, high, low, close], true)?;
                 found.notes.extend(says);
                 Ok(Some(found))
             });
@@ -198,16 +151,13 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     if sheet.named
         && let Some((time, prices)) = named(sheet)
     {
-        return made(sheet, time, prices, false).map(Some);
-    }
-    if sheet.named && !sheet.is_json() && sheet.names.iter().any(|name| !name.starts_with("column ")) {
-        return Ok(None);
+        return candle_columns(sheet, time, prices, false).map(Some);
     }
     if sheet.named { Ok(None) } else { unnamed(sheet) }
 }
 
 /// Refuses prices of which two are one column; where all four are, what is to be known of such candles.
-fn of_their_own(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
+fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
     let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
     let Some(twice) = twice else { return Ok(None) };
     let name = &sheet.names[prices[twice]];
@@ -227,37 +177,38 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
         return Ok(None);
     }
-    let when = |at: usize| When::of(&sheet.column(at).take(200).collect::<Vec<_>>());
+    let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
     let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(Unsure))) else { return Ok(None) };
-    let spaced = kind(sheet.column(time).take(50)) == Seen::Time || rises(sheet, time) || spans(sheet);
-    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == Seen::Number).collect();
+    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
+    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
     if rest.len() < 4 || !spaced {
         return Ok(None);
     }
-    let style = Style::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+    let style = NumberStyle::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or("has numbers with decimal comma and with decimal point")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
-    let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(When::MonthFirst));
-    let told = ohlc::told(&numbers, &by_time(sheet, &times));
+    let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
+    let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
-        Told::Nothing => Ok(None),
+        FoundOrder::Nothing => Ok(None),
         // The sources that write so say in which order; the rows only must not contradict.
-        Told::Several(_) if documented(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
-            made(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
+        FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
+            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
         }
-        Told::Order(order) => {
-            let mut found = made(sheet, time, order.map(|at| rest[at]), false)?;
-            let usual = order == [0, 1, 2, 3];
-            let shown: Vec<String> =
-                (0..4).map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)].to_owned()).collect();
-            if !usual && order.iter().all(|at| *at < 4) {
-                found.says.push(format!("its columns have no names; the prices stand as {}: high and low hold in every row, and each opens where the last closed", shown.join(", ")));
+        FoundOrder::Order(order) => {
+            let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false)?;
+            let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
+                "open, high, low, close by the rows".to_owned()
             } else {
-                found.says.push("its columns have no names; open, high, low, close by the rows: high and low hold in every row, and each opens where the last closed".to_owned());
-            }
+                let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
+                format!("the prices stand as {}", shown.join(", "))
+            };
+            found
+                .says
+                .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
             Ok(Some(found))
         }
-        Told::Several(orders) => {
+        FoundOrder::Several(orders) => {
             let named = |order: &OhlcPlaces| -> Vec<String> {
                 let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
                 std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
@@ -268,13 +219,13 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
                 "its columns have no names, and its rows fit more than one order of the prices",
                 &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
             )
-            .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))))
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))))
         }
     }
 }
 
 /// Whether the seventh number is the time a millisecond before the next row, as in Binance's klines.
-pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
+pub(in crate::dataset::import) fn has_close_times(sheet: &Sheet) -> bool {
     let spans = |row: &Vec<String>| {
         let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
         number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
@@ -283,11 +234,11 @@ pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
 }
 
 /// Whether the lists are of an answer whose order is documented as open, high, low, close.
-fn documented(sheet: &Sheet) -> bool {
-    let answer = sheet.beside(&["retcode", "retmsg"]).is_some() && sheet.speaks_of("result.list")
-        || sheet.beside(&["code"]).is_some() && sheet.names.len() == 9
-        || sheet.speaks_of("result.") && sheet.names.len() == 8;
-    spans(sheet) || answer
+fn has_documented_order(sheet: &Sheet) -> bool {
+    let answer = sheet.beside("retcode retmsg").is_some() && sheet.mentions("result.list")
+        || sheet.beside("code").is_some() && sheet.names.len() == 9
+        || sheet.mentions("result.") && sheet.names.len() == 8;
+    has_close_times(sheet) || answer
 }
 
 /// Whether the numbers of a column rise or fall row by row, as times do.
@@ -318,12 +269,14 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
     days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
 }
 
-fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Option<i64>> {
-    let at = |row: &Vec<String>| match clock.and_then(|clock| row.get(clock)) {
-        Some(clock) => when.ms(&super::super::edits::with_clock(&row[time], clock)),
-        None => when.ms(&row[time]),
-    };
-    sheet.first.iter().map(at).collect()
+/// The cells of the times in the first rows, each with its time of day where that stands apart.
+fn time_cells(sheet: &Sheet, time: usize, clock: Option<usize>) -> Vec<String> {
+    let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
+    sheet.first.iter().map(cell).collect()
+}
+
+fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
+    cells.iter().map(|cell| when.ms(cell)).collect()
 }
 
 /// The rows in order; of several lists those of the first, as each is a series.
@@ -335,69 +288,18 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// The columns with what the rows say of them.
-fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
+fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
-    let cells: Vec<String> = match clock {
-        Some(clock) => sheet.first.iter().map(|row| super::super::edits::with_clock(&row[time], &row[clock])).collect(),
-        None => sheet.column(time).map(str::to_owned).collect(),
-    };
-    let when = sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>());
-    let when = when.map_err(|Unsure| {
-        refusal(
-            sheet,
-            &format!("`{}` in `{}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default(), sheet.names[time]),
-            "say which it is, as in --dates day or --dates month",
-        )
-        .say("dates", DATES)
-    })?;
-    let bad = || {
-        let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
-        refusal(
-            sheet,
-            &format!("`{cell}` in `{}` is no time that can be read", sheet.names[time]),
-            "give its times as ISO 8601 or as seconds since 1970",
-        )
-    };
-    let when = when.ok_or_else(bad)?;
-    let style = Style::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+    let cells = time_cells(sheet, time, clock);
+    let when = time_style(sheet, time, &cells)?;
+    let style = NumberStyle::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
-    let times = times(sheet, time, clock, when);
-    let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
+    let times = times(&cells, when);
+    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times) };
     let by_time = by_time(sheet, &times);
-    let (mut prices, mut says) = (prices, Vec::new());
-    let columns: Vec<Vec<f64>> = figures(prices).into();
-    let (share, first) = ohlc::holds(&columns, [0, 1, 2, 3]);
-    // Few rows that break are the file's; many, and the columns are others than their names say.
-    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
-    if share < 0.99 && !(sheet.broken_too && few) {
-        let shown =
-            |row: usize| PRICES.iter().zip(&columns).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
-        let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
-        let why = format!(
-            "row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({:.0} % of the rows do)",
-            (1.0 - share) * 100.0
-        );
-        let order = match ohlc::instead(&columns, &by_time) {
-            Told::Order(order) if !said => order,
-            _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
-            _ if few => {
-                let what = "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows";
-                return Err(refusal(sheet, &why, what));
-            }
-            _ => {
-                return Err(refusal(
-                    sheet,
-                    &why,
-                    "say which column is which with --map open=NAME and so on, or take a file whose prices fit",
-                )
-                .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))));
-            }
-        };
-        prices = order.map(|at| prices[at]);
-        let named: Vec<String> = PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
-        says.push(format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", ")));
-    }
+    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
+    let mut says: Vec<String> = reordered.into_iter().collect();
     says.extend(when.says().map(str::to_owned));
     if ended.is_some() {
         says.push("its times are the last seconds of the candles: each candle is put where it begins".to_owned());
@@ -432,12 +334,62 @@ fn made(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<Ca
     })
 }
 
-impl CandleColumns {
-    /// The column of times as the loader finds it.
-    pub(in crate::dataset::import) fn time_name(&self, sheet: &Sheet) -> String {
-        sheet.names[self.time].clone()
+fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle, Refusal> {
+    let name = &sheet.names[time];
+    match sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(Some(when)) => Ok(when),
+        Ok(None) => {
+            let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
+            let why = format!("`{cell}` in `{name}` is no time that can be read");
+            Err(refusal(sheet, &why, "give its times as ISO 8601 or as seconds since 1970"))
+        }
+        Err(Unsure) => {
+            let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
+            Err(refusal(sheet, &why, "say which it is, as in --dates day or --dates month").say("dates", DATES))
+        }
     }
+}
 
+/// The prices in an order that the rows fit, and what to say where it is not that of their names. Names that the person `said` stay.
+fn fitting(
+    sheet: &Sheet,
+    prices: OhlcPlaces,
+    figures: &[Vec<f64>; 4],
+    by_time: &[usize],
+    said: bool,
+) -> Result<(OhlcPlaces, Option<String>), Refusal> {
+    let (share, first) = ohlc::holds(figures, [0, 1, 2, 3]);
+    // Few rows that break are the file's; many, and the columns are others than their names say.
+    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
+    if share >= 0.99 || sheet.broken_too && few {
+        return Ok((prices, None));
+    }
+    let shown =
+        |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
+    let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
+    let broken = (1.0 - share) * 100.0;
+    let why = format!("row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({broken:.0} % of the rows do)");
+    match ohlc::find_order(figures, by_time) {
+        FoundOrder::Order(order) if !said => {
+            let prices = order.map(|at| prices[at]);
+            let named: Vec<String> =
+                PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
+            let says =
+                format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", "));
+            Ok((prices, Some(says)))
+        }
+        _ if first.is_none() => Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+        _ if few => Err(refusal(
+            sheet,
+            &why,
+            "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows",
+        )),
+        _ => Err(refusal(sheet, &why, "say which column is which with --map open=NAME and so on, or take a file whose prices fit")
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
+    }
+}
+
+impl CandleColumns {
     /// Refuses prices whose names say that they are in another currency.
     pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
@@ -457,7 +409,7 @@ impl CandleColumns {
 
     /// The most frequent step between the times of the first rows, in milliseconds.
     pub(in crate::dataset::import) fn step(&self) -> i64 {
-        crate::dataset::candles::Interval::between(self.times.iter().flatten().copied().collect()).0
+        Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
     /// The share of the first rows that have the time of another row, and other prices.

@@ -1,25 +1,28 @@
-//! One series for each token: columns of symbols, pairs and exchanges part a file, or say which token it is of. What several rows of
-//! one time would mix is refused with what to say.
+//! Splits a file of candles into one series a token, by its columns of symbols, pairs and exchanges. A file that would mix several series
+//! in one is refused, with the options that pick one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        edits,
         format::{FileToImport, ImportPlan, Take},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN},
         pair,
         refusal::Refusal,
+        report::{few, listed},
+        rows,
         sheet::Sheet,
     },
     columns::CandleColumns,
 };
 
+/// What members beside a table are called that name the currency of its prices.
+const QUOTED: &str = "currency quotecurrency vscurrency quote";
 /// The most series of one file.
 const MAX_SERIES: usize = 20_000;
 
-/// The columns that tell series apart, and their values in the whole file.
-struct Parts {
+/// The columns that name a row's series, and their values in the whole file.
+struct SeriesColumns {
     /// Columns of a symbol or pair, the best first; of exchanges; of quote currencies.
     symbols: Vec<usize>,
     places: Vec<usize>,
@@ -29,50 +32,51 @@ struct Parts {
     columns: Vec<usize>,
 }
 
-/// The take with the token of each row; and whether rows of several series are told apart.
+/// The plan with the token of each row; and whether the file holds several series.
 pub(super) fn by_series(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     found: &CandleColumns,
     mut take: Take,
 ) -> Result<(ImportPlan, bool), Refusal> {
-    for (name, value) in &asked.options.pick {
+    for (name, value) in &file.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
         }
         take = take.keep(name, &[value], "are not picked");
     }
-    let parts = parts(asked, sheet, found)?;
+    let parts = parts(file, sheet, found)?;
     let names = Names::of(&sheet.names);
     if let Some(token) = token_column(sheet, &names) {
-        one_place(asked, sheet, &parts)?;
-        return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
+        one_place(file, sheet, &parts)?;
+        in_dollars(file, sheet)?;
+        return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]), true));
     }
     let combinations = parts.found.len();
     if combinations <= 1 {
         let values = parts.found.keys().next();
         let content = values.and_then(|values| content(&parts, values));
-        let token = asked.traded(content.as_deref().or_else(|| beside(sheet)))?;
+        let token = file.traded(content.as_deref().or_else(|| beside(sheet)))?;
         return Ok((ImportPlan::of(vec![take.of(&token)]).about(token), false));
     }
-    one_place(asked, sheet, &parts)?;
+    one_place(file, sheet, &parts)?;
     let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
-        return Err(pick(asked, sheet, &parts));
+        return Err(pick(file, sheet, &parts));
     };
-    if asked.said.token.is_some() || pair::address(&asked.looked.name).is_some() {
-        let asked = pick(asked, sheet, &parts);
-        return Err(Refusal { reason: format!("{}; then --token says which token it is", asked.reason), ..asked });
+    if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
+        let refusal = pick(file, sheet, &parts);
+        return Err(Refusal { reason: format!("{}; then --token says which token it is", refusal.reason), ..refusal });
     }
-    split(asked, sheet, &parts, symbol, take).map(|plan| (plan, true))
+    split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
 
 /// A token for each symbol of a column.
-fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
+fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
         let asked_for = content(parts, values).unwrap_or_else(|| value.clone());
-        match asked.traded(Some(&asked_for)) {
+        match file.traded(Some(&asked_for)) {
             Ok(token) if token.pack == 1.0 => {
                 let address = token.address;
                 if let Some(other) = taken.insert(address, value.clone()) {
@@ -93,9 +97,9 @@ fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, 
         }
     }
     if says.is_empty() {
-        let asked = pick(asked, sheet, parts);
-        let reason = format!("{}. None of them is known yet: it {}", asked.reason, unknown.first().map_or("", String::as_str));
-        return Err(Refusal { reason, ..asked });
+        let refusal = pick(file, sheet, parts);
+        let reason = format!("{}. None of them is known yet: it {}", refusal.reason, unknown.first().map_or("", String::as_str));
+        return Err(Refusal { reason, ..refusal });
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
@@ -111,13 +115,13 @@ fn split(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, 
 }
 
 /// Which columns tell series apart, with their values in all rows that are picked.
-fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<Parts, String> {
+fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
         !used && sheet.column(*at).take(200).all(|cell| cell.is_empty() || cell.parse::<f64>().is_err())
     };
-    let of = |words: &[&str]| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
+    let of = |words: &str| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
     let (mut symbols, places, quotes) = (of(SERIES), of(PLACES), of(QUOTES));
     symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
     // Without names, a column of a few texts is one of symbols.
@@ -130,24 +134,24 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
     // A pair says more than a symbol, and a symbol more than a name.
     symbols.sort_by_key(|&at| {
         let pairs = sheet.different(at).first().is_some_and(|cell| pair::pair(cell, |_| false).is_some());
-        (!pairs, SERIES.iter().position(|word| *word == names.whole(at)).unwrap_or(SERIES.len()))
+        (!pairs, SERIES.split_whitespace().position(|word| word == names.whole(at)).unwrap_or(usize::MAX))
     });
     let mut columns: Vec<usize> = symbols.iter().chain(&places).chain(&quotes).copied().collect();
     columns.dedup();
-    let mut parts = Parts { symbols, places, quotes, found: BTreeMap::new(), columns };
+    let mut parts = SeriesColumns { symbols, places, quotes, found: BTreeMap::new(), columns };
     if parts.columns.is_empty() {
         return Ok(parts);
     }
-    let mut rows = sheet.rows(asked.looked)?;
+    let mut rows = sheet.rows(file.sniffed)?;
     let mut last: Option<Vec<String>> = None;
     while let Some(batch) = rows.next_batch()? {
-        let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| edits::cells(&batch, &sheet.names[at])).collect();
-        let picks: Vec<(Vec<Option<String>>, &String)> = asked
+        let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| rows::cells(&batch, &sheet.names[at])).collect();
+        let picks: Vec<(Vec<Option<String>>, &String)> = file
             .options
             .pick
             .iter()
             .filter_map(|(name, value)| {
-                Some((edits::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
+                Some((rows::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
             })
             .collect();
         for row in 0..batch.height {
@@ -176,30 +180,28 @@ fn parts(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resu
             return Ok(parts);
         }
     }
-    if parts.found.is_empty() && !asked.options.pick.is_empty() {
+    if parts.found.is_empty() && !file.options.pick.is_empty() {
         return Err(format!(
             "has no row with {}",
-            asked.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
+            file.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
         ));
     }
     Ok(parts)
 }
 
 /// How many different values those columns have together.
-fn count(parts: &Parts, columns: &[usize]) -> usize {
+fn count(parts: &SeriesColumns, columns: &[usize]) -> usize {
     let places: Vec<usize> = columns.iter().filter_map(|at| parts.columns.iter().position(|known| known == at)).collect();
-    let mut values: Vec<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values: BTreeSet<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
     values.len()
 }
 
-fn value<'v>(parts: &Parts, values: &'v [String], at: usize) -> Option<&'v String> {
+fn value<'v>(parts: &SeriesColumns, values: &'v [String], at: usize) -> Option<&'v String> {
     parts.columns.iter().position(|known| *known == at).and_then(|place| values.get(place)).filter(|value| !value.is_empty())
 }
 
 /// The symbol or pair that these values say.
-fn content(parts: &Parts, values: &[String]) -> Option<String> {
+fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
     let symbol = parts.symbols.iter().find_map(|&at| value(parts, values, at))?;
     let quote = parts.quotes.iter().find_map(|&at| value(parts, values, at));
     Some(match quote {
@@ -208,10 +210,10 @@ fn content(parts: &Parts, values: &[String]) -> Option<String> {
     })
 }
 
-/// The symbol or pair that stands beside the table.
+/// The symbol or pair in the texts beside the table.
 fn beside(sheet: &Sheet) -> Option<&str> {
-    let said = sheet.beside(&["symbol", "pair", "instid", "ticker", "productid", "instrument", "digitalcurrencycode", "ch", "market"]);
-    let place = || sheet.beside(&["place"]).and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
+    let said = sheet.beside("symbol pair instid ticker productid instrument digitalcurrencycode ch market");
+    let place = || sheet.beside("place").and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
     let preamble = || {
         sheet
             .beside
@@ -223,58 +225,45 @@ fn beside(sheet: &Sheet) -> Option<&str> {
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
-/// Whether a column, or what stands beside the table, tells in what prices are: a quote currency, or pairs.
+/// Whether a column or a text beside the table names the currency of the prices: a quote currency, or a pair.
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
-    let beside = || sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]).or_else(|| beside(sheet));
+    let beside = || sheet.beside(QUOTED).or_else(|| beside(sheet));
     sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
 }
 
-/// Refuses prices that what stands beside the table says are in another currency.
-fn quoted(asked: &FileToImport<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
-    match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
-        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
-            let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
-            Err(reason.into())
+/// Refuses prices in another currency, by the texts beside the table.
+fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
+    match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
+        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
+            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are").into())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(()),
     }
 }
 
-/// Rows of several exchanges of one token cannot stand in one series.
-fn one_place(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Result<(), Refusal> {
+/// Refuses rows of several exchanges, which would mix in one series.
+fn one_place(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
-    if several { Err(pick(asked, sheet, parts)) } else { Ok(()) }
+    if several { Err(pick(file, sheet, parts)) } else { Ok(()) }
 }
 
 /// What to pick from a file of several series; and where its token is then not known yet, what to say of that.
-fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
+fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusal {
     let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
         .iter()
         .map(|&at| {
-            let mut values: Vec<&String> = parts.found.keys().filter_map(|values| value(parts, values, at)).collect();
-            values.sort_unstable();
-            values.dedup();
-            let more = if values.len() > 6 { ", …" } else { "" };
-            format!(
-                "`{}` has {}{more}",
-                sheet.names[at],
-                values.iter().take(6).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
-            )
+            let values: BTreeSet<&String> = parts.found.keys().filter_map(|values| value(parts, values, at)).collect();
+            format!("`{}` has {}", sheet.names[at], few(values.iter().map(|value| format!("`{value}`")), 6))
         })
         .collect();
     let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);
-    let picks: Vec<String> = parting
-        .iter()
-        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{}={value}", sheet.names[at])))
-        .collect();
-    let then = most.and_then(|values| asked.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
-    let wheres: Vec<String> = parting
-        .iter()
-        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{} = \"{value}\"", sheet.names[at])))
-        .collect();
+    let picked: Vec<(&String, &String)> = parting.iter().filter_map(|&at| Some((&sheet.names[at], value(parts, most?, at)?))).collect();
+    let picks: Vec<String> = picked.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let then = most.and_then(|values| file.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
+    let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
         "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; every other one takes a run of its own",
@@ -291,10 +280,6 @@ fn pick(asked: &FileToImport<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
     let holds = |at: &usize| super::super::evidence::addresses(sheet.column(*at)) > 0.9;
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "token", "contract", "id"]));
+    all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)
-}
-
-fn listed(names: &[String]) -> String {
-    names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

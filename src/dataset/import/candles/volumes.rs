@@ -1,14 +1,14 @@
-//! Which column is the volume in tokens. A figure in money never stands there: it is divided by the price, or left out.
+//! Finds the volume in tokens (base volume). A volume in money (quote volume) is divided by the price, or left out.
 
 use super::{
     super::{
         evidence::{
-            Seen, kind,
-            number::{Style, plain as plain_number},
+            CellKind, kind,
+            number::{NumberStyle, plain as plain_number},
             volume::{PriceRange, VolumeMeasure, pair as pays, too_large},
         },
         format::FileToImport,
-        names::{Names, plain},
+        names::{Names, is_one_of, plain},
         sheet::Sheet,
     },
     columns::CandleColumns,
@@ -16,78 +16,32 @@ use super::{
 use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
 /// Names of volumes whose unit they do not say.
-const BARE: &[&str] =
-    &["volume", "vol", "v", "volumen", "volumes", "成交量", "объем", "объём", "出来高", "거래량", "volumetraded", "tradedvolume"];
-const TOKENS: &[&str] = &[
-    "volumefrom",
-    "basevolume",
-    "volbase",
-    "volumebase",
-    "basevol",
-    "assetvolume",
-    "baseassetvolume",
-    "quantity",
-    "volumebtc",
-    "volumeeth",
-    "volumecoin",
-    "amount",
-    "basevolumetraded",
-    "homenotional",
-    "candleacctradevolume",
-    "stuecke",
-    "stücke",
-];
-const MONEY: &[&str] = &[
-    "volumeto",
-    "foreignnotional",
-    "candleacctradeprice",
-    "quotevolume",
-    "quoteassetvolume",
-    "turnover",
-    "volumeusd",
-    "volumeusdt",
-    "usdvolume",
-    "volumequote",
-    "quotevol",
-    "volquote",
-    "volumecurrency",
-    "volccyquote",
-    "volccy",
-    "dollarvolume",
-    "notional",
-    "amountusd",
-    "qav",
-    "成交额",
-    "value",
-    "volumequotecurrency",
-    "totalvolume",
-    "volumeusdc",
-    "volusd",
-];
+const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
+const TOKENS: &str = "\
+    volumefrom basevolume volbase volumebase basevol assetvolume baseassetvolume quantity volumebtc volumeeth volumecoin amount \
+    basevolumetraded homenotional candleacctradevolume stuecke stücke";
+const MONEY: &str = "\
+    volumeto foreignnotional candleacctradeprice quotevolume quoteassetvolume turnover volumeusd volumeusdt usdvolume volumequote \
+    quotevol volquote volumecurrency volccyquote volccy dollarvolume notional amountusd qav 成交额 value volumequotecurrency \
+    totalvolume volumeusdc volusd";
+
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
-    /// A column that holds it: as the rows show or somebody says, or else as nothing speaks against it.
-    Column(usize, Style, Sure),
+    /// A column that holds it. It is sure where the rows show it or somebody says it; else nothing speaks against it.
+    Column { at: usize, style: NumberStyle, is_sure: bool },
     /// It is worked out row by row.
     Made(VolumeRule, String),
     /// There is none, and why.
     None(Option<String>),
 }
 
-/// Whether it is sure what a column of volumes counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sure {
-    Yes,
-    No,
-}
-
-/// How it is worked out.
+/// How the volume in tokens is worked out of other columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VolumeRule {
     /// The column of tokens where `second` is the money for them; else money alone.
     pub first: usize,
     pub second: Option<usize>,
-    pub style: Style,
+    pub style: NumberStyle,
 }
 
 impl VolumeRule {
@@ -108,21 +62,21 @@ impl Volume {
     pub(super) fn worked_out(&self, sheet: &Sheet) -> Vec<String> {
         match self {
             Self::Made(made, _) => std::iter::once(made.first).chain(made.second).map(|at| sheet.names[at].clone()).collect(),
-            Self::Column(..) | Self::None(_) => Vec::new(),
+            Self::Column { .. } | Self::None(_) => Vec::new(),
         }
     }
 
     /// What to say of a volume of which nothing but its name tells what it counts.
     pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
-        let Self::Column(at, _, Sure::No) = self else { return None };
+        let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
         Some(format!("assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, say --volume usd"))
     }
 
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
-            Self::Column(at, ..) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,
-            Self::Column(at, ..) => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
+            Self::Column { at, .. } if is_one_of(&plain(&sheet.names[*at]), BARE) => None,
+            Self::Column { at, .. } => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
             Self::Made(_, says) => Some(says.clone()),
             Self::None(says) => says.clone(),
         }
@@ -130,21 +84,22 @@ impl Volume {
 }
 
 fn counts(name: &str) -> Option<VolumeMeasure> {
-    if TOKENS.contains(&name) {
+    if is_one_of(name, TOKENS) {
         return Some(VolumeMeasure::Tokens);
     }
-    let money = MONEY.contains(&name) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
+    let money =
+        is_one_of(name, MONEY) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
     money.then_some(VolumeMeasure::Money)
 }
 
 /// The volume of candles with these columns.
-pub(super) fn volume(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
+pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
     let names = Names::of(&sheet.names);
-    let candidates = asked.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
-    let Some(style) = Style::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
+    let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
+    let Some(style) = NumberStyle::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
         return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
     };
-    let style = if found.style.comma { Style { comma: true, ..style } } else { style };
+    let style = if found.style.comma { NumberStyle { comma: true, ..style } } else { style };
     let [_, high, low, _] = &found.figures;
     let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
     let figures: Vec<Vec<f64>> = candidates
@@ -157,7 +112,7 @@ pub(super) fn volume(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColu
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
             let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
             if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(VolumeMeasure::Money)) {
-                return Volume::Column(candidates[i], style, Sure::Yes);
+                return Volume::Column { at: candidates[i], style, is_sure: true };
             }
             if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
                 let says = format!(
@@ -171,36 +126,37 @@ pub(super) fn volume(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColu
             }
         }
     }
-    alone(asked, sheet, found, &Alone { names: &names, candidates: &candidates, figures: &figures, ranges: &ranges, style })
+    single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
 }
 
-struct Alone<'a> {
+/// Columns that may be the volume, and their figures in the first rows.
+struct Candidates<'a> {
     names: &'a Names,
-    candidates: &'a [usize],
+    columns: &'a [usize],
     figures: &'a [Vec<f64>],
     ranges: &'a [PriceRange],
-    style: Style,
+    style: NumberStyle,
 }
 
 /// One column of volume that no other speaks for.
-fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Alone<'_>) -> Volume {
+fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
     let of = |wanted: Option<VolumeMeasure>| {
-        among.candidates.iter().position(|&at| {
+        among.columns.iter().position(|&at| {
             let name = among.names.whole(at);
             counts(name).or_else(|| counts(among.names.last(at))) == wanted
         })
     };
-    let bare = among.candidates.iter().position(|&at| BARE.contains(&among.names.whole(at)) || BARE.contains(&among.names.last(at)));
+    let bare = among.columns.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
     let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
         return Volume::None(None);
     };
-    let at = among.candidates[place];
+    let at = among.columns[place];
     let name = &sheet.names[at];
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
         return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
     }
     let too_large = too_large(among.ranges, &among.figures[place], found.step());
-    let money = match asked.options.volume {
+    let money = match file.options.volume {
         Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
         None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
         None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) => Some("by its name".to_owned()),
@@ -209,8 +165,7 @@ fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     match money {
         None => {
             let named = counts(among.names.whole(at)) == Some(VolumeMeasure::Tokens);
-            let sure = if named || asked.options.volume.is_some() { Sure::Yes } else { Sure::No };
-            Volume::Column(at, among.style, sure)
+            Volume::Column { at, style: among.style, is_sure: named || file.options.volume.is_some() }
         }
         Some(why) => Volume::Made(
             VolumeRule { first: at, second: None, style: among.style },
@@ -221,15 +176,15 @@ fn alone(asked: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     }
 }
 
-/// Why a volume is in USD, where what stands beside it tells so.
+/// Why a volume is in USD, where other columns or the texts beside the table show it.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
-    if let Some(at) = names.find(BESIDE_DOLLARS) {
+    if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
-    if sheet.speaks_of("ohlcv_list") {
+    if sheet.mentions("ohlcv_list") {
         return Some("as GeckoTerminal gives it".to_owned());
     }
-    if sheet.speaks_of("yfinance") || sheet.beside(&["datagranularity", "instrumenttype"]).is_some() {
+    if sheet.mentions("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
         return Some("as Yahoo gives it".to_owned());
     }
     let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);
@@ -248,16 +203,15 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
 fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {
-        kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == Seen::Number || sheet.column(*at).all(|cell| cell == "0")
+        kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == CellKind::Number || sheet.column(*at).all(|cell| cell == "0")
     };
     let free = (0..names.len()).filter(|at| !taken(at) && numbers(at));
     if sheet.named {
         let named = |at: &usize| {
             [names.whole(*at), names.last(*at)].iter().any(|name| {
-                let other =
-                    ["tick", "taker", "change", "num", "count", "trades", "24h", "7d", "30d", "ma", "mean", "avg", "pct", "weighted"];
-                let known = BARE.contains(name) || counts(name).is_some();
-                known || name.contains("vol") && !other.iter().any(|mark| name.contains(mark)) && !name.contains("volatil")
+                let other = "tick taker change num count trades 24h 7d 30d ma mean avg pct weighted";
+                let known = is_one_of(name, BARE) || counts(name).is_some();
+                known || name.contains("vol") && !other.split(' ').any(|mark| name.contains(mark)) && !name.contains("volatil")
             })
         };
         return free.filter(named).collect();

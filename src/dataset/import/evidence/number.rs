@@ -6,35 +6,35 @@ use crate::dataset::{
     manifest::Decimal,
 };
 
-/// What stands before a number.
+/// Currency signs before a number.
 const BEFORE: &[&str] = &["US$", "USD", "$", "€", "£", "¥", "₿", "Ξ"];
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataset::import) struct Style {
+pub(in crate::dataset::import) struct NumberStyle {
     /// The comma stands before the decimals.
     pub comma: bool,
     /// Some are more than digits and a point, so that they must be rewritten.
-    pub dressed: bool,
+    pub decorated: bool,
 }
 
-impl Style {
+impl NumberStyle {
     /// How all these cells are written; `None` where some say comma and others point. `semicolons` part the file's cells, as where the
     /// comma is the decimal sign.
     pub(in crate::dataset::import) fn of<'a>(cells: impl Iterator<Item = &'a str>, semicolons: bool) -> Option<Self> {
-        let (mut shown, mut unsure, mut dressed) = (DecimalSigns::default(), false, false);
+        let (mut shown, mut unsure, mut decorated) = (DecimalSigns::default(), false, false);
         for cell in cells {
             let digits = cell.trim();
-            dressed |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
+            decorated |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = digits.trim_start_matches(['-', '−', '+']).trim_start();
-            let number = bare(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
+            let number = without_currency(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
             unsure |= number.contains(',');
             shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
         match (shown.comma, shown.point) {
             (true, true) => None,
-            (true, false) => Some(Self { comma: true, dressed: true }),
-            (false, true) => Some(Self { comma: false, dressed }),
-            (false, false) => Some(Self { comma: unsure && semicolons, dressed }),
+            (true, false) => Some(Self { comma: true, decorated: true }),
+            (false, true) => Some(Self { comma: false, decorated }),
+            (false, false) => Some(Self { comma: unsure && semicolons, decorated }),
         }
     }
 
@@ -47,7 +47,7 @@ impl Style {
 /// The plain decimal text of a number, with a currency before it or without; `None` where it is no number.
 pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<String> {
     let (minus, text) = text.trim().strip_prefix(['-', '−']).map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
-    let text = bare(text);
+    let text = without_currency(text);
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',' || c == '+' && minus.is_empty()) {
         return None;
     }
@@ -55,7 +55,7 @@ pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<Strin
 }
 
 /// Without a currency before it.
-fn bare(text: &str) -> &str {
+fn without_currency(text: &str) -> &str {
     BEFORE.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text).trim_start()
 }
 
@@ -103,8 +103,8 @@ mod tests {
             (&["1,5", "1.5"], false, None),
             (&["629.18K"], false, Some((false, true))),
         ] {
-            let found = Style::of(cells.iter().copied(), semicolons);
-            assert_eq!(found.map(|style| (style.comma, style.dressed)), expected, "{cells:?}");
+            let found = NumberStyle::of(cells.iter().copied(), semicolons);
+            assert_eq!(found.map(|style| (style.comma, style.decorated)), expected, "{cells:?}");
         }
     }
 }

@@ -1,5 +1,7 @@
-//! In which order four prices stand. High and low are told by every row: nothing is above the one or below the other. Open and close
-//! are told by the rows before: a candle opens near where the last one closed. What the rows leave open is not guessed.
+//! Which of four columns are open, high, low and close. High and low show in every row: no price is above the one or below the other. Open
+//! and close show in the row before: a candle opens near where the last one closed. What the rows leave open is not guessed.
+
+use crate::dataset::candles::sound;
 
 /// The share of rows that an order must hold for.
 const HOLDS: f64 = 0.99;
@@ -15,7 +17,7 @@ pub(in crate::dataset::import) type OhlcPlaces = [usize; 4];
 
 /// What the rows say of an order.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataset::import) enum Told {
+pub(in crate::dataset::import) enum FoundOrder {
     /// One order holds, and no other.
     Order(OhlcPlaces),
     /// These hold alike.
@@ -23,28 +25,24 @@ pub(in crate::dataset::import) enum Told {
     Nothing,
 }
 
-/// Whether high and low enclose open and close, all above zero. A comparison with NaN is false.
-pub(in crate::dataset::import) fn encloses(open: f64, high: f64, low: f64, close: f64) -> bool {
-    low > 0.0 && high < f64::INFINITY && low <= open && low <= close && open <= high && close <= high
-}
-
 /// The share of rows with four prices in which the order holds, and the first row in which it does not.
 pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces) -> (f64, Option<usize>) {
-    let [open, high, low, close] = order.map(|at| &columns[at]);
     let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
-    for row in 0..open.len() {
-        let prices = [open[row], high[row], low[row], close[row]];
-        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
-            continue;
-        }
+    for (row, [open, high, low, close]) in filled(columns, order) {
         all += 1;
-        if encloses(prices[0], prices[1], prices[2], prices[3]) {
+        if sound(open, high, low, close) {
             good += 1;
         } else {
             first = first.or(Some(row));
         }
     }
     (if all == 0 { 0.0 } else { good as f64 / all as f64 }, first)
+}
+
+/// The rows with four prices, not all of them 0.
+fn filled(columns: &[Vec<f64>], order: OhlcPlaces) -> impl Iterator<Item = (usize, [f64; 4])> {
+    let rows = (0..columns[order[0]].len()).map(move |row| (row, order.map(|at| columns[at][row])));
+    rows.filter(|(_, prices)| !prices.iter().any(|price| price.is_nan()) && *prices != [0.0; 4])
 }
 
 /// How far candles open from where the one before closed, in parts of the range of both: 0 where every open is the close before.
@@ -63,7 +61,7 @@ fn jump(columns: &[Vec<f64>], order: OhlcPlaces, by_time: &[usize]) -> f64 {
 }
 
 /// The order of four prices among these columns, which stand side by side; `by_time` are the rows, oldest first.
-pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
+pub(in crate::dataset::import) fn find_order(columns: &[Vec<f64>], by_time: &[usize]) -> FoundOrder {
     let mut found: Vec<(f64, OhlcPlaces)> = Vec::new();
     for start in 0..columns.len().saturating_sub(3) {
         let four = [start, start + 1, start + 2, start + 3];
@@ -82,25 +80,16 @@ pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) 
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     match &found[..] {
-        [] => Told::Nothing,
-        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => Told::Order(*order),
-        several => Told::Several(several.iter().map(|(_, order)| *order).collect()),
+        [] => FoundOrder::Nothing,
+        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => FoundOrder::Order(*order),
+        several => FoundOrder::Several(several.iter().map(|(_, order)| *order).collect()),
     }
-}
-
-/// The order of four prices whose names are known, where that the names say does not hold.
-pub(in crate::dataset::import) fn instead(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
-    if columns.len() == 4 { told(columns, by_time) } else { Told::Nothing }
 }
 
 /// Whether the four columns hold prices near each other.
 fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
     let (mut all, mut good) = (0_usize, 0_usize);
-    let rows = columns[four[0]].len();
-    for prices in (0..rows).map(|row| four.map(|at| columns[at][row])) {
-        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
-            continue;
-        }
+    for (_, prices) in filled(columns, four) {
         all += 1;
         let (low, high) = prices.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), price| (low.min(*price), high.max(*price)));
         good += usize::from(low > 0.0 && high <= low * SPREAD_MAX);
@@ -146,11 +135,11 @@ mod tests {
         let rows = candles(60);
         let by_time: Vec<usize> = (0..60).collect();
         for order in [[0, 1, 2, 3], [2, 1, 0, 3], [0, 2, 3, 1], [3, 1, 2, 0], [1, 2, 3, 0]] {
-            assert_eq!(told(&columns(&rows, order, &[5000.0]), &by_time), Told::Order(order), "{order:?}");
+            assert_eq!(find_order(&columns(&rows, order, &[5000.0]), &by_time), FoundOrder::Order(order), "{order:?}");
         }
         let newest_first: Vec<[f64; 4]> = rows.iter().rev().copied().collect();
         let by_time: Vec<usize> = (0..60).rev().collect();
-        assert_eq!(told(&columns(&newest_first, [2, 1, 0, 3], &[]), &by_time), Told::Order([2, 1, 0, 3]));
+        assert_eq!(find_order(&columns(&newest_first, [2, 1, 0, 3], &[]), &by_time), FoundOrder::Order([2, 1, 0, 3]));
     }
 
     #[test]
@@ -158,8 +147,8 @@ mod tests {
         // Candles that do not begin where the last ended tell high and low, not open and close.
         let rows: Vec<[f64; 4]> = (0..40).map(|i| [100.0 + f64::from(i % 7), 120.0, 80.0, 100.0 + f64::from((i * 3) % 5)]).collect();
         let by_time: Vec<usize> = (0..40).collect();
-        assert!(matches!(told(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), Told::Several(_)));
-        assert_eq!(told(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), Told::Nothing);
+        assert!(matches!(find_order(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), FoundOrder::Several(_)));
+        assert_eq!(find_order(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), FoundOrder::Nothing);
         let broken = columns(&candles(50), [0, 2, 1, 3], &[]);
         assert!(holds(&broken, [0, 1, 2, 3]).0 < 0.5 && holds(&broken, [0, 1, 2, 3]).1 == Some(0));
     }

@@ -1,5 +1,7 @@
-//! What a column of volumes counts: tokens, or the money paid for them. Where there are two, one over the other is the price; where
-//! there is one, it can only be too large to be tokens.
+//! Base or quote volume: whether a column counts tokens, or the money paid for them. Of two columns one over the other is the price; one
+//! alone shows only whether it is too large to be tokens.
+
+use crate::dataset::time::DAY_MS;
 
 /// What a column of volumes counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +14,6 @@ pub(in crate::dataset::import) enum VolumeMeasure {
 const USD_A_DAY_MAX: f64 = 6e11;
 /// How far from the range of a candle the quotient of its volumes may lie.
 const NEAR: std::ops::RangeInclusive<f64> = 0.9..=1.1;
-const DAY_MS: f64 = 86_400_000.0;
 
 /// A candle as far as volumes are judged by it.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,7 @@ pub(in crate::dataset::import) fn too_large(ranges: &[PriceRange], volume: &[f64
         .iter()
         .zip(volume)
         .filter(|(range, volume)| **volume > 0.0 && range.low > 0.0)
-        .map(|(range, volume)| volume * range.low * DAY_MS / step_ms.max(1) as f64)
+        .map(|(range, volume)| volume * range.low * DAY_MS as f64 / step_ms.max(1) as f64)
         .collect();
     if worth.is_empty() {
         return false;

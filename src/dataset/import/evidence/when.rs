@@ -1,5 +1,5 @@
-//! How times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of months. Which of
-//! several readings holds is told by all cells together: by what cannot be a month, and by steps that are alike.
+//! Infers how a column's times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of
+//! months. Of several readings all cells together decide: by what cannot be a month, and by even steps.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -7,7 +7,7 @@ use crate::dataset::{
     candles::Interval,
     coerce::manner::excel_day,
     import::Dates,
-    time::{DAY_MS, MINUTE_MS},
+    time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
 
 /// No trade of a token is older, nor will a file come from later: 2008 to 2100.
@@ -21,7 +21,7 @@ const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug"
 
 /// How the times of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataset::import) enum When {
+pub(in crate::dataset::import) enum TimeStyle {
     /// Seconds, milliseconds, microseconds or nanoseconds since 1970, each by its size.
     Epoch,
     /// `20220817`, with hours and minutes behind or without.
@@ -33,11 +33,11 @@ pub(in crate::dataset::import) enum When {
     MonthFirst,
 }
 
-/// Why it cannot be told how they are read.
+/// Day and month could change places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::dataset::import) struct Unsure;
 
-impl When {
+impl TimeStyle {
     const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
 
     /// As the person says it.
@@ -79,36 +79,36 @@ impl When {
         let all: Vec<Self> = Self::ALL.into_iter().filter(reads).collect();
         match all[..] {
             [] => Ok(None),
-            [Self::MonthFirst, Self::DayFirst, ..] => either(&filled),
+            [Self::MonthFirst, Self::DayFirst, ..] => day_or_month_first(&filled),
             [first, ..] => Ok(Some(first)),
         }
     }
 }
 
 /// Month or day first, where both can be read: that by which the steps from one time to the next are alike.
-fn either(cells: &[&str]) -> Result<Option<When>, Unsure> {
-    let times = |when: When| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
-    let (months, days) = (times(When::MonthFirst), times(When::DayFirst));
+fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
+    let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
+    let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
     if months == days {
-        return Ok(Some(When::MonthFirst));
+        return Ok(Some(TimeStyle::MonthFirst));
     }
     // Months on their first day, or the first days of one month: only a person knows.
     let firsts =
         |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
-    if firsts(&months) != firsts(&days) && !pointed(cells) {
+    if firsts(&months) != firsts(&days) && !has_points(cells) {
         return Err(Unsure);
     }
     let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
     let (over_months, over_days) = (gap(&months), gap(&days));
     match (by_month - by_day).abs() {
         // Few days of an hourly series: one reading tears it apart by weeks, the other leaves it whole.
-        _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(When::DayFirst)),
-        _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(When::MonthFirst)),
+        _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
+        _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
         // Whoever writes points between day, month and year writes the day first.
-        apart if apart < 0.2 && pointed(cells) => Ok(Some(When::DayFirst)),
+        apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
         apart if apart < 0.2 => Err(Unsure),
-        _ if by_month > by_day => Ok(Some(When::MonthFirst)),
-        _ => Ok(Some(When::DayFirst)),
+        _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
+        _ => Ok(Some(TimeStyle::DayFirst)),
     }
 }
 
@@ -127,7 +127,7 @@ fn evenness(mut times: Vec<i64>) -> f64 {
 }
 
 /// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are.
-pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
+pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
     let last = |ms: &i64| [1, 1_000].contains(&(MINUTE_MS - ms.rem_euclid(MINUTE_MS)));
     if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
         return (times, None);
@@ -136,17 +136,17 @@ pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<
     if step < MINUTE_MS {
         return (times, None);
     }
-    (times.into_iter().map(|ms| ms.map(|ms| beginning(ms, step))).collect(), Some(step))
+    (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
 }
 
 /// The beginning of a candle of that length whose last second this is.
-pub(in crate::dataset::import) fn beginning(ms: i64, step: i64) -> i64 {
+pub(in crate::dataset::import) fn start_of_end(ms: i64, step: i64) -> i64 {
     (ms + 1_000).div_euclid(1_000) * 1_000 - step
 }
 
 /// Whether points stand between day, month and year.
-fn pointed(cells: &[&str]) -> bool {
-    cells.iter().all(|cell| parted(cell.trim()).0.matches('.').count() == 2)
+fn has_points(cells: &[&str]) -> bool {
+    cells.iter().all(|cell| day_and_clock(cell.trim()).0.matches('.').count() == 2)
 }
 
 /// The longest step between times in order, in milliseconds.
@@ -157,11 +157,11 @@ fn gap(times: &[i64]) -> i64 {
 }
 
 /// Whether the text is a time that is more than a number.
-pub(in crate::dataset::import) fn written(text: &str) -> bool {
+pub(in crate::dataset::import) fn is_written_out(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3
         && text.len() <= 48
-        && [When::YearFirst, When::DayFirst, When::MonthFirst].iter().any(|when| calendar(text.trim(), *when).is_some())
+        && [TimeStyle::YearFirst, TimeStyle::DayFirst, TimeStyle::MonthFirst].iter().any(|when| calendar(text.trim(), *when).is_some())
 }
 
 fn in_bounds(ms: i64) -> Option<i64> {
@@ -200,9 +200,9 @@ fn excel(text: &str) -> Option<i64> {
 }
 
 /// A day, and a time of it: in numbers, or with the month by name.
-fn calendar(text: &str, order: When) -> Option<i64> {
+fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
     let (text, offset) = without_zone(text)?;
-    let (day, time) = parted(text);
+    let (day, time) = day_and_clock(text);
     let day = date(day, order)?;
     let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
     in_bounds(ms)
@@ -225,14 +225,14 @@ fn without_zone(text: &str) -> Option<(&str, i64)> {
             let hours: i64 = digits[..2].parse().ok()?;
             let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
             let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
-            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * 60_000));
+            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * MINUTE_MS));
         }
     }
     Some((text, 0))
 }
 
 /// The day and the time of day.
-fn parted(text: &str) -> (&str, &str) {
+fn day_and_clock(text: &str) -> (&str, &str) {
     if let Some(at) = text.find('T').filter(|&at| at > 7 && text[..at].ends_with(|c: char| c.is_ascii_digit())) {
         return (&text[..at], &text[at + 1..]);
     }
@@ -273,10 +273,10 @@ fn time_of_day(text: &str) -> Option<i64> {
         }
         hour = hour % 12 + half;
     }
-    (0..24).contains(&hour).then(|| hour * 3_600_000 + minute * 60_000 + (seconds * 1e3).round() as i64)
+    (0..24).contains(&hour).then(|| hour * HOUR_MS + minute * MINUTE_MS + (seconds * 1e3).round() as i64)
 }
 
-fn date(text: &str, order: When) -> Option<NaiveDate> {
+fn date(text: &str, order: TimeStyle) -> Option<NaiveDate> {
     let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).flat_map(chinese).filter(|part| !part.is_empty()).collect();
     let named = parts.iter().position(|part| month(part).is_some());
     let number = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
@@ -293,8 +293,8 @@ fn date(text: &str, order: When) -> Option<NaiveDate> {
         ([first, second, year], None) => {
             let (first, second) = (number(first)?, number(second)?);
             match order {
-                When::DayFirst => (*year, second, first),
-                When::MonthFirst => (*year, first, second),
+                TimeStyle::DayFirst => (*year, second, first),
+                TimeStyle::MonthFirst => (*year, first, second),
                 _ => return None,
             }
         }
@@ -332,63 +332,63 @@ mod tests {
     #[test]
     fn a_time_is_read_however_it_is_written() {
         for (text, when, ms) in [
-            ("1690718400", When::Epoch, NOON),
-            ("1690718400.0", When::Epoch, NOON),
-            ("1690718400000", When::Epoch, NOON),
-            ("1690718400000000", When::Epoch, NOON),
-            ("1690718400000000000", When::Epoch, NOON),
-            ("1.6907184e9", When::Epoch, NOON),
-            ("20230730", When::Digits, DAY),
-            ("202307301200", When::Digits, NOON),
-            ("45137", When::Excel, DAY),
-            ("45137.5", When::Excel, NOON),
-            ("2023-07-30", When::YearFirst, DAY),
-            ("2023/07/30 12:00", When::YearFirst, NOON),
-            ("2023-07-30T12:00:00.000Z", When::YearFirst, NOON),
-            ("2023-07-30 12:00:00.000 UTC", When::YearFirst, NOON),
-            ("2023-07-30 12:00:00+00:00", When::YearFirst, NOON),
-            ("2023-07-30 14:00:00+0200", When::YearFirst, NOON),
-            ("2023-07-30 12-PM", When::YearFirst, NOON),
-            ("2023-07-30 12-AM", When::YearFirst, DAY),
-            ("2023年7月30日", When::YearFirst, DAY),
-            ("Jul 30, 2023", When::YearFirst, DAY),
-            ("30 July 2023", When::YearFirst, DAY),
-            ("30-Jul-23", When::YearFirst, DAY),
-            ("Jul-30-2023 12:00:00 PM +UTC", When::YearFirst, NOON),
-            ("Sun, 30 Jul 2023 12:00:00 GMT", When::YearFirst, NOON),
-            ("07-30-2023", When::MonthFirst, DAY),
-            ("7/30/2023 12:00", When::MonthFirst, NOON),
-            ("7/30/2023 12:00:00 AM", When::MonthFirst, DAY),
-            ("30.07.2023", When::DayFirst, DAY),
+            ("1690718400", TimeStyle::Epoch, NOON),
+            ("1690718400.0", TimeStyle::Epoch, NOON),
+            ("1690718400000", TimeStyle::Epoch, NOON),
+            ("1690718400000000", TimeStyle::Epoch, NOON),
+            ("1690718400000000000", TimeStyle::Epoch, NOON),
+            ("1.6907184e9", TimeStyle::Epoch, NOON),
+            ("20230730", TimeStyle::Digits, DAY),
+            ("202307301200", TimeStyle::Digits, NOON),
+            ("45137", TimeStyle::Excel, DAY),
+            ("45137.5", TimeStyle::Excel, NOON),
+            ("2023-07-30", TimeStyle::YearFirst, DAY),
+            ("2023/07/30 12:00", TimeStyle::YearFirst, NOON),
+            ("2023-07-30T12:00:00.000Z", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12:00:00.000 UTC", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12:00:00+00:00", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 14:00:00+0200", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12-PM", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12-AM", TimeStyle::YearFirst, DAY),
+            ("2023年7月30日", TimeStyle::YearFirst, DAY),
+            ("Jul 30, 2023", TimeStyle::YearFirst, DAY),
+            ("30 July 2023", TimeStyle::YearFirst, DAY),
+            ("30-Jul-23", TimeStyle::YearFirst, DAY),
+            ("Jul-30-2023 12:00:00 PM +UTC", TimeStyle::YearFirst, NOON),
+            ("Sun, 30 Jul 2023 12:00:00 GMT", TimeStyle::YearFirst, NOON),
+            ("07-30-2023", TimeStyle::MonthFirst, DAY),
+            ("7/30/2023 12:00", TimeStyle::MonthFirst, NOON),
+            ("7/30/2023 12:00:00 AM", TimeStyle::MonthFirst, DAY),
+            ("30.07.2023", TimeStyle::DayFirst, DAY),
         ] {
-            assert_eq!((When::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
+            assert_eq!((TimeStyle::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
         }
         for text in ["1234", "0.5", "hello", "13:00", "1.5", "2023", "2023-13-40", "EST 2023-01-01 10:00 EST"] {
-            assert_eq!(When::of(&[text]), Ok(None), "{text}");
+            assert_eq!(TimeStyle::of(&[text]), Ok(None), "{text}");
         }
     }
 
     #[test]
     fn day_and_month_are_told_by_what_cannot_be_one_or_by_even_steps() {
         for (cells, expected) in [
-            (&["01/02/2023", "13/02/2023"][..], Ok(Some(When::DayFirst))),
-            (&["01/02/2023", "01/13/2023"], Ok(Some(When::MonthFirst))),
+            (&["01/02/2023", "13/02/2023"][..], Ok(Some(TimeStyle::DayFirst))),
+            (&["01/02/2023", "01/13/2023"], Ok(Some(TimeStyle::MonthFirst))),
             // Four days of January, or the firsts of four months.
             (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(Unsure)),
-            (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(When::MonthFirst))),
-            (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(When::DayFirst))),
-            (&["03.04.2023", "07.09.2023"], Ok(Some(When::DayFirst))),
-            (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(When::DayFirst))),
+            (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(TimeStyle::MonthFirst))),
+            (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(TimeStyle::DayFirst))),
+            (&["03.04.2023", "07.09.2023"], Ok(Some(TimeStyle::DayFirst))),
+            (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(TimeStyle::DayFirst))),
             (&["01/02/2023", "05/03/2023"], Err(Unsure)),
         ] {
-            assert_eq!(When::of(cells), expected, "{cells:?}");
+            assert_eq!(TimeStyle::of(cells), expected, "{cells:?}");
         }
     }
 
     #[test]
     fn seconds_and_milliseconds_may_stand_in_one_column() {
         let cells = ["1690675200", "1690675200000"];
-        assert_eq!(When::of(&cells), Ok(Some(When::Epoch)));
-        assert_eq!(cells.map(|cell| When::Epoch.ms(cell)), [Some(DAY); 2]);
+        assert_eq!(TimeStyle::of(&cells), Ok(Some(TimeStyle::Epoch)));
+        assert_eq!(cells.map(|cell| TimeStyle::Epoch.ms(cell)), [Some(DAY); 2]);
     }
 }

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::dataset::candles::Interval;
 
-pub(super) fn is_market_chart(looked: &Sniffed) -> bool {
-    looked.outline().is_some_and(|outline| outline.lists_of("prices", 2))
-        || has(&looked.header(), &["snapped_at", "price", "market_cap", "total_volume"])
+pub(super) fn is_market_chart(sniffed: &Sniffed) -> bool {
+    sniffed.outline().is_some_and(|outline| outline.lists_of("prices", 2))
+        || has(&sniffed.header(), &["snapped_at", "price", "market_cap", "total_volume"])
 }
 
 /// The elements of a JSON list as texts.
@@ -25,18 +25,17 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
     Ok(elements.iter().map(|value| text(value)).collect())
 }
 
-pub(super) fn market_chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+pub(super) fn market_chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
     const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
-    let token = asked.traded(None)?;
-    let FileShape::Json { text, .. } = &asked.looked.shape else {
-        let sheet = asked.sheet()?;
-        let take = Take::into("candles", sheet.rows(asked.looked)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);
+    let token = file.traded(None)?;
+    let FileShape::Json { text, .. } = &file.sniffed.shape else {
+        let sheet = file.sheet()?;
+        let take = Take::into("candles", sheet.rows(file.sniffed)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);
         return Ok(ImportPlan::of(vec![take]).about(token).saying(SAYS));
     };
     let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
-    let mut points = points.into_iter();
-    let rows = GeneratedRows::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| cells(&point)));
+    let rows = GeneratedRows::over(&["time", "price"], file.sniffed.bytes, points.into_iter().map(|point| cells(&point)));
     let take = Take::into("candles", rows).columns(&[("timestamp", "time")]).columns(&COLUMNS).of(&token);
     Ok(ImportPlan::of(vec![take])
         .about(token)
@@ -44,31 +43,30 @@ pub(super) fn market_chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refus
         .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
 }
 
-pub(super) fn is_ohlc(looked: &Sniffed) -> bool {
-    looked.outline().is_some_and(|outline| outline.lists_of("", 5)) && candles::is(looked)
+pub(super) fn is_ohlc(sniffed: &Sniffed) -> bool {
+    sniffed.outline().is_some_and(|outline| outline.lists_of("", 5)) && candles::is(sniffed)
 }
 
 /// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
-pub(super) fn ohlc(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let token = asked.traded(None)?;
-    let FileShape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".into()) };
+pub(super) fn ohlc(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let token = file.traded(None)?;
+    let FileShape::Json { text, .. } = &file.sniffed.shape else { return Err("is not JSON".into()) };
     let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
     let time = |candle: &RawValue| cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
     if candles.len() < 2 {
         return Err("has too few candles to tell how long each is: fetch more days".into());
     }
     let step = Interval::between(candles.iter().filter_map(|candle| time(candle)).collect()).0;
-    let mut candles = candles.into_iter();
-    let rows = GeneratedRows::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
-        let cells = cells(&candles.next()?);
-        Some(cells.map(|mut cells| {
-            let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
-            if let (Some(end), Some(first)) = (end, cells.first_mut()) {
-                *first = Some((end - step).to_string());
-            }
-            cells
-        }))
-    });
+    let begun = move |candle: Box<RawValue>| {
+        let mut cells = cells(&candle)?;
+        let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
+        if let (Some(end), Some(first)) = (end, cells.first_mut()) {
+            *first = Some((end - step).to_string());
+        }
+        Ok(cells)
+    };
+    let columns = ["timestamp", "open", "high", "low", "close"];
+    let rows = GeneratedRows::over(&columns, file.sniffed.bytes, candles.into_iter().map(begun));
     Ok(ImportPlan::of(vec![Take::into("candles", rows).of(&token)])
         .about(token)
         .saying("its times are the ends of the candles; the starts are stored. Prices are taken as USD; it has no volume"))

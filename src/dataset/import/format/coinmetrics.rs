@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        rows::{Edited, put, texts},
+        rows::{Edited, cells, put},
         sniff::Sniffed,
     },
     FileToImport, ImportPlan, Refusal, Take, has,
@@ -15,18 +15,18 @@ const METRICS: &[&str] = &["adrbalcnt", "priceusd", "adractcnt", "capmrktcurusd"
 const PRICES: &[&str] = &["PriceUSD", "ReferenceRateUSD", "ReferenceRate"];
 const HOLDERS: &str = "AdrBalCnt";
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    let header = looked.header();
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    let header = sniffed.header();
     has(&header, &["time"]) && METRICS.iter().any(|metric| has(&header, &[metric]))
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let token = asked.token(None)?;
-    let header = asked.looked.header();
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let token = file.token(None)?;
+    let header = file.sniffed.header();
     let mut takes = Vec::new();
     let mut says = Vec::new();
     if has(&header, &[&HOLDERS.to_lowercase()]) {
-        let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["kept"], |batch| mark(batch, &[HOLDERS]));
+        let rows = Edited::over(file.sniffed.rows(&Layout::default())?, &["kept"], |batch| mark(batch, &[HOLDERS]));
         let take = Take::into("holder_counts", rows).columns(&[("date", "time"), ("holders", HOLDERS)]).keep(
             "kept",
             &["yes"],
@@ -35,12 +35,12 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         takes.push(take.of_address(token.address));
     }
     if PRICES.iter().any(|name| has(&header, &[&name.to_lowercase()])) {
-        let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["kept", "price"], |batch| {
+        let rows = Edited::over(file.sniffed.rows(&Layout::default())?, &["kept", "price"], |batch| {
             mark(batch, PRICES);
             let mut prices: Vec<Option<String>> = vec![None; batch.height];
             for name in PRICES {
-                for (price, text) in prices.iter_mut().zip(texts(batch, name)) {
-                    *price = price.take().or_else(|| text.filter(|text| !text.trim().is_empty()).map(str::to_owned));
+                for (price, cell) in prices.iter_mut().zip(cells(batch, name)) {
+                    *price = price.take().or(cell);
                 }
             }
             put(batch, "price", prices);
@@ -64,8 +64,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 fn mark(batch: &mut Batch, names: &[&str]) {
     let mut kept = vec![None; batch.height];
     for name in names {
-        for (kept, text) in kept.iter_mut().zip(texts(batch, name)) {
-            if text.is_some_and(|text| !text.trim().is_empty()) {
+        for (kept, cell) in kept.iter_mut().zip(cells(batch, name)) {
+            if cell.is_some() {
                 *kept = Some("yes".to_owned());
             }
         }

@@ -3,10 +3,11 @@
 
 use super::{
     super::{
-        evidence::{Seen, addresses, kind},
+        evidence::{CellKind, addresses, kind},
         names::{Names, TOKEN},
         outline::OutlineNode,
         refusal::{ADDRESS, Refusal},
+        report::few,
         rows::GeneratedRows,
         sheet::Sheet,
         sniff::Sniffed,
@@ -20,21 +21,21 @@ const RUNTIME: &[&str] =
     &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
 const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
 
-fn text<'l>(looked: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
-    let outline = looked.outline()?;
+fn text<'l>(sniffed: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
+    let outline = sniffed.outline()?;
     places.iter().find_map(|place| outline.text(place))
 }
 
-pub(super) fn is_build(looked: &Sniffed) -> bool {
-    let Some(outline) = looked.outline() else { return false };
+pub(super) fn is_build(sniffed: &Sniffed) -> bool {
+    let Some(outline) = sniffed.outline() else { return false };
     let abi =
         matches!(outline.node("abi"), Some(OutlineNode::List(_) | OutlineNode::Text(_))) || outline.node("compilerOutput.abi").is_some();
-    abi && (text(looked, RUNTIME).is_some() || text(looked, CREATION).is_some())
+    abi && (text(sniffed, RUNTIME).is_some() || text(sniffed, CREATION).is_some())
 }
 
-pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let looked = asked.looked;
-    let (runtime, creation) = (text(looked, RUNTIME), text(looked, CREATION));
+pub(super) fn build(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sniffed = file.sniffed;
+    let (runtime, creation) = (text(sniffed, RUNTIME), text(sniffed, CREATION));
     let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
     let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
     let (runtime, creation) = (filled(runtime), filled(creation));
@@ -49,9 +50,9 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         )
         .into());
     }
-    let mut plan = ImportPlan::of(Vec::new());
-    let deployed = deployed(looked);
-    let token = match (&deployed[..], asked.said.token) {
+    let mut plan = ImportPlan::default();
+    let deployed = deployed(sniffed);
+    let token = match (&deployed[..], file.hints.token) {
         ([one], None) => {
             plan = plan.saying(format!("token {one}, from the file"));
             *one
@@ -65,11 +66,10 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         (several, None) => {
-            let shown: Vec<String> = several.iter().take(4).map(ToString::to_string).collect();
             return Err(Refusal::new(format!(
                 "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
                 several.len(),
-                shown.join(", ")
+                few(several, 4)
             ))
             .say("token", ADDRESS));
         }
@@ -77,15 +77,15 @@ pub(super) fn build(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
         plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
     }
-    let mut row = Some(vec![Some(token.to_string()), runtime, creation]);
-    let rows = GeneratedRows::over(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, move || row.take().map(Ok));
+    let row = vec![Some(token.to_string()), runtime, creation];
+    let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], sniffed.bytes, vec![row]);
     plan.takes.push(Take::into("contracts", rows));
     Ok(plan)
 }
 
 /// Where the file says that the contract is.
-fn deployed(looked: &Sniffed) -> Vec<Address> {
-    let Some(outline) = looked.outline() else { return Vec::new() };
+fn deployed(sniffed: &Sniffed) -> Vec<Address> {
+    let Some(outline) = sniffed.outline() else { return Vec::new() };
     let mut found: Vec<Address> = outline
         .places()
         .filter(|place| {
@@ -104,39 +104,39 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
     }
     let names = Names::of(&sheet.names);
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "contract", "contractaddr", "addr"]));
+    all.extend(names.all("address contract contractaddr addr"));
     let address = all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)?;
-    let code =
-        names.find(&["bytecode", "runtimebytecode", "deployedbytecode", "runtimecode", "code", "contractbytecode", "contractcode"])?;
+    let code = names.find("bytecode runtimebytecode deployedbytecode runtimecode code contractbytecode contractcode")?;
     let hex = |cell: &str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
     let filled: Vec<&str> = sheet.column(code).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
     let mostly = !filled.is_empty() && filled.iter().filter(|cell| hex(cell)).count() * 10 >= filled.len() * 9;
-    (kind(sheet.column(code)) == Seen::Hex || mostly).then_some((address, code))
+    (kind(sheet.column(code)) == CellKind::Hex || mostly).then_some((address, code))
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etl(looked: &Sniffed) -> bool {
-    super::has(&looked.header(), &["address", "bytecode", "is_erc20"])
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(&sniffed.header(), &["address", "bytecode", "is_erc20"])
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let (address, code) = columns(sheet).ok_or("has no contract code")?;
-    let take = Take::into("contracts", sheet.rows(asked.looked)?)
+    let take = Take::into("contracts", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
     Ok(ImportPlan::of(vec![take]))
 }
 
 /// blockchain-etl says which contracts are tokens.
-pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
-    let contracts = Take::into("contracts", sheet.rows(asked.looked)?).columns(&[("token_address", "address")]);
-    let tokens = Take::into("tokens", sheet.rows(asked.looked)?)
-        .columns(&[("token_address", "address")])
-        .set("chain", &asked.chain())
-        .keep("is_erc20", &["True", "true", "TRUE", "1", "t"], "are no ERC-20 tokens");
-    Ok(ImportPlan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", asked.chain())))
+pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let contracts = Take::into("contracts", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]);
+    let tokens = Take::into("tokens", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]).set("chain", &file.chain()).keep(
+        "is_erc20",
+        &["True", "true", "TRUE", "1", "t"],
+        "are no ERC-20 tokens",
+    );
+    Ok(ImportPlan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", file.chain())))
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{Seen, number::Style, when::When},
+        evidence::{CellKind, number::NumberStyle, when::TimeStyle},
         names::{Names, TOKEN},
         refusal::DATES,
         sheet::Sheet,
@@ -12,20 +12,10 @@ use super::{
     FileToImport, ImportPlan, Refusal, Take,
 };
 
-const HOLDERS: &[&str] = &[
-    "holders",
-    "holdercount",
-    "holderscount",
-    "holdersnumber",
-    "numholders",
-    "numberofholders",
-    "totalholders",
-    "addresscount",
-    "uniqueholders",
-    "tokenholders",
-];
+const HOLDERS: &str =
+    "holders holdercount holderscount holdersnumber numholders numberofholders totalholders addresscount uniqueholders tokenholders";
 /// The day as a number of seconds cannot be read in two ways, so it goes before one that is written.
-const DAYS: &[&str] = &["unixtimestamp", "timestamp", "unix", "dateutc", "date", "day", "time", "datetime", "blocktime", "evtdate"];
+const DAYS: &str = "unixtimestamp timestamp unix dateutc date day time datetime blocktime evtdate";
 /// More columns than this are of something else.
 const WIDTH_MAX: usize = 8;
 
@@ -34,18 +24,18 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let day = |at: &usize| !matches!(When::of(&sheet.column(*at).collect::<Vec<_>>()), Ok(None));
-    let day = DAYS.iter().filter_map(|word| names.find(&[word])).find(day)?;
-    let holders = names.find(HOLDERS).filter(|&at| super::super::evidence::kind(sheet.column(at)) == Seen::Number)?;
+    let day = |at: &usize| !matches!(TimeStyle::of(&sheet.column(*at).collect::<Vec<_>>()), Ok(None));
+    let day = names.in_order(DAYS).find(day)?;
+    let holders = names.find(HOLDERS).filter(|&at| super::super::evidence::kind(sheet.column(at)) == CellKind::Number)?;
     Some((day, holders))
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let (day, holders) = columns(sheet).ok_or("has no numbers of holders")?;
     let unsure = || {
         Refusal::new(format!(
@@ -60,15 +50,15 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         ))
     };
     let when = sheet.when(&sheet.column(day).collect::<Vec<_>>()).map_err(|_| unsure())?.ok_or("has no days")?;
-    let style = Style::of(sheet.column(holders), sheet.semicolons).ok_or("has numbers with decimal comma and with decimal point")?;
+    let style = NumberStyle::of(sheet.column(holders), sheet.semicolons).ok_or("has numbers with decimal comma and with decimal point")?;
     let mut fixes = vec![Fix::time(sheet, day, when)];
     fixes.extend(Fix::number(sheet, holders, style));
-    let take = Take::into("holder_counts", fixed(sheet.rows(asked.looked)?, fixes))
+    let take = Take::into("holder_counts", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("date", &sheet.names[day]), ("holders", &sheet.names[holders])]);
     let names = Names::of(&sheet.names);
     if let Some(at) = names.find(TOKEN) {
         return Ok(ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[at])])]).saying_all(when.says().map(str::to_owned)));
     }
-    let token = asked.token(None)?;
+    let token = file.token(None)?;
     Ok(ImportPlan::of(vec![take.of_address(token.address)]).about(token).saying_all(when.says().map(str::to_owned)))
 }

@@ -4,15 +4,15 @@ use super::{
     super::{
         evidence::number,
         pair,
-        rows::{Edited, GeneratedRows, put, texts},
+        rows::{Edited, GeneratedRows, cells, put},
         sniff::{FileShape, Sniffed},
     },
     FileToImport, ImportPlan, Refusal, Take, has,
 };
 use crate::dataset::{source::Layout, time::Time};
 
-pub(super) fn is_tokens(looked: &Sniffed) -> bool {
-    has(&looked.header(), &["contract address", "token name"])
+pub(super) fn is_tokens(sniffed: &Sniffed) -> bool {
+    has(&sniffed.header(), &["contract address", "token name"])
 }
 
 /// An amount as explorers print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
@@ -23,15 +23,16 @@ fn amount(text: &str) -> String {
     number::plain(shown, false).unwrap_or_else(|| text.to_owned())
 }
 
-pub(super) fn tokens(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
-    let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
+pub(super) fn tokens(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let Some(chain) = &file.options.chain else { return Err(super::tokens::no_chain(file.sheet()?, "Contract Address")) };
+    let rows = Edited::over(file.sniffed.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
-        let cap = texts(batch, "Market Cap").into_iter().map(|cap| cap.map(amount).filter(|cap| cap != "0.00"));
-        let cap = cap.collect();
-        let holders = texts(batch, "Holders").into_iter().map(|holders| holders.map(amount)).collect();
-        let (names, symbols) = texts(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), name_and_symbol)).unzip();
-        put(batch, "Market Cap", cap);
+        let caps = cells(batch, "Market Cap").into_iter().map(|cap| Some(amount(&cap?)).filter(|cap| cap != "0.00"));
+        let caps: Vec<Option<String>> = caps.collect();
+        let holders: Vec<Option<String>> = cells(batch, "Holders").into_iter().map(|holders| Some(amount(&holders?))).collect();
+        let named = cells(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), |text| name_and_symbol(&text)));
+        let (names, symbols): (Vec<_>, Vec<_>) = named.unzip();
+        put(batch, "Market Cap", caps);
         put(batch, "Holders", holders);
         put(batch, "name", names);
         put(batch, "symbol", symbols);
@@ -52,33 +53,33 @@ fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
     }
 }
 
-pub(super) fn is_accounts(looked: &Sniffed) -> bool {
-    has(&looked.header(), &["address", "name tag"])
+pub(super) fn is_accounts(sniffed: &Sniffed) -> bool {
+    has(&sniffed.header(), &["address", "name tag"])
 }
 
-pub(super) fn is_chart(looked: &Sniffed) -> bool {
-    has(&looked.header(), &["date(utc)", "unixtimestamp", "value"])
+pub(super) fn is_chart(sniffed: &Sniffed) -> bool {
+    has(&sniffed.header(), &["date(utc)", "unixtimestamp", "value"])
 }
 
 /// Gas prices are in wei, so above ten million; ether has cents.
 const WEI_LEAST: f64 = 1e7;
 
 /// The last value of the chart: the gas table holds one figure a chain.
-pub(super) fn chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let FileShape::Rows(first) = &asked.looked.shape else { return Err("is not text".into()) };
-    let at = asked.looked.header().iter().position(|name| name == "value").unwrap_or_default();
+pub(super) fn chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let FileShape::Rows(first) = &file.sniffed.shape else { return Err("is not text".into()) };
+    let at = file.sniffed.header().iter().position(|name| name == "value").unwrap_or_default();
     let values = || first.iter().skip(1).filter_map(|row| row.get(at));
     let cents = values().any(|value| value.contains('.'));
     let most = values().filter_map(|value| amount(value).parse::<f64>().ok()).fold(0.0, f64::max);
     if !cents && most < WEI_LEAST {
         return Err("is a chart of something else than gas or ether prices, which no table of ours takes".into());
     }
-    let mut rows = asked.looked.rows(&Layout::default())?;
+    let mut rows = file.sniffed.rows(&Layout::default())?;
     let (mut last, mut count): (Option<(i64, f64)>, u64) = (None, 0);
     while let Some(batch) = rows.next_batch()? {
         count += batch.height as u64;
-        for (time, value) in texts(&batch, "UnixTimeStamp").into_iter().zip(texts(&batch, "Value")) {
-            let number = value.and_then(|value| amount(value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
+        for (time, value) in cells(&batch, "UnixTimeStamp").into_iter().zip(cells(&batch, "Value")) {
+            let number = value.and_then(|value| amount(&value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
             if let (Some(time), Some(value)) = (time.and_then(|time| time.trim().parse::<i64>().ok()), number)
                 && last.is_none_or(|(known, _)| time > known)
             {
@@ -89,12 +90,12 @@ pub(super) fn chart(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (time, value) = last.ok_or("has no value above zero")?;
     let (column, value, what) =
         if cents { ("native_price_usd", value, "ether price") } else { ("gas_price_gwei", value / 1e9, "gas price") };
-    let mut row = Some(vec![Some(asked.said.chain.to_string()), Some(value.to_string())]);
-    let take = Take::into("gas", GeneratedRows::over(&["chain", column], asked.looked.bytes, move || row.take().map(Ok)));
+    let row = vec![Some(file.hints.chain.to_string()), Some(value.to_string())];
+    let take = Take::into("gas", GeneratedRows::of(&["chain", column], file.sniffed.bytes, vec![row]));
     let day = Time(time.saturating_mul(1_000)).day();
     let says = format!(
         "the {what} of {day}, {value}, on chain {}; the table holds one figure a chain, so the other {} days are left out",
-        asked.said.chain,
+        file.hints.chain,
         count - 1
     );
     Ok(ImportPlan::of(vec![take]).saying(says))

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     super::{
         outline::elements,
+        report::few,
         rows::GeneratedRows,
         sniff::{FileShape, Sniffed},
     },
@@ -27,18 +28,18 @@ enum Call {
     Burn,
 }
 
-pub(super) fn is_txlist(looked: &Sniffed) -> bool {
-    looked.outline().is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "input", "isError", "to"]))
+pub(super) fn is_txlist(sniffed: &Sniffed) -> bool {
+    sniffed.outline().is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "input", "isError", "to"]))
 }
 
-pub(super) fn is_refusal(looked: &Sniffed) -> bool {
-    looked
+pub(super) fn is_refusal(sniffed: &Sniffed) -> bool {
+    sniffed
         .outline()
         .is_some_and(|outline| outline.text("status").is_some() && outline.text("message").is_some() && outline.text("result").is_some())
 }
 
-pub(super) fn refusal(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let said = asked.looked.outline().and_then(|outline| outline.text("result")).unwrap_or_default();
+pub(super) fn refusal(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let said = file.sniffed.outline().and_then(|outline| outline.text("result")).unwrap_or_default();
     Err(format!("is a refusal of the API, not data: `{}`; fetch it again", said.chars().take(120).collect::<String>()).into())
 }
 
@@ -59,9 +60,9 @@ struct Transaction {
 const COLUMNS: &[&str] =
     &["kind", "token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "status"];
 
-pub(super) fn txlist(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let list: Vec<Transaction> = objects(asked.looked)?;
-    let only = asked.said.token.map(|token| token.to_string());
+pub(super) fn txlist(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let list: Vec<Transaction> = objects(file.sniffed)?;
+    let only = file.hints.token.map(|token| token.to_string());
     let mut other: HashMap<String, u64> = HashMap::new();
     let mut rows = Vec::with_capacity(list.len());
     for transaction in &list {
@@ -72,16 +73,15 @@ pub(super) fn txlist(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         rows.push(row.unwrap_or_else(|| vec![Some("other".to_owned())]));
     }
-    let mut rows = rows.into_iter();
-    let source = GeneratedRows::over(COLUMNS, asked.looked.bytes, move || rows.next().map(Ok));
+    let source = GeneratedRows::of(COLUMNS, file.sniffed.bytes, rows);
     let take = Take::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
     let mut plan = ImportPlan::of(vec![take])
         .saying("transfers are read from calls of transfer, transferFrom, mint and burn; those that contracts make are not in this file");
     let mut other: Vec<_> = other.into_iter().collect();
     other.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     if !other.is_empty() {
-        let shown: Vec<String> = other.iter().take(5).map(|(call, count)| format!("{call} × {count}")).collect();
-        plan = plan.saying(format!("left out are the calls {}{}", shown.join(", "), if other.len() > 5 { ", …" } else { "" }));
+        let shown = few(other.iter().map(|(call, count)| format!("{call} × {count}")), 5);
+        plan = plan.saying(format!("left out are the calls {shown}"));
     }
     Ok(plan)
 }
@@ -103,8 +103,8 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
     Some(cells.iter().map(|&cell| Some(cell.to_owned())).collect())
 }
 
-fn objects<T: for<'de> Deserialize<'de> + Default>(looked: &Sniffed) -> Result<Vec<T>, String> {
-    let FileShape::Json { text, .. } = &looked.shape else { return Err("is not JSON".to_owned()) };
+fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, String> {
+    let FileShape::Json { text, .. } = &sniffed.shape else { return Err("is not JSON".to_owned()) };
     // What is no such object is no transfer either.
     Ok(elements(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
 }

@@ -12,14 +12,15 @@ use crate::dataset::address::Address;
 
 const LIST: &str = "data.attributes.ohlcv_list";
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.outline().is_some_and(|outline| outline.list(LIST).is_some()) && looked.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of(LIST))
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.outline().is_some_and(|outline| outline.list(LIST).is_some())
+        && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.mentions(LIST))
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let outline = asked.looked.outline().ok_or("is not JSON")?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let outline = file.sniffed.outline().ok_or("is not JSON")?;
     let base = outline.text("meta.base.address").and_then(Address::parse);
-    let token = match (base, asked.said.token) {
+    let token = match (base, file.hints.token) {
         (Some(base), None) => {
             let symbol = outline.text("meta.base.symbol").map(str::to_owned);
             TokenMatch { address: base, symbol, pack: 1.0, quoted: true, by: TokenFoundBy::File, says: "from the file".to_owned() }
@@ -28,7 +29,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             let reason = format!("is of {base}, and --token says {token}: import it without --token");
             return Err(Refusal::new(reason).say("token", base.to_string()));
         }
-        _ => asked.token(None)?,
+        _ => file.token(None)?,
     };
-    candles::of_token(asked, &token)
+    candles::of_token(file, &token)
 }

@@ -3,8 +3,8 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{addresses, number::Style},
-        names::{Names, TOKEN},
+        evidence::{addresses, number::NumberStyle},
+        names::{Names, TOKEN, is_one_of},
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
@@ -14,66 +14,20 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain, import::AmountUnit, manifest::Unit};
 
-const HOLDERS: &[&str] = &[
-    "holderaddress",
-    "tokenholderaddress",
-    "holder",
-    "wallet",
-    "walletaddress",
-    "owner",
-    "owneraddress",
-    "account",
-    "accountaddress",
-    "user",
-    "useraddress",
-    "address",
-    "addr",
-    "holders",
-    "key",
-    "地址",
-    "持有者",
-    "userid",
-    "accountid",
-    "addresshash",
-];
-const BALANCES: &[&str] = &[
-    "balanceformatted",
-    "balance",
-    "balances",
-    "tokenbalance",
-    "tokenholderquantity",
-    "holding",
-    "holdings",
-    "tokensheld",
-    "amountheld",
-    "balancedecimal",
-    "balancewhole",
-    "余额",
-    "持有数量",
-];
+const HOLDERS: &str = "\
+    holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \
+    addr holders key 地址 持有者 userid accountid addresshash";
+const BALANCES: &str = "\
+    balanceformatted balance balances tokenbalance tokenholderquantity holding holdings tokensheld amountheld balancedecimal \
+    balancewhole 余额 持有数量";
 /// Names of a token or its symbol.
-const MAYBE_TOKEN: &[&str] = &["token", "contract", "asset", "coin", "currency"];
+const MAYBE_TOKEN: &str = "token contract asset coin currency";
 /// Balances only where a rank or a share stands beside them.
-const RANKED: &[&str] = &["qty", "quantity", "amount", "value", "tokens"];
-const SHARES: &[&str] =
-    &["rank", "percentage", "percent", "share", "pct", "percentageofsupply", "percentagerelativetototalsupply", "ratio"];
-const SUPPLY: &[&str] = &["totalsupply", "tokentotalsupply"];
+const RANKED: &str = "qty quantity amount value tokens";
+const SHARES: &str = "rank percentage percent share pct percentageofsupply percentagerelativetototalsupply ratio";
+const SUPPLY: &str = "totalsupply tokentotalsupply";
 /// What a list of accounts or transactions has, and one of holders has not.
-const OTHERS: &[&str] = &[
-    "nametag",
-    "txncount",
-    "txcount",
-    "nonce",
-    "transactionhash",
-    "txhash",
-    "hash",
-    "label",
-    "labels",
-    "family",
-    "bytecode",
-    "blocknumber",
-    "tokennumholders",
-];
+const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
 /// Whole balances of at least so many rows are in smallest units, or rounded: which of the two must be said.
 const ROWS_TELL: usize = 10;
 
@@ -90,14 +44,14 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let holds = |at: &usize| addresses(sheet.column(*at).map(|cell| linked(cell).unwrap_or(cell))) > 0.9;
+    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) > 0.9;
     // `address.hash` is an address all the same.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
     }
     // A name that may be a symbol's too tells the token where its cells are addresses.
     let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
-    let holder = HOLDERS.iter().filter_map(|word| names.find(&[word])).find(|at| Some(*at) != token && holds(at))?;
+    let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
         let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
         words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
@@ -106,36 +60,28 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
     let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
     let symbol = Some(rest.join(" ")).filter(|symbol| {
-        !symbol.is_empty() && symbol.len() < 20 && !BALANCES.contains(&names.whole(balance)) && !RANKED.contains(&names.whole(balance))
+        !symbol.is_empty() && symbol.len() < 20 && !is_one_of(names.whole(balance), BALANCES) && !is_one_of(names.whole(balance), RANKED)
     });
     Some(Columns { holder, balance, token, symbol })
 }
 
-fn linked(cell: &str) -> Option<&str> {
-    let trimmed = cell.trim();
-    if !trimmed.starts_with('<') {
-        return None;
-    }
-    Some(trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim())
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is_etherscan(sniffed: &Sniffed) -> bool {
+    is(sniffed) && super::has(&sniffed.header(), &["holderaddress", "balance"])
 }
 
-pub(super) fn is_etherscan(looked: &Sniffed) -> bool {
-    is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
-}
-
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no balances of holders")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
     if let Some(coin) = cells.iter().find(|cell| {
-        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && Style { comma: false, dressed: true }.plain(cell).is_none()
+        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, decorated: true }.plain(cell).is_none()
     }) {
         let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
-        if own && found.token.is_none() && asked.said.token.is_none() {
+        if own && found.token.is_none() && file.hints.token.is_none() {
             return Err(format!(
                 "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
                 sheet.names[found.balance]
@@ -143,32 +89,16 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             .into());
         }
     }
-    let style = Style::of(cells.iter().copied(), sheet.semicolons)
+    let style = NumberStyle::of(cells.iter().copied(), sheet.semicolons)
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
-    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).into_owned()))];
-    fixes.extend(Fix::number(sheet, found.balance, Style { dressed: true, ..style }));
-    let mut take = Take::into("holders", fixed(sheet.rows(asked.looked)?, fixes))
+    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
+    fixes.extend(Fix::number(sheet, found.balance, NumberStyle { decorated: true, ..style }));
+    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
-    let beside = sheet.beside(TOKEN).and_then(Address::parse);
-    let (mut plan, token) = match (found.token, beside) {
-        (Some(at), _) => {
-            take = take.columns(&[("token_address", &sheet.names[at])]);
-            (ImportPlan::of(Vec::new()), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
-        }
-        (None, Some(address)) if asked.said.token.is_none_or(|said| said == address) => {
-            take = take.of_address(address);
-            (ImportPlan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
-        }
-        _ => {
-            let token = asked.contract(found.symbol.as_deref())?;
-            let address = token.address;
-            take = take.of_address(address);
-            (ImportPlan::of(Vec::new()).about(token), Some(address))
-        }
-    };
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, found.symbol.as_deref())?;
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    let raw = unit(asked, sheet, &found, style, &plan.decimals, token)?;
+    let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
         plan = plan.saying("its balances are in smallest units: divided by the token's decimals");
@@ -180,17 +110,17 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
 fn unit(
-    asked: &FileToImport<'_>,
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     found: &Columns,
-    style: Style,
+    style: NumberStyle,
     told: &[(Address, i64)],
     token: Option<Address>,
 ) -> Result<bool, Refusal> {
     let name = &sheet.names[found.balance];
     let known = |token: Option<Address>| {
         let token = token?;
-        asked.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
+        file.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
     };
     let with_decimals = |raw: bool| match (raw, known(token)) {
         (true, None) => Err(Refusal::new(format!(
@@ -200,13 +130,13 @@ fn unit(
         .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
         (raw, _) => Ok(raw),
     };
-    if let Some(unit) = asked.options.unit {
+    if let Some(unit) = file.options.unit {
         return with_decimals(unit == AmountUnit::Raw);
     }
     let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
-    let exported = super::has(&asked.looked.header(), &["holderaddress", "balance"]);
+    let exported = super::has(&file.sniffed.header(), &["holderaddress", "balance"]);
     if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
         return Ok(false);
     }

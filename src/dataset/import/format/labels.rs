@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        evidence::{Seen, addresses, kind},
+        evidence::{CellKind, addresses, kind},
         names::{CHAIN, Names},
         refusal::{COLUMN, LABEL},
         sheet::{Sheet, json::KEY},
@@ -11,27 +11,13 @@ use super::{
     FileToImport, ImportPlan, NOTHING, Refusal, Take,
 };
 
-const ADDRESSES: &[&str] =
-    &["address", "addr", "wallet", "walletaddress", "account", "contractaddress", "contract", "地址", "accountaddress"];
+const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
 /// A column of this name is the label.
-const LABELS: &[&str] = &["label", "labels", "labelname"];
+const LABELS: &str = "label labels labelname";
 /// One of these may be.
-const KINDS: &[&str] = &[
-    "category",
-    "labeltype",
-    "labelsubtype",
-    "type",
-    "family",
-    "class",
-    "tag",
-    "tags",
-    "entitytype",
-    "subcategory",
-    "etherscantag",
-    "etherscanlabels",
-    "contracttag",
-];
-const NAMES: &[&str] = &["nametag", "name", "addressname", "entity", "publicnametag", "entityname", "projectname", "owner", "tag"];
+const KINDS: &str =
+    "category labeltype labelsubtype type family class tag tags entitytype subcategory etherscantag etherscanlabels contracttag";
+const NAMES: &str = "nametag name addressname entity publicnametag entityname projectname owner tag";
 /// More columns than this are figures about addresses.
 const WIDTH_MAX: usize = 14;
 
@@ -42,34 +28,34 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
 
 /// The columns that may be the label, those that surely are first.
 fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
-    let texts = |at: &usize| kind(sheet.column(*at)) == Seen::Text;
+    let texts = |at: &usize| kind(sheet.column(*at)) == CellKind::Text;
     (names.all(LABELS).into_iter().filter(texts).collect(), names.all(KINDS).into_iter().filter(texts).collect())
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named && sheet.names.len() <= WIDTH_MAX) else { return false };
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    let Some(sheet) = sniffed.sheet.as_ref().filter(|sheet| sheet.named && sheet.names.len() <= WIDTH_MAX) else { return false };
     let names = Names::of(&sheet.names);
-    if names.has(&["transactionhash", "txhash", "hash", "bytecode", "open", "symbol", "decimals"]) {
+    if names.has("transactionhash txhash hash bytecode open symbol decimals") {
         return false;
     }
     let (sure, likely) = candidates(sheet, &names);
-    let tagged = names.has(&["nametag", "addressname", "entity", "publicnametag"]);
+    let tagged = names.has("nametag addressname entity publicnametag");
     address(sheet, &names).is_some() && (!sure.is_empty() || !likely.is_empty() || tagged)
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let names = Names::of(&sheet.names);
     let at = address(sheet, &names).ok_or("has no addresses")?;
     let (sure, likely) = candidates(sheet, &names);
-    let said = asked.mapped("label");
-    let name = asked.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
-    let mut take = Take::into("labels", sheet.rows(asked.looked)?).columns(&[("address", &sheet.names[at])]);
+    let said = file.mapped("label");
+    let name = file.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
+    let mut take = Take::into("labels", sheet.rows(file.sniffed)?).columns(&[("address", &sheet.names[at])]);
     take = take.columns(&[("name", name.map_or(NOTHING, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     if chain.is_none() {
-        take = match &asked.options.chain {
+        take = match &file.options.chain {
             Some(chain) => take.set("chain", chain),
             None => take.columns(&[("chain", NOTHING)]),
         };
@@ -77,7 +63,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take = take.columns(&[("chain", &sheet.names[chain])]);
     }
     let column = said.or_else(|| sure.first().copied().filter(|_| sure.len() == 1));
-    match (asked.options.label.as_deref(), column) {
+    match (file.options.label.as_deref(), column) {
         (Some(label), _) => {
             plan = plan.saying(format!("label `{label}`, as said with --label"));
             take = take.set("label", label);
@@ -88,18 +74,18 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             let lists = sheet.column(column).find(|cell| !cell.is_empty()).is_some_and(|cell| cell.starts_with('['));
             take.rule("label").explode = lists;
         }
-        (None, None) => return Err(which(asked, sheet, at, name, &likely)),
+        (None, None) => return Err(ask_for_label(file, sheet, at, name, &likely)),
     }
     plan.takes.push(take);
     Ok(plan)
 }
 
 /// What to say of a file whose label is not sure.
-fn which(asked: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
+fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {
-        let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        let stem = file.sniffed.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
         let word = stem.rsplit('_').next().unwrap_or(stem).trim().to_lowercase();
         // The file's name says whose they are where the names in it do too.
         let told = |cell: &str| cell.to_lowercase().contains(&word);

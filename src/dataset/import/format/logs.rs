@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        edits::cells,
-        evidence::{Seen, kind, when::When},
+        evidence::{CellKind, kind, when::TimeStyle},
         names::Names,
-        rows::put,
+        rows::{cells, put},
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -22,13 +21,13 @@ use crate::dataset::{
 
 /// keccak256("Transfer(address,address,uint256)"), of ERC-20 and ERC-721 alike.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-const TOKENS: &[&str] = &["address", "contractaddress", "contract", "logaddress", "loggedby", "emitter", "tokenaddress"];
-const HASHES: &[&str] = &["transactionhash", "txhash", "hash", "evttxhash"];
-const TIMES: &[&str] = &["timestamp", "blocktimestamp", "blocktime", "blocksignedat", "time", "date"];
-const BLOCKS: &[&str] = &["blocknumber", "block", "blockheight", "blockno"];
-const INDEXES: &[&str] = &["logindex", "index", "eventindex", "logoffset"];
+const TOKENS: &str = "address contractaddress contract logaddress loggedby emitter tokenaddress";
+const HASHES: &str = "transactionhash txhash hash evttxhash";
+const TIMES: &str = "timestamp blocktimestamp blocktime blocksignedat time date";
+const BLOCKS: &str = "blocknumber block blockheight blockno";
+const INDEXES: &str = "logindex index eventindex logoffset";
 
-/// Our columns, made of theirs.
+/// The columns that are made of an event's.
 const MADE: &[&str] =
     &["event", "of token", "sent at", "in block", "in transaction", "sent from", "sent to", "amount sent", "place in block"];
 
@@ -37,7 +36,7 @@ struct Columns {
     data: String,
     token: String,
     hash: String,
-    time: Option<(String, When)>,
+    time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
 }
@@ -61,14 +60,14 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     topics.sort();
     let name = |at: usize| sheet.names[at].clone();
     let signed = topics.first().is_some_and(|(_, at)| sheet.column(*at).any(|cell| !words(cell).is_empty()));
-    let data = names.find(&["data", "logdata"]).filter(|_| signed)?;
-    let token = TOKENS.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == Seen::Address)?;
-    let hash = HASHES.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == Seen::Hash)?;
+    let data = names.find("data logdata").filter(|_| signed)?;
+    let token = names.in_order(TOKENS).find(|&at| kind(sheet.column(at).take(300)) == CellKind::Address)?;
+    let hash = names.in_order(HASHES).find(|&at| kind(sheet.column(at).take(300)) == CellKind::Hash)?;
     let when = |at: usize| {
         let texts: Vec<String> = sheet.column(at).map(decimal).collect();
-        When::of(&texts.iter().map(String::as_str).collect::<Vec<_>>()).ok().flatten()
+        TimeStyle::of(&texts.iter().map(String::as_str).collect::<Vec<_>>()).ok().flatten()
     };
-    let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((name(at), when(at)?)));
+    let time = names.in_order(TIMES).find_map(|at| Some((name(at), when(at)?)));
     Some(Columns {
         topics: topics.into_iter().map(|(_, at)| name(at)).collect(),
         data: name(data),
@@ -103,7 +102,7 @@ fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
 }
 
 /// What an event is that is no transfer of a token.
-fn other(topics: &[String]) -> String {
+fn other_event(topics: &[String]) -> String {
     match topics.first() {
         Some(event) if event == TRANSFER => "Transfer of an NFT".to_owned(),
         Some(event) => format!("0x{}…", &event[..8]),
@@ -115,12 +114,12 @@ fn topics_of(row: usize, topics: &[Vec<Option<String>>]) -> Vec<String> {
     topics.iter().filter_map(|column| column[row].as_deref()).flat_map(words).collect()
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let columns = columns(sheet).ok_or("has no event logs")?;
     let at = |name: &String| sheet.names.iter().position(|known| known == name).unwrap_or_default();
     let first = |name: &String| -> Vec<Option<String>> { sheet.column(at(name)).map(|cell| Some(cell.to_owned())).collect() };
@@ -131,7 +130,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let topics = topics_of(row, &topics);
         match transfer(&topics, &words(data.as_deref().unwrap_or_default())) {
             Some(_) => found += 1,
-            None => *others.entry(other(&topics)).or_default() += 1,
+            None => *others.entry(other_event(&topics)).or_default() += 1,
         }
     }
     let counted: Vec<String> = others.iter().take(5).map(|(event, count)| format!("{event} × {count}")).collect();
@@ -142,8 +141,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             &TRANSFER[..8]
         ).into());
     }
-    let mut plan =
-        ImportPlan::of(Vec::new()).saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
+    let mut plan = ImportPlan::default().saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
     if !counted.is_empty() {
         plan = plan.saying(format!("left out are the events {}", counted.join(", ")));
     }
@@ -151,8 +149,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         plan = plan.saying("it has no times, so timestamp is left empty unless `blocks` gives them; block_number tells the order");
     }
     let has = [columns.time.is_some(), columns.block.is_some(), columns.index.is_some()];
-    let only = asked.said.token;
-    let rows = Events { inner: sheet.rows(asked.looked)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
+    let only = file.hints.token;
+    let rows = Events { inner: sheet.rows(file.sniffed)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
     let name = |has: bool, name: &'static str| if has { name } else { NOTHING };
     let take = Take::into("transfers", Box::new(rows))
         .columns(&[
@@ -182,7 +180,7 @@ struct Events {
 impl RowSource for Events {
     fn next_batch(&mut self) -> Result<Option<Batch>, String> {
         let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
-        made(&mut batch, &self.columns, self.only);
+        add_columns(&mut batch, &self.columns, self.only);
         batch.columns.retain(|column| MADE.contains(&column.name().as_str()));
         Ok(Some(batch))
     }
@@ -197,7 +195,7 @@ impl RowSource for Events {
 }
 
 /// Adds our columns.
-fn made(batch: &mut Batch, of: &Columns, only: Option<Address>) {
+fn add_columns(batch: &mut Batch, of: &Columns, only: Option<Address>) {
     let topics: Vec<_> = of.topics.iter().map(|name| cells(batch, name)).collect();
     let (data, token) = (cells(batch, &of.data), cells(batch, &of.token));
     let mut parts: [Vec<Option<String>>; 4] = Default::default();

@@ -4,9 +4,9 @@ use super::{
     super::{
         candles,
         edits::{Fix, fixed},
-        evidence::{Seen, kind, number::Style},
-        listed,
+        evidence::{CellKind, kind, number::NumberStyle},
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
+        report::listed,
         sheet::Sheet,
     },
     FileToImport, ImportPlan, Take, posts, unknown, yields,
@@ -19,75 +19,57 @@ use crate::dataset::{
     schema::{Column, Kind, TABLES, TableSchema},
 };
 
-/// A column of ours and the place of theirs that is to serve it.
+/// A column of ours, and the place of the file's column that is read into it.
 type Mapped = (&'static Column, usize);
 
-pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let schema: &'static TableSchema =
         TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
-    let columns = mapped(asked, sheet, schema)?;
-    if let Some((ours, _)) = asked.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
+    let columns = mapped(file, sheet, schema)?;
+    if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
         return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
     }
     if schema.name == "candles" {
         // Their prices and volumes are held against the rows, whoever names them.
-        return match candles::open(asked) {
-            Ok(plan) => plan.with_said(asked),
-            Err(refusal) => Err(lacks(asked, sheet, schema, &columns).unwrap_or(refusal)),
+        return match candles::open(file) {
+            Ok(plan) => plan.with_said(file),
+            Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
         };
     }
-    let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes(sheet, &columns)));
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut take = Take::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
+    let mut plan = ImportPlan::default();
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
-    for (ours, value) in asked.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
+    for (ours, value) in file.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
         take = take.set(ours.name, value);
     }
-    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || asked.set(name).is_some();
-    if let (Some(label), "labels", false) = (&asked.options.label, table, said("label")) {
+    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
+    if let (Some(label), "labels", false) = (&file.options.label, table, said("label")) {
         take = take.set("label", label);
     }
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
-        let token = asked.token(None)?;
+        let token = file.token(None)?;
         take = take.of(&token);
         plan = plan.about(token);
     }
-    if let (Some(chain), Some(column), false) = (&asked.options.chain, schema.column("chain"), said("chain")) {
+    if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
         take = take.set(column.name, chain);
     }
-    for (ours, _) in &columns {
-        let unit = match asked.options.unit {
-            Some(AmountUnit::Raw) => Unit::Raw,
-            Some(AmountUnit::Whole) => Unit::Whole,
-            _ => continue,
-        };
-        if !is_amount(schema.name, ours.name) && (schema.name, ours.name) != ("transfers", "value") {
-            continue;
-        }
-        take.rule(ours.name).unit = Some(unit);
-        // What is smallest units in the one and whole tokens in the other is converted.
-        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
-        if converted && plan.token.as_ref().is_some_and(|token| asked.decimals_of(&token.address).is_none()) {
-            let reason = format!(
-                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
-            );
-            return Err(Refusal::new(reason).say("decimals", DECIMALS));
-        }
-    }
+    in_unit(file, schema, &columns, &mut take, &plan)?;
     if schema.name == "yields" {
         take = without_what_may_lack(take, sheet, schema)?;
-        plan = yields::in_percent(asked, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
+        plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
-    if schema.name == "posts" && !said("post_id") && !names_id(sheet, schema, &take)? {
+    if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {
         let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
         let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
         take.rows = posts::with_ids(take.rows, named("link"), others);
         take = take.columns(&[("post_id", posts::MADE)]);
         plan = plan.saying("its posts have no id: one is made of each one's link, else of its time, author and text");
     }
-    if let Some(refusal) = lacks_in(&take, sheet, schema)? {
+    if let Some(refusal) = missing_columns(&take, sheet, schema)? {
         return Err(refusal);
     }
     plan.takes.push(take);
@@ -95,9 +77,9 @@ pub(in crate::dataset::import) fn open(asked: &FileToImport<'_>, table: &str) ->
 }
 
 /// The columns that the person names, as far as their cells can be what they are named for.
-fn mapped(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
-    for (ours, theirs) in &asked.options.map {
+    for (ours, theirs) in &file.options.map {
         let column = schema
             .column(ours)
             .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {}: `tokendeck schema` lists them", schema.name))?;
@@ -131,7 +113,7 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
             fixes.push(Fix::time(sheet, at, when));
         }
         if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
-            && let Some(style) = Style::of(sheet.column(at), sheet.semicolons)
+            && let Some(style) = NumberStyle::of(sheet.column(at), sheet.semicolons)
         {
             fixes.extend(Fix::number(sheet, at, style));
         }
@@ -139,41 +121,55 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     fixes
 }
 
-/// With what a list of yields may lack left empty, where it has one yield at least.
-fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
-    let bound = bind(schema, &take.manifest, &sheet.names)?;
-    let has = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-    if !["apy", "apy_base"].iter().any(|name| has(name)) {
-        return Ok(take);
+/// Sets the unit that `--unit` gives amounts.
+fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], take: &mut Take, plan: &ImportPlan) -> Result<(), Refusal> {
+    let unit = match file.options.unit {
+        Some(AmountUnit::Raw) => Unit::Raw,
+        Some(AmountUnit::Whole) => Unit::Whole,
+        Some(AmountUnit::Percent | AmountUnit::Fraction) | None => return Ok(()),
+    };
+    let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
+    for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
+        take.rule(ours.name).unit = Some(unit);
+        // What is smallest units in the one and whole tokens in the other is converted.
+        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
+        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
+            let reason = format!(
+                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+            );
+            return Err(Refusal::new(reason).say("decimals", DECIMALS));
+        }
     }
-    let lacks: Vec<&'static str> = yields::MAY_LACK.iter().copied().filter(|name| !has(name)).collect();
-    Ok(lacks.into_iter().fold(take, Take::without))
+    Ok(())
 }
 
-/// Whether a column of the file has the name of an id.
-fn names_id(sheet: &Sheet, schema: &'static TableSchema, take: &Take) -> Result<bool, Refusal> {
-    let bound = bind(schema, &take.manifest, &sheet.names)?;
-    Ok(bound.iter().any(|bound| bound.column.name == "post_id" && !bound.is_absent()))
+/// With what a list of yields may lack left empty, where it has one yield at least.
+fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
+    let served = take.served(sheet, schema)?;
+    if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
+        return Ok(take);
+    }
+    Ok(yields::MAY_LACK.iter().filter(|name| !served.contains(*name)).fold(take, |take, name| take.without(name)))
 }
 
 /// What lacks of candles, where their four prices and time are not all named.
-fn lacks(asked: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
-    let mut take = Take::into(schema.name, sheet.rows(asked.looked).ok()?).without("token_address");
+fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+    let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
-    lacks_in(&take, sheet, schema).ok().flatten()
+    missing_columns(&take, sheet, schema).ok().flatten()
 }
 
 /// The columns of numbers that nothing of ours is read from.
 fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
     let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
-    let is_number = |at: usize| kind(sheet.column(at).take(200)) == Seen::Number;
+    let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
     (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
 }
 
 /// All that must be there and is not.
-fn lacks_in(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
     let bound = bind(schema, &take.manifest, &names)?;
     let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();

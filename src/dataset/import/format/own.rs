@@ -13,10 +13,10 @@ use crate::dataset::{
 };
 
 /// The table the columns are of: all it requires are there. Of several, the one that the file is named after, else that with most of its columns.
-fn table(looked: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
-    let sheet: &Sheet = looked.sheet.as_ref().filter(|sheet| sheet.named)?;
+fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
+    let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
-    let stem = pair::words(&looked.name).join("_").to_lowercase();
+    let stem = pair::words(&sniffed.name).join("_").to_lowercase();
     let fits = |schema: &'static TableSchema| {
         // A tokens table may leave the chain to be said.
         let manifest = chainless(schema, names);
@@ -39,30 +39,30 @@ fn chainless(schema: &TableSchema, names: &[String]) -> TableManifest {
     manifest
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    table(looked).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    table(sniffed).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let (schema, mut manifest) = table(asked.looked).ok_or("has not the columns of a table of ours")?;
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let (schema, mut manifest) = table(file.sniffed).ok_or("has not the columns of a table of ours")?;
+    let sheet = file.sheet()?;
     // Names alone do not make prices fit their rows, nor say in what unit amounts are.
     match schema.name {
-        "candles" => return candles::open(asked),
-        "transfers" if transfers::is(asked.looked) => return transfers::open(asked),
-        "holders" if holders::is(asked.looked) => return holders::open(asked),
+        "candles" => return candles::open(file),
+        "transfers" if transfers::is(file.sniffed) => return transfers::open(file),
+        "holders" if holders::is(file.sniffed) => return holders::open(file),
         _ => {}
     }
     let mut says = Vec::new();
     if let Some(place) = manifest.set.get_mut("chain") {
-        let Some(chain) = &asked.options.chain else { return Err(no_chain(sheet, "token_address")) };
+        let Some(chain) = &file.options.chain else { return Err(no_chain(sheet, "token_address")) };
         *place = chain.to_string();
         says.push(format!("chain {chain}, as said with --chain"));
     }
-    let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(asked.looked)?) };
-    let mut plan = ImportPlan::of(Vec::new()).saying_all(says);
+    let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(file.sniffed)?) };
+    let mut plan = ImportPlan::default().saying_all(says);
     if schema.name == "yields" {
-        plan = yields::in_percent(asked, sheet, &mut take, plan)?;
+        plan = yields::in_percent(file, sheet, &mut take, plan)?;
     }
     plan.takes.push(take);
     Ok(plan)

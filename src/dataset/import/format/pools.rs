@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::{
     super::{
-        edits::{self, Fix, fixed},
+        edits::{Fix, fixed},
         evidence::addresses,
         names::{CHAIN as CHAINS, Names},
         refusal::{CHAIN, DEX},
-        rows::GeneratedRows,
+        rows::{self, GeneratedRows},
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -17,48 +17,18 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain};
 
-const POOLS: &[&str] =
-    &["pooladdress", "pairaddress", "pool", "pair", "attributesaddress", "lpaddress", "liquiditypool", "address", "id", "contractaddress"];
-const FIRST: &[&str] = &[
-    "token0",
-    "token0address",
-    "token0id",
-    "basetokenaddress",
-    "tokena",
-    "tokenaaddress",
-    "relationshipsbasetokendataid",
-    "token0contract",
-    "basetoken",
-    "tokenxaddress",
-];
-const SECOND: &[&str] = &[
-    "token1",
-    "token1address",
-    "token1id",
-    "quotetokenaddress",
-    "tokenb",
-    "tokenbaddress",
-    "relationshipsquotetokendataid",
-    "token1contract",
-    "quotetoken",
-    "tokenyaddress",
-];
-const DEXES: &[&str] =
-    &["dexid", "dex", "dexname", "exchange", "protocol", "project", "relationshipsdexdataid", "protocolname", "amm", "factoryname"];
-const LIQUIDITY: &[&str] =
-    &["liquidityusd", "reserveusd", "attributesreserveinusd", "reserveinusd", "tvlusd", "totalvaluelockedusd", "tvl", "totalliquidityusd"];
-const VOLUMES: &[&str] = &[
-    "volumeh24",
-    "volume24h",
-    "attributesvolumeusdh24",
-    "volumeusdh24",
-    "volume24husd",
-    "volumeusd24h",
-    "h24volumeusd",
-    "24hvolume",
-    "dailyvolumeusd",
-    "onedayvolumeusd",
-];
+const POOLS: &str = "pooladdress pairaddress pool pair attributesaddress lpaddress liquiditypool address id contractaddress";
+const FIRST: &str = "\
+    token0 token0address token0id basetokenaddress tokena tokenaaddress relationshipsbasetokendataid token0contract basetoken \
+    tokenxaddress";
+const SECOND: &str = "\
+    token1 token1address token1id quotetokenaddress tokenb tokenbaddress relationshipsquotetokendataid token1contract quotetoken \
+    tokenyaddress";
+const DEXES: &str = "dexid dex dexname exchange protocol project relationshipsdexdataid protocolname amm factoryname";
+const LIQUIDITY: &str = "liquidityusd reserveusd attributesreserveinusd reserveinusd tvlusd totalvaluelockedusd tvl totalliquidityusd";
+const VOLUMES: &str = "\
+    volumeh24 volume24h attributesvolumeusdh24 volumeusdh24 volume24husd volumeusd24h h24volumeusd 24hvolume dailyvolumeusd \
+    onedayvolumeusd";
 
 struct Columns {
     pool: usize,
@@ -79,16 +49,16 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    // The names say it too: one that is no address among a few is told with its row, and makes the file nothing else.
+    // The names show it too: among a few rows one cell that is no address makes a finding, not another kind of file.
     let holds =
         |at: &usize| addresses(sheet.column(*at)) > 0.5 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
-    let of = |words: &[&str]| words.iter().flat_map(|word| names.all(&[word])).find(holds);
+    let of = |words: &str| words.split_whitespace().flat_map(|word| names.all(word)).find(holds);
     let (first, second) = (of(FIRST)?, of(SECOND)?);
     let pool = POOLS
-        .iter()
-        .flat_map(|word| names.all(&[word]))
+        .split_whitespace()
+        .flat_map(|word| names.all(word))
         .find(|at| *at != first && *at != second && holds(at) && !sheet.names[*at].contains("oken"))?;
-    if names.has(&["transactionindex", "amount0", "amount1", "amount0in", "sqrtpricex96"]) && !names.has(LIQUIDITY) {
+    if names.has("transactionindex amount0 amount1 amount0in sqrtpricex96") && !names.has(LIQUIDITY) {
         return None;
     }
     Some(Columns {
@@ -100,39 +70,37 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     })
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no pools")?;
     let names = Names::of(&sheet.names);
     let fixes = [found.pool, found.first, found.second]
         .into_iter()
         .filter(|&at| sheet.column(at).any(|cell| bare(cell).is_some()))
         .map(|at| Fix::text(sheet, at, bare));
-    let mut take = Take::into("pools", fixed(sheet.rows(asked.looked)?, fixes.collect())).columns(&[
+    let mut take = Take::into("pools", fixed(sheet.rows(file.sniffed)?, fixes.collect())).columns(&[
         ("address", &sheet.names[found.pool]),
         ("token0", &sheet.names[found.first]),
         ("token1", &sheet.names[found.second]),
     ]);
-    for (ours, words) in
-        [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", &["pair", "pairname", "poolname", "attributesname"][..])]
-    {
-        let at = words.iter().filter_map(|word| names.find(&[word])).find(|&at| ![found.pool, found.first, found.second].contains(&at));
+    for (ours, words) in [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", "pair pairname poolname attributesname")] {
+        let at = names.in_order(words).find(|&at| ![found.pool, found.first, found.second].contains(&at));
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = ImportPlan::of(Vec::new());
+    let mut plan = ImportPlan::default();
     // GeckoTerminal names the network in front of each id.
     let network = sheet
         .column(found.first)
         .find(|cell| bare(cell).is_some())
         .and_then(|cell| cell.rsplit_once('_'))
         .and_then(|(network, _)| Chain::known(network));
-    let beside = sheet.beside(&["chainid", "chain", "network"]).and_then(Chain::known);
+    let beside = sheet.beside("chainid chain network").and_then(Chain::known);
     let mut missing = Vec::new();
-    take = match (found.chain, network.or(beside).or_else(|| asked.options.chain.clone())) {
+    take = match (found.chain, network.or(beside).or_else(|| file.options.chain.clone())) {
         (Some(at), _) => take.columns(&[("chain", &sheet.names[at])]),
         (None, Some(chain)) => {
             plan = plan.saying(format!("chain {chain}"));
@@ -143,7 +111,7 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             take
         }
     };
-    take = match (found.dex, asked.set("dex_id")) {
+    take = match (found.dex, file.set("dex_id")) {
         (_, Some(dex)) => take.set("dex_id", dex),
         (Some(at), None) => take.columns(&[("dex_id", &sheet.names[at])]),
         (None, None) => {
@@ -152,23 +120,9 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
     };
     if !missing.is_empty() {
-        let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
-        let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
-        let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
-        return Err(Refusal::new(format!(
-            "is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth",
-            flags.join(" ")
-        ))
-        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
-        .lines(format!(
-            "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ {} }}",
-            sheet.names[found.pool],
-            sheet.names[found.first],
-            sheet.names[found.second],
-            sets.join(", ")
-        )));
+        return Err(lacking(sheet, &found, &missing));
     }
-    if let Some(tokens) = tokens(asked, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
+    if let Some(tokens) = tokens(file, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
         plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
         plan.takes.push(tokens);
     }
@@ -176,29 +130,44 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
+/// What to say of pools whose chain or DEX no column and no option names.
+fn lacking(sheet: &Sheet, found: &Columns, missing: &[(&str, &str)]) -> Refusal {
+    let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
+    let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
+    let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
+    Refusal::new(format!("is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth", flags.join(" ")))
+        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
+        .lines(format!(
+            "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ {} }}",
+            sheet.names[found.pool],
+            sheet.names[found.first],
+            sheet.names[found.second],
+            sets.join(", ")
+        ))
+}
+
 /// What a pool says of a token, and the names it goes by behind `token0` or its like.
-const OF_TOKENS: &[(&str, &[&str])] = &[("symbol", &["symbol"]), ("name", &["name"]), ("decimals", &["decimals", "decimal"])];
+const OF_TOKENS: [&str; 3] = ["symbol", "name", "decimals decimal"];
 /// What the names of the columns of the first token and of the second begin with.
 const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
 
 /// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
-fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
+fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
     let names = Names::of(&sheet.names);
-    let of = |side: &str, words: &[&str]| words.iter().find_map(|word| names.find(&[format!("{side}{word}").as_str()]));
-    let columns = |side: &str| -> Vec<Option<String>> {
-        OF_TOKENS.iter().map(|(_, words)| of(side, words).map(|at| sheet.names[at].clone())).collect()
-    };
-    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, &["symbol"]).is_some()));
+    let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));
+    let columns =
+        |side: &str| -> Vec<Option<String>> { OF_TOKENS.iter().map(|words| of(side, words).map(|at| sheet.names[at].clone())).collect() };
+    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, "symbol").is_some()));
     let Some([first, second]) = both else { return Ok(None) };
     let sides = [(found.first, columns(first)), (found.second, columns(second))];
     let chain_column = found.chain.map(|at| sheet.names[at].clone());
-    let (mut rows, mut made, mut known) = (sheet.rows(asked.looked)?, Vec::new(), HashSet::new());
+    let (mut rows, mut made, mut known) = (sheet.rows(file.sniffed)?, Vec::new(), HashSet::new());
     while let Some(batch) = rows.next_batch()? {
-        let chains = chain_column.as_ref().map(|name| edits::cells(&batch, name));
+        let chains = chain_column.as_ref().map(|name| rows::cells(&batch, name));
         for (address, columns) in &sides {
-            let addresses = edits::cells(&batch, &sheet.names[*address]);
+            let addresses = rows::cells(&batch, &sheet.names[*address]);
             let cells: Vec<Option<Vec<Option<String>>>> =
-                columns.iter().map(|name| name.as_ref().map(|name| edits::cells(&batch, name))).collect();
+                columns.iter().map(|name| name.as_ref().map(|name| rows::cells(&batch, name))).collect();
             for (row, address) in addresses.into_iter().enumerate() {
                 let Some(address) = address.map(|cell| bare(&cell).unwrap_or_else(|| cell.trim().to_owned())) else { continue };
                 let chain = chains.as_ref().map_or(chain.map(str::to_owned), |chains| chains[row].clone());
@@ -210,9 +179,7 @@ fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Optio
             }
         }
     }
-    let mut made = made.into_iter();
-    let rows =
-        GeneratedRows::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
+    let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], file.sniffed.bytes, made);
     let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
     Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
 }

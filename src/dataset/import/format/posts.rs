@@ -2,7 +2,7 @@
 
 use sha3::{Digest, Keccak256};
 
-use super::super::{edits, rows::Edited};
+use super::super::rows::{self, Edited};
 use crate::dataset::source::RowSource;
 
 /// The column that is made.
@@ -11,13 +11,13 @@ pub(super) const MADE: &str = "made id";
 /// The rows with an id for each: of its link where it has one, else of all else that tells it apart.
 pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: Vec<String>) -> Box<dyn RowSource> {
     Edited::over(rows, &[MADE], move |batch| {
-        let links = link.as_ref().map(|name| edits::cells(batch, name));
-        let others: Vec<Vec<Option<String>>> = others.iter().map(|name| edits::cells(batch, name)).collect();
+        let links = link.as_ref().map(|name| rows::cells(batch, name));
+        let others: Vec<Vec<Option<String>>> = others.iter().map(|name| rows::cells(batch, name)).collect();
         let id = |row: usize| {
             let text = |cell: &Option<String>| cell.as_deref().unwrap_or_default().trim().to_owned();
             let link = links.as_ref().map(|links| text(&links[row])).filter(|link| !link.is_empty());
             let told = link.map_or_else(|| others.iter().map(|cells| text(&cells[row])).collect(), |link| vec![link]);
-            // A post of which nothing is told has no id, and is set aside.
+            // A post without any of them has no id, and is set aside.
             if told.iter().all(String::is_empty) {
                 return None;
             }
@@ -25,6 +25,6 @@ pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: V
             hash.first_chunk().map(|first| format!("{:016x}", u64::from_be_bytes(*first)))
         };
         let ids: Vec<Option<String>> = (0..batch.height).map(id).collect();
-        super::super::rows::put(batch, MADE, ids);
+        rows::put(batch, MADE, ids);
     })
 }

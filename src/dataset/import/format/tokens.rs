@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        edits,
         evidence::addresses,
-        names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
+        names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
         refusal,
-        rows::{Edited, GeneratedRows, put},
+        rows::{self, Edited, GeneratedRows, put},
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
@@ -17,55 +16,23 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
-const PRICES: &[&str] = &["price", "priceusd", "currentprice", "usdprice", "quoteusdprice", "tokenprice"];
-const CAPS: &[&str] = &["marketcap", "marketcapusd", "quoteusdmarketcap", "mcap"];
+const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
+const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
 /// Objects of chains and addresses.
-const PLATFORMS: &[&str] = &["platforms", "platform", "detailplatforms", "addresses", "contracts", "contractaddresses", "deployments"];
+const PLATFORMS: &str = "platforms platform detailplatforms addresses contracts contractaddresses deployments";
 /// Test networks by EIP-155 number; what is on them has no worth.
-const TEST_NETWORKS: &[u64] = &[
-    3,
-    4,
-    5,
-    42,
-    69,
-    97,
-    280,
-    300,
-    338,
-    420,
-    919,
-    1287,
-    1442,
-    2522,
-    4002,
-    10_200,
-    17_000,
-    31_337,
-    43_113,
-    44_787,
-    59_140,
-    59_141,
-    80_001,
-    80_002,
-    84_531,
-    84_532,
-    168_587_773,
-    421_611,
-    421_613,
-    421_614,
-    534_351,
-    11_155_111,
-    11_155_420,
-    560_048,
-    1_337,
-];
+const TEST_NETWORKS: &str = "\
+    3 4 5 42 69 97 280 300 338 420 919 1287 1337 1442 2522 4002 10200 17000 31337 43113 44787 59140 59141 80001 80002 84531 84532 \
+    421611 421613 421614 534351 560048 11155111 11155420 168587773";
+/// Words that names of test networks hold.
+const TEST_WORDS: &str = "testnet goerli sepolia ropsten rinkeby mumbai fuji kovan holesky amoy alfajores";
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
 
 fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     let holds = |at: &usize| addresses(sheet.column(*at)) > 0.3;
     let mut all = names.all(TOKEN);
-    all.extend(names.all(&["address", "contract", "token", "id", "mint", "hash"]));
+    all.extend(names.all("address contract token id mint hash"));
     all.extend(sheet.names.iter().position(|name| name == KEY));
     all.into_iter().find(holds)
 }
@@ -76,56 +43,42 @@ fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
         let mut parts = name.split('.');
         let (first, chain, rest) = (parts.next()?, parts.next()?, parts.next());
         let address = rest.is_none_or(|rest| plain(rest).contains("address"));
-        let known = PLATFORMS.contains(&plain(first).as_str())
-            && address
-            && !["tokenaddress", "name", "symbol", "slug", "id"].contains(&plain(chain).as_str());
+        let known = is_one_of(&plain(first), PLATFORMS) && address && !is_one_of(&plain(chain), "tokenaddress name symbol slug id");
         known.then(|| (at, chain.to_owned()))
     };
     let all: Vec<(usize, String)> = sheet.names.iter().enumerate().filter_map(of).collect();
     if all.iter().any(|(at, _)| sheet.column(*at).any(|cell| Address::parse(cell.trim()).is_some())) { all } else { Vec::new() }
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    let Some(sheet) = sniffed.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
     let names = Names::of(&sheet.names);
-    let other = [
-        "transactionhash",
-        "txhash",
-        "hash",
-        "balance",
-        "token0",
-        "token0id",
-        "token0address",
-        "bytecode",
-        "tvlusd",
-        "nametag",
-        "open",
-        "qty",
-    ];
+    let other = "transactionhash txhash hash balance token0 token0id token0address bytecode tvlusd nametag open qty";
     let named = names.find(SYMBOL).is_some() && (names.has(NAME) || names.has(DECIMALS));
-    named && !names.has(&other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
+    named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
 /// A list as tokenlists.org defines it.
-pub(super) fn is_list(looked: &Sniffed) -> bool {
-    let list =
-        |place: &str| looked.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]));
-    (list("tokens") || list("default.tokens")) && is(looked)
+pub(super) fn is_list(sniffed: &Sniffed) -> bool {
+    let list = |place: &str| {
+        sniffed.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]))
+    };
+    (list("tokens") || list("default.tokens")) && is(sniffed)
 }
 
-pub(super) fn is_etl(looked: &Sniffed) -> bool {
-    super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(&sniffed.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(sniffed)
 }
 
-pub(super) fn list(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let mut plan = open(asked)?;
+pub(super) fn list(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let mut plan = open(file)?;
     plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
 /// blockchain-etl counts supplies in smallest units, and says no chain.
-pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let mut plan = open(asked)?;
+pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let mut plan = open(file)?;
     for take in &mut plan.takes {
         take.manifest.set.remove("total_supply");
         take.rule("total_supply").from = Some("total_supply".to_owned());
@@ -134,8 +87,8 @@ pub(super) fn etl(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let names = Names::of(&sheet.names);
     let several = platforms(sheet);
     let found = address(sheet, &names);
@@ -148,24 +101,22 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
-        let take = with(Take::into("tokens", apart(asked, sheet, &several, &carried)?))
+        let take = with(Take::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
     let at = found.ok_or("has no addresses")?;
-    let chain = CHAIN
-        .iter()
-        .filter_map(|word| names.find(&[word]))
-        .chain(names.find(&["platformslug", "platformname", "platform"]))
+    let chain = names
+        .in_order(CHAIN)
+        .chain(names.find("platformslug platformname platform"))
         .find(|&chain| chain != at && sheet.column(chain).any(|cell| !cell.is_empty()));
-    let beside =
-        sheet.beside(&["chainid", "chain", "network", "chainname", "blockchain"]).and_then(Chain::known).or_else(|| network(sheet));
+    let beside = sheet.beside("chainid chain network chainname blockchain").and_then(Chain::known).or_else(|| network(sheet));
     let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
-    let rows = Edited::over(sheet.rows(asked.looked)?, &[KEPT], move |batch| {
-        let chains = chain_name.as_ref().map(|chain| edits::cells(batch, chain));
-        let addresses = edits::cells(batch, &name);
+    let rows = Edited::over(sheet.rows(file.sniffed)?, &[KEPT], move |batch| {
+        let chains = chain_name.as_ref().map(|chain| rows::cells(batch, chain));
+        let addresses = rows::cells(batch, &name);
         let kept = addresses.iter().enumerate().map(|(row, cell)| {
-            let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test);
+            let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test_network);
             let good = cell.as_deref().is_some_and(|cell| Address::parse(cell.trim()).is_some()) && !on_test;
             Some(if good { "yes" } else { "no" }.to_owned())
         });
@@ -173,8 +124,8 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         put(batch, KEPT, kept);
     });
     let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
-    let mut plan = ImportPlan::of(Vec::new());
-    match (chain, beside, &asked.options.chain) {
+    let mut plan = ImportPlan::default();
+    match (chain, beside, &file.options.chain) {
         (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
         (None, Some(chain), _) => {
             plan = plan.saying(format!("chain {chain}, from the file"));
@@ -226,7 +177,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
 
 /// The one network that GeckoTerminal's ids begin with: `eth_0x…`.
 fn network(sheet: &Sheet) -> Option<Chain> {
-    let at = Names::of(&sheet.names).find(&["id"])?;
+    let at = Names::of(&sheet.names).find("id")?;
     let of = |cell: &str| {
         cell.rsplit_once('_').filter(|(_, address)| Address::parse(address).is_some()).and_then(|(network, _)| Chain::known(network))
     };
@@ -250,37 +201,34 @@ pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
 }
 
-fn is_test(chain: &str) -> bool {
+fn is_test_network(chain: &str) -> bool {
     let word = chain.trim().to_lowercase();
-    word.parse::<f64>().is_ok_and(|id| TEST_NETWORKS.contains(&(id as u64)))
-        || ["testnet", "goerli", "sepolia", "ropsten", "rinkeby", "mumbai", "fuji", "kovan", "holesky", "amoy", "alfajores"]
-            .iter()
-            .any(|test| word.contains(test))
+    // Where numbers came as floating-point ones, 5 is written 5.0.
+    is_one_of(word.strip_suffix(".0").unwrap_or(&word), TEST_NETWORKS) || TEST_WORDS.split(' ').any(|test| word.contains(test))
 }
 
 /// A row for each address of a coin.
-fn apart(
-    asked: &FileToImport<'_>,
+fn row_per_platform(
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     several: &[(usize, String)],
     carried: &[String],
 ) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
-    let mut rows = sheet.rows(asked.looked)?;
+    let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();
     let mut made: Vec<Vec<Option<String>>> = Vec::new();
     while let Some(batch) = rows.next_batch()? {
-        let kept: Vec<Vec<Option<String>>> = carried.iter().map(|name| edits::cells(&batch, name)).collect();
-        let addresses: Vec<Vec<Option<String>>> = platforms.iter().map(|(name, _)| edits::cells(&batch, name)).collect();
+        let kept: Vec<Vec<Option<String>>> = carried.iter().map(|name| rows::cells(&batch, name)).collect();
+        let addresses: Vec<Vec<Option<String>>> = platforms.iter().map(|(name, _)| rows::cells(&batch, name)).collect();
         for row in 0..batch.height {
             for ((_, chain), cells) in platforms.iter().zip(&addresses) {
                 let Some(address) = cells[row].as_deref().map(str::trim).filter(|cell| !cell.is_empty()) else { continue };
-                let good = Address::parse(address).is_some() && !is_test(chain);
+                let good = Address::parse(address).is_some() && !is_test_network(chain);
                 let first = [Some(address.to_owned()), Some(chain.clone()), Some(if good { "yes" } else { "no" }.to_owned())];
                 made.push(first.into_iter().chain(kept.iter().map(|cells| cells[row].clone())).collect());
             }
         }
     }
     let names: Vec<&str> = ["token_address", "chain", KEPT].into_iter().chain(carried.iter().map(String::as_str)).collect();
-    let mut made = made.into_iter();
-    Ok(GeneratedRows::over(&names, asked.looked.bytes, move || made.next().map(Ok)))
+    Ok(GeneratedRows::of(&names, file.sniffed.bytes, made))
 }

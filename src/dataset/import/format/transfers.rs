@@ -4,9 +4,10 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{Seen, addresses, kind, number::Style, when::When},
-        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
+        evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
+        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
         refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
+        report::few,
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -14,92 +15,23 @@ use super::{
 };
 use crate::dataset::{address::Address, import::AmountUnit, manifest::Unit};
 
-const HASHES: &[&str] = &[
-    "transactionhash",
-    "txhash",
-    "hash",
-    "evttxhash",
-    "txid",
-    "txnhash",
-    "transactionid",
-    "transaction",
-    "tx",
-    "txnid",
-    "交易哈希",
-    "交易hash",
-];
-const FROM: &[&str] = &[
-    "fromaddress",
-    "from",
-    "sender",
-    "evtfrom",
-    "fromaddr",
-    "source",
-    "src",
-    "发送方",
-    "来源",
-    "fromid",
-    "senderaddress",
-    "sourceaddress",
-];
-const TO: &[&str] = &[
-    "toaddress",
-    "to",
-    "receiver",
-    "recipient",
-    "evtto",
-    "toaddr",
-    "destination",
-    "dst",
-    "接收方",
-    "toid",
-    "receiveraddress",
-    "recipientaddress",
-    "destinationaddress",
-];
-const VALUES: &[&str] = &[
-    "valuestring",
-    "valueraw",
-    "rawvalue",
-    "rawamount",
-    "amountraw",
-    "rawcontractvalue",
-    "value",
-    "wad",
-    "evtvalue",
-    "delta",
-    "quantity",
-    "tokenvalue",
-    "tokenstransferred",
-    "amount",
-    "tokenamount",
-    "数量",
-    "valuef64",
-];
+const HASHES: &str = "transactionhash txhash hash evttxhash txid txnhash transactionid transaction tx txnid 交易哈希 交易hash";
+const FROM: &str = "fromaddress from sender evtfrom fromaddr source src 发送方 来源 fromid senderaddress sourceaddress";
+const TO: &str =
+    "toaddress to receiver recipient evtto toaddr destination dst 接收方 toid receiveraddress recipientaddress destinationaddress";
+const VALUES: &str = "\
+    valuestring valueraw rawvalue rawamount amountraw rawcontractvalue value wad evtvalue delta quantity tokenvalue \
+    tokenstransferred amount tokenamount 数量 valuef64";
 /// Names that mean whole tokens, as pages write them.
-const WHOLE: &[&str] = &["quantity", "tokenvalue", "tokenamount", "数量"];
-const TIMES: &[&str] = &[
-    "blocktimestamp",
-    "timestamp",
-    "unixtimestamp",
-    "blocktime",
-    "evtblocktime",
-    "metadatablocktimestamp",
-    "blocksignedat",
-    "datetimeutc",
-    "datetime",
-    "time",
-    "date",
-    "时间",
-    "dateutc",
-];
-const BLOCKS: &[&str] =
-    &["blocknumber", "blockno", "block", "blocknum", "evtblocknumber", "blockheight", "区块高度", "height", "blocknumberint"];
-const INDEXES: &[&str] = &["logindex", "evtindex", "eventindex", "logposition"];
-const NFTS: &[&str] = &["tokenid", "tokenids", "erc721tokenid", "nftid", "erc1155metadata"];
+const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
+const TIMES: &str = "\
+    blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
+    date 时间 dateutc";
+const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
+const INDEXES: &str = "logindex evtindex eventindex logposition";
+const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
 /// What transactions of the chain's own coin have.
-const OWN_COIN: &[&str] =
-    &["gasprice", "nonce", "input", "valueineth", "valueouteth", "valueinbnb", "valueinmatic", "txnfeeeth", "isinvalid", "transactiontype"];
+const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
 
 struct Columns {
     hash: usize,
@@ -107,7 +39,7 @@ struct Columns {
     to: usize,
     value: usize,
     token: Option<usize>,
-    time: Option<(usize, When)>,
+    time: Option<(usize, TimeStyle)>,
     block: Option<usize>,
     index: Option<usize>,
 }
@@ -117,76 +49,50 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let of = |words: &[&str], seen: Seen| {
-        words.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == seen)
-    };
-    let (hash, from, to) = (of(HASHES, Seen::Hash)?, of(FROM, Seen::Address)?, of(TO, Seen::Address)?);
-    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex | Seen::Hash);
-    let value = VALUES.iter().filter_map(|word| names.find(&[word])).find(numbers)?;
+    let of = |words: &str, wanted: CellKind| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == wanted);
+    let (hash, from, to) = (of(HASHES, CellKind::Hash)?, of(FROM, CellKind::Address)?, of(TO, CellKind::Address)?);
+    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex | CellKind::Hash);
+    let value = names.in_order(VALUES).find(numbers)?;
     let token = || {
         let sure = names.all(TOKEN);
-        let likely = names.all(&["address", "contract", "token", "erc20"]);
+        let likely = names.all("address contract token erc20");
         sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
     };
     let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
-    let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((at, when(at)?)));
-    let block = BLOCKS
-        .iter()
-        .filter_map(|word| names.find(&[word]))
-        .find(|at| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex));
+    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at)?)));
+    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex));
     Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
 }
 
-pub(super) fn is(looked: &Sniffed) -> bool {
-    looked.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
 /// blockchain-etl's table, known by all of its names.
-pub(super) fn is_etl(looked: &Sniffed) -> bool {
-    super::has(&looked.header(), &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"])
-        && !super::has(&looked.header(), &["timestamp"])
-        && is(looked)
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(
+        &sniffed.header(),
+        &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"],
+    ) && !super::has(&sniffed.header(), &["timestamp"])
+        && is(sniffed)
 }
 
-pub(super) fn is_tokentx(looked: &Sniffed) -> bool {
-    looked
+pub(super) fn is_tokentx(sniffed: &Sniffed) -> bool {
+    sniffed
         .outline()
         .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
-        && is(looked)
+        && is(sniffed)
 }
 
-pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = asked.sheet()?;
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
-    if found.token.is_none() && names.has(OWN_COIN) {
-        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
-        return Err(format!(
-            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
-             takes those; export the token transfers (ERC-20) instead"
-        ).into());
-    }
-    if let Some(at) = names
-        .all(NFTS)
-        .into_iter()
-        .find(|&at| kind(sheet.column(at).take(100)) == Seen::Number && sheet.column(at).any(|cell| !cell.is_empty()))
-    {
-        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
-    }
-    let hex = |cell: &str| {
-        cell.trim().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(|number| number.to_string())
-    };
-    let mut fixes = Vec::new();
-    if let Some((at, when)) = found.time {
-        fixes.push(Fix::time(sheet, at, when));
-    }
-    for at in [found.block, found.index].into_iter().flatten().filter(|&at| sheet.column(at).any(|cell| cell.starts_with("0x"))) {
-        fixes.push(Fix::text(sheet, at, hex));
-    }
-    let style = Style::of(sheet.column(found.value), sheet.semicolons)
+    refuse_others(sheet, &names, &found)?;
+    let style = NumberStyle::of(sheet.column(found.value), sheet.semicolons)
         .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
-    fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !sheet.column(found.value).any(|cell| cell.starts_with("0x"))));
-    let mut take = Take::into("transfers", fixed(sheet.rows(asked.looked)?, fixes)).columns(&[
+    let fixes = fixes(sheet, &found, style);
+    let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
         ("transaction_hash", &sheet.names[found.hash]),
         ("from_address", &sheet.names[found.from]),
         ("to_address", &sheet.names[found.to]),
@@ -196,28 +102,13 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         // What serves another column of ours by its name must not serve this one.
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
-    let mut plan = ImportPlan::of(Vec::new());
-    let token = if let Some(at) = found.token {
-        take = take.columns(&[("token_address", &sheet.names[at])]);
-        sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
-    } else {
-        let beside = sheet.beside(TOKEN).and_then(Address::parse);
-        let address = if let Some(address) = beside.filter(|address| asked.said.token.is_none_or(|said| said == *address)) {
-            address
-        } else {
-            let token = asked.contract(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
-            let address = token.address;
-            plan = plan.about(token);
-            address
-        };
-        take = take.of_address(address);
-        Some(address)
-    };
+    let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
     if found.time.is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    match whole(asked, sheet, &names, &found, style, token, &mut plan.decimals)? {
+    match amounts_in(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
             plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
@@ -230,33 +121,63 @@ pub(super) fn open(asked: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         Amounts::Raw => {}
     }
-    plan.takes.extend(tokens(asked, sheet, &names, &found)?);
+    plan.takes.extend(tokens(file, sheet, &names, &found)?);
     plan.takes.push(take);
     Ok(plan)
 }
 
+/// Refuses transactions of a chain's own coin, and transfers of NFTs.
+fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
+    if found.token.is_none() && names.has(OWN_COIN) {
+        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
+        return Err(format!(
+            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
+             takes those; export the token transfers (ERC-20) instead"
+        ).into());
+    }
+    if let Some(at) = names
+        .all(NFTS)
+        .into_iter()
+        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
+    {
+        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
+    }
+    Ok(())
+}
+
+/// How the file writes times, amounts, and numbers in hex.
+fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
+    let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
+    let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
+    let time = found.time.map(|(at, when)| Fix::time(sheet, at, when));
+    let numbers = [found.block, found.index].into_iter().flatten().filter(|&at| is_hex(at)).map(|at| Fix::text(sheet, at, decimal));
+    let amounts = Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value));
+    time.into_iter().chain(numbers).chain(amounts).collect()
+}
+
 /// The tokens that the file names and counts the decimals of.
-fn tokens(asked: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
+fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
-    let take = Take::into("tokens", sheet.rows(asked.looked)?)
+    let take = Take::into("tokens", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
         .columns(&[("name", names.find(NAME).map_or(NOTHING, |at| sheet.names[at].as_str()))])
-        .set("chain", &asked.chain());
+        .set("chain", &file.chain());
     Ok(Some(take))
 }
 
+/// In what amounts are.
 enum Amounts {
     Raw,
     Whole,
     Approximate,
 }
 
-fn whole(
-    asked: &FileToImport<'_>,
+fn amounts_in(
+    file: &FileToImport<'_>,
     sheet: &Sheet,
     names: &Names,
     found: &Columns,
-    style: Style,
+    style: NumberStyle,
     token: Option<Address>,
     told: &mut Vec<(Address, i64)>,
 ) -> Result<Amounts, Refusal> {
@@ -266,17 +187,17 @@ fn whole(
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
     // Amounts that are more than digits and a point are read with their decimal sign alone.
-    let decimal = match (style.dressed, style.comma) {
+    let decimal = match (style.decorated, style.comma) {
         (false, _) => "",
         (true, false) => ", decimal = \".\"",
         (true, true) => ", decimal = \",\"",
     };
     let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\"{decimal} }} }}");
     let known = names.whole(found.value);
-    let pages = WHOLE.contains(&known);
+    let pages = is_one_of(known, WHOLE);
     let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
         || cells.iter().any(|cell| cell.contains(['e', 'E']) && !cell.starts_with("0x"));
-    let is_whole = match asked.options.unit {
+    let is_whole = match file.options.unit {
         Some(unit) => unit == AmountUnit::Whole,
         None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
         None if fractions || pages => true,
@@ -297,13 +218,11 @@ fn whole(
     }
     let all: Vec<Address> =
         found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
-    let knows = |token: &Address| asked.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
+    let knows = |token: &Address| file.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
     let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
     unknown.sort_unstable();
     unknown.dedup();
-    let shown: Vec<String> = unknown.iter().take(3).map(ToString::to_string).collect();
-    let more = if unknown.len() > shown.len() { ", …" } else { "" };
-    let say = match (&unknown[..], asked.options.decimals) {
+    let say = match (&unknown[..], file.options.decimals) {
         ([], _) => return Ok(Amounts::Whole),
         ([one], Some(decimals)) => {
             told.push((*one, decimals.into()));
@@ -315,9 +234,9 @@ fn whole(
         _ => WRITE_TOKENS.to_owned(),
     };
     let refusal = Refusal::new(format!(
-        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {}{more} are not known: {say}",
+        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {} are not known: {say}",
         cells.first().copied().unwrap_or_default(),
-        shown.join(", ")
+        few(&unknown, 3)
     ))
     .lines(lines);
     Err(if unknown.len() == 1 { refusal.say("decimals", OF_TOKEN) } else { refusal })

@@ -1,9 +1,9 @@
-//! Why a file of no known format is refused: which table its columns come nearest to, what does not fit, and the line for it. In the line
-//! stands what the cells show; for all else a blank that only a person can fill.
+//! The refusal of a file of no known format: which table its columns are nearest to, what does not fit, and a command that maps them. The
+//! command holds what the cells show; all else is a placeholder.
 
 use super::{
     super::{
-        evidence::{Seen, addresses, kind},
+        evidence::{CellKind, addresses, kind},
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
         sheet::Sheet,
@@ -25,114 +25,114 @@ enum Kind {
 }
 
 /// A column of ours, the names it goes by, and what its cells are.
-type Column = (&'static str, &'static [&'static str], Kind);
+type Column = (&'static str, &'static str, Kind);
 
 /// A table that a file may be near.
-struct Near {
+struct NearTable {
     table: &'static str,
     /// A number, and the columns of which a file must have so many.
     telling: (usize, &'static [&'static str]),
     columns: &'static [Column],
 }
 
-const ACCOUNT: &[&str] = &["address", "addr", "wallet", "holder", "owner", "account", "contract", "地址"];
-const TIME: &[&str] = &["timestamp", "time", "datetime", "date", "unix", "day", "日期", "时间", "createdat"];
-const PRICE: &[&str] = &["price", "close", "priceusd", "marketprice", "last"];
+const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
+const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
+const PRICE: &str = "price close priceusd marketprice last";
 
-const NEAR: &[Near] = &[
-    Near {
+const NEAR: &[NearTable] = &[
+    NearTable {
         table: "candles",
         telling: (2, &["open", "high", "low", "close"]),
         columns: &[
             ("timestamp", TIME, Kind::Time),
-            ("open", &["open", "o"], Kind::Number),
-            ("high", &["high", "h"], Kind::Number),
-            ("low", &["low", "l"], Kind::Number),
+            ("open", "open o", Kind::Number),
+            ("high", "high h", Kind::Number),
+            ("low", "low l", Kind::Number),
             ("close", PRICE, Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "tokens",
         telling: (2, &["token_address", "symbol", "name"]),
         columns: &[
-            ("token_address", &["address", "contract", "tokenaddress", "contractaddress", "token"], Kind::Address),
+            ("token_address", "address contract tokenaddress contractaddress token", Kind::Address),
             ("symbol", SYMBOL, Kind::Text),
             ("name", NAME, Kind::Text),
             ("chain", CHAINS, Kind::Chain),
         ],
     },
     // An amount that is not called a balance was paid or given out, as a rule.
-    Near {
+    NearTable {
         table: "holders",
         telling: (1, &["holder_address"]),
         columns: &[
             ("token_address", TOKEN, Kind::Address),
             ("holder_address", ACCOUNT, Kind::Address),
-            ("balance", &["balance", "balances", "tokenbalance", "余额", "持有数量"], Kind::Number),
+            ("balance", "balance balances tokenbalance 余额 持有数量", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "transfers",
         telling: (2, &["transaction_hash", "from_address", "to_address"]),
         columns: &[
-            ("transaction_hash", &["transactionhash", "txhash", "hash", "交易哈希"], Kind::Hash),
-            ("from_address", &["from", "fromaddress", "sender", "发送方"], Kind::Address),
-            ("to_address", &["to", "toaddress", "receiver", "接收方"], Kind::Address),
-            ("value", &["value", "amount", "quantity", "数量"], Kind::Number),
+            ("transaction_hash", "transactionhash txhash hash 交易哈希", Kind::Hash),
+            ("from_address", "from fromaddress sender 发送方", Kind::Address),
+            ("to_address", "to toaddress receiver 接收方", Kind::Address),
+            ("value", "value amount quantity 数量", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "posts",
         telling: (2, &["title", "published_at"]),
         columns: &[
             ("token_address", TOKEN, Kind::Address),
-            ("title", &["title", "text", "content", "tweet", "fulltext"], Kind::Text),
-            ("published_at", &["date", "createdat", "time", "timestamp", "publishedat"], Kind::Time),
+            ("title", "title text content tweet fulltext", Kind::Text),
+            ("published_at", "date createdat time timestamp publishedat", Kind::Time),
         ],
     },
-    Near {
+    NearTable {
         table: "yields",
         telling: (1, &["apy"]),
         columns: &[
-            ("protocol", &["protocolname", "project", "protocol"], Kind::Text),
+            ("protocol", "protocolname project protocol", Kind::Text),
             ("chain", CHAINS, Kind::Chain),
-            ("symbol", &["symbol", "poolname", "assetstickers", "pool"], Kind::Text),
-            ("tvl", &["tvl", "tvlusd", "totaltvlinusd"], Kind::Number),
-            ("apy", &["apy", "dailyapy", "apr", "yield30dapy"], Kind::Number),
+            ("symbol", "symbol poolname assetstickers pool", Kind::Text),
+            ("tvl", "tvl tvlusd totaltvlinusd", Kind::Number),
+            ("apy", "apy dailyapy apr yield30dapy", Kind::Number),
         ],
     },
-    Near {
+    NearTable {
         table: "pools",
         telling: (1, &["token0"]),
         columns: &[
-            ("address", &["pool", "pair", "pooladdress", "pairaddress"], Kind::Address),
-            ("token0", &["token0", "token1"], Kind::Address),
-            ("dex_id", &["dex", "exchange", "protocol"], Kind::Text),
+            ("address", "pool pair pooladdress pairaddress", Kind::Address),
+            ("token0", "token0 token1", Kind::Address),
+            ("dex_id", "dex exchange protocol", Kind::Text),
             ("chain", CHAINS, Kind::Chain),
         ],
     },
-    Near {
+    NearTable {
         table: "labels",
         telling: (2, &["address", "label"]),
-        columns: &[("address", ACCOUNT, Kind::Address), ("label", &["label", "category", "type", "tag"], Kind::Text)],
+        columns: &[("address", ACCOUNT, Kind::Address), ("label", "label category type tag", Kind::Text)],
     },
-    Near {
+    NearTable {
         table: "holder_counts",
         telling: (1, &["holders"]),
         columns: &[
             ("token_address", TOKEN, Kind::Address),
             ("date", TIME, Kind::Time),
-            ("holders", &["holders", "holdercount", "addresscount"], Kind::Number),
+            ("holders", "holders holdercount addresscount", Kind::Number),
         ],
     },
 ];
 
 /// The reason.
-pub(in crate::dataset::import) fn unknown(looked: &Sniffed) -> Refusal {
-    let near = looked.sheet.as_ref().and_then(nearest).unwrap_or_default();
+pub(in crate::dataset::import) fn unknown(sniffed: &Sniffed) -> Refusal {
+    let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` says which are known and how each looks";
-    let reason = format!("is of no format known: it holds {}.{told} {known}", looked.seen());
+    let reason = format!("is of no format known: it holds {}.{told} {known}", sniffed.summary());
     Refusal { reason, ..near }
 }
 
@@ -141,17 +141,16 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         return Some(unnamed(sheet));
     }
     let names = Names::of(&sheet.names);
-    let found = |near: &Near| -> Vec<Option<usize>> {
-        near.columns.iter().map(|(_, words, _)| words.iter().find_map(|word| names.find(&[word]))).collect()
-    };
+    let found =
+        |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
     // The share of the columns that are there, candles first as their names are no others'.
-    let score = |near: &Near| {
+    let score = |near: &NearTable| {
         let found = found(near);
         let fit: Vec<&str> = near
             .columns
             .iter()
             .zip(&found)
-            .filter(|((.., kind), at)| at.is_some_and(|at| fits(sheet, at, *kind)))
+            .filter(|((.., kind), at)| at.is_some_and(|at| holds_kind(sheet, at, *kind)))
             .map(|((ours, ..), _)| *ours)
             .collect();
         let (least, telling) = near.telling;
@@ -159,14 +158,14 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
     };
     match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
-        Some((_, near)) => Some(told(sheet, near, &found(near))),
+        Some((_, near)) => Some(refusal(sheet, near, &found(near))),
         None => one_price(sheet, &names),
     }
 }
 
-/// A price a time, of which no line makes candles: nobody can tell from it what was paid in between.
+/// The refusal of one price a time: no option makes candles of it, as what was paid in between is not known.
 fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
-    let of = |words: &[&str], kind| words.iter().find_map(|word| names.find(&[word])).filter(|&at| fits(sheet, at, kind));
+    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(
@@ -175,18 +174,20 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
 }
 
 /// What of the table is there and what is not. There is a line only where some column could fill each blank.
-fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
+fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
     let table = near.table;
-    let fit: Vec<Option<usize>> = near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| fits(sheet, at, *kind))).collect();
-    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && fits(sheet, at, kind));
+    let fit: Vec<Option<usize>> =
+        near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
+    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
     let (mut lacking, mut say, mut lines, mut sets, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), true);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
-            if yields::PERCENT.contains(ours) && (yields::shown(sheet, *at).is_none() || yields::of_a_time(&sheet.names[*at])) {
+            if yields::PERCENT.contains(ours) && (yields::unit_shown(sheet, *at).is_none() || yields::may_be_of_a_period(&sheet.names[*at]))
+            {
                 say.push(("unit", UNIT.to_owned()));
-                if yields::of_a_time(&sheet.names[*at]) {
+                if yields::may_be_of_a_period(&sheet.names[*at]) {
                     let name = &sheet.names[*at];
                     lacking.push(format!(
                         "`{name}` may be a rate a year or one of that time alone, and ours are a year's (no --unit mends one of a day)"
@@ -195,7 +196,7 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
             }
             continue;
         }
-        lacking.push(lacks(sheet, ours, *kind, *named));
+        lacking.push(why_missing(sheet, ours, *kind, *named));
         let same = match *ours {
             "token_address" if table != "tokens" => Some(ADDRESS),
             "chain" => Some(CHAIN),
@@ -238,7 +239,7 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
 }
 
 /// Why a column of ours is not there; `named` is one that has its name and other cells.
-fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
+fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
     let Some(at) = named else { return format!("no column is its `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
@@ -252,13 +253,13 @@ fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String 
     format!("`{cell}` in `{}` is {no} that `{ours}` must be", sheet.names[at])
 }
 
-fn fits(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
+fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
     let found = || kind(sheet.column(at).take(200));
     match wanted {
-        Kind::Time => matches!(found(), Seen::Time | Seen::Number),
-        Kind::Text => matches!(found(), Seen::Text | Seen::Number),
-        Kind::Number => found() == Seen::Number,
-        Kind::Hash => found() == Seen::Hash,
+        Kind::Time => matches!(found(), CellKind::Time | CellKind::Number),
+        Kind::Text => matches!(found(), CellKind::Text | CellKind::Number),
+        Kind::Number => found() == CellKind::Number,
+        Kind::Hash => found() == CellKind::Hash,
         Kind::Address => addresses(sheet.column(at)) > 0.5,
         Kind::Chain => chains(sheet, at),
     }
@@ -277,13 +278,13 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {
             let what = match kind(sheet.column(at).take(200)) {
-                Seen::Address => "addresses",
-                Seen::Hash => "hashes",
-                Seen::Hex => "bytes that are no addresses",
-                Seen::Number => "numbers",
-                Seen::Time => "times",
-                Seen::Text => "texts",
-                Seen::Empty => "nothing",
+                CellKind::Address => "addresses",
+                CellKind::Hash => "hashes",
+                CellKind::Hex => "bytes that are no addresses",
+                CellKind::Number => "numbers",
+                CellKind::Time => "times",
+                CellKind::Text => "texts",
+                CellKind::Empty => "nothing",
             };
             let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(24).collect();
             format!("`{}` {what} (`{cell}`)", sheet.names[at])
@@ -291,7 +292,7 @@ fn unnamed(sheet: &Sheet) -> Refusal {
         .collect();
     let told = format!("Its columns have no names: {}.", shown.join(", "));
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
-    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == Seen::Number);
+    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
         return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
             .say("as", TABLE)

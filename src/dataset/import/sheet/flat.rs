@@ -26,12 +26,12 @@ impl Flat {
     }
 }
 
-fn apart(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> Result<(), String> {
+fn flatten(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> Result<(), String> {
     if depth < DEPTH && column.dtype().is_struct() {
         let fields = guarded("table", || Ok(column.struct_()?.fields_as_series()))?;
         for field in fields {
             let inner = format!("{name}.{}", field.name());
-            apart(Column::from(field), &inner, depth + 1, into)?;
+            flatten(Column::from(field), &inner, depth + 1, into)?;
         }
     } else {
         into.push(column.with_name(name.into()));
@@ -45,7 +45,7 @@ impl RowSource for Flat {
         let mut columns = Vec::with_capacity(batch.columns.len());
         for column in std::mem::take(&mut batch.columns) {
             let name = column.name().to_string();
-            apart(column, &name, 0, &mut columns)?;
+            flatten(column, &name, 0, &mut columns)?;
         }
         self.names = columns.iter().map(|column| column.name().to_string()).collect();
         batch.columns = columns;

@@ -1,10 +1,10 @@
 //! Where the table of separated text begins, and whether its first row names its columns.
 
-use super::super::evidence::{Seen, kind, seen};
+use super::super::evidence::{CellKind, kind, kind_of};
 
 /// How a text is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::dataset::import) struct Laid {
+pub(in crate::dataset::import) struct TextLayout {
     /// Lines before the first row of data.
     pub skip: usize,
     pub names: Vec<String>,
@@ -23,7 +23,7 @@ pub(in crate::dataset::import) type NumberedRow = (usize, Vec<String>);
 const LOOKED: usize = 60;
 
 /// How the rows are laid out; `None` without a row.
-pub(in crate::dataset::import) fn laid(rows: &[NumberedRow]) -> Option<Laid> {
+pub(in crate::dataset::import) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     let width = mode(rows)?;
     let begin = rows.iter().position(|(_, row)| row.len() == width)?;
     if let Some(laid) = yfinance(rows) {
@@ -34,12 +34,12 @@ pub(in crate::dataset::import) fn laid(rows: &[NumberedRow]) -> Option<Laid> {
     if let Some(before) = begin.checked_sub(1)
         && rows[before].1.len() + 1 == width
         && width > 2
-        && rows[before].1.iter().all(|cell| seen(cell) == Seen::Text)
+        && rows[before].1.iter().all(|cell| kind_of(cell) == CellKind::Text)
     {
         let mut names = rows[before].1.clone();
         let empty_end = rows[begin..].iter().take(LOOKED).all(|(_, row)| row.last().is_none_or(String::is_empty));
         names.insert(if empty_end { names.len() } else { 0 }, String::new());
-        return Some(Laid { skip: rows[begin].0, names: unique(&names), named: true, first: begin, preamble: preamble(before) });
+        return Some(TextLayout { skip: rows[begin].0, names: unique(&names), named: true, first: begin, preamble: preamble(before) });
     }
     let head = &rows[begin].1;
     let data: Vec<&Vec<String>> = rows[begin + 1..].iter().map(|(_, row)| row).filter(|row| row.len() == width).take(LOOKED).collect();
@@ -47,25 +47,25 @@ pub(in crate::dataset::import) fn laid(rows: &[NumberedRow]) -> Option<Laid> {
     let (mut header, mut headless) = (0, 0);
     for (i, cell) in head.iter().enumerate() {
         let below = kind(data.iter().filter_map(|row| row.get(i)).map(String::as_str));
-        if matches!(below, Seen::Text | Seen::Empty) {
+        if matches!(below, CellKind::Text | CellKind::Empty) {
             continue;
         }
-        match seen(cell) {
+        match kind_of(cell) {
             same if same == below => headless += 1,
-            Seen::Text => header += 2,
+            CellKind::Text => header += 2,
             _ => {}
         }
     }
-    let numbers = head.iter().filter(|cell| seen(cell) == Seen::Number).count();
+    let numbers = head.iter().filter(|cell| kind_of(cell) == CellKind::Number).count();
     let named = if data.is_empty() { numbers * 2 < width } else { header > 0 || headless == 0 };
     let numbered = || (1..=width).map(|i| i.to_string()).collect();
     if named && !counted {
         let skip = rows.get(begin + 1).map_or(rows[begin].0 + 1, |(line, _)| *line);
-        return Some(Laid { skip, names: unique(head), named: true, first: begin + 1, preamble: preamble(begin) });
+        return Some(TextLayout { skip, names: unique(head), named: true, first: begin + 1, preamble: preamble(begin) });
     }
     let first = if counted { begin + 1 } else { begin };
     let skip = rows.get(first).map_or(rows[begin].0 + 1, |(line, _)| *line);
-    Some(Laid { skip, names: numbered(), named: false, first, preamble: preamble(begin) })
+    Some(TextLayout { skip, names: numbered(), named: false, first, preamble: preamble(begin) })
 }
 
 /// The most frequent number of cells in a row.
@@ -76,7 +76,7 @@ fn mode(rows: &[NumberedRow]) -> Option<usize> {
 }
 
 /// yfinance writes three lines of names: of prices, of tickers, and the name of the index.
-fn yfinance(rows: &[NumberedRow]) -> Option<Laid> {
+fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
     let [(_, first), (_, second), rest @ ..] = rows else { return None };
     let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.eq_ignore_ascii_case(word));
     if !(starts(first, "price") || starts(first, "")) || !(starts(second, "ticker") || starts(second, "")) || first.len() != second.len() {
@@ -88,7 +88,13 @@ fn yfinance(rows: &[NumberedRow]) -> Option<Laid> {
         return None;
     }
     let names: Vec<String> = std::iter::once(index.1[0].clone()).chain(first.iter().skip(1).cloned()).collect();
-    Some(Laid { skip: rest[1].0, names: unique(&names), named: true, first: 3, preamble: vec!["yfinance".to_owned(), tickers[0].clone()] })
+    Some(TextLayout {
+        skip: rest[1].0,
+        names: unique(&names),
+        named: true,
+        first: 3,
+        preamble: vec!["yfinance".to_owned(), tickers[0].clone()],
+    })
 }
 
 /// The names, each once: a second `From` is `From (2)`.
@@ -131,7 +137,7 @@ mod tests {
             ("name,name\nx,y\nz,w", 1, true, &["name", "name (2)"]),
             ("Price,Close,Open\nTicker,BTC-USD,BTC-USD\nDate,,\n2024-01-01,5,6\n2024-01-02,5,6", 3, true, &["Date", "Close", "Open"]),
         ] {
-            let laid = laid(&rows(text)).unwrap();
+            let laid = text_layout(&rows(text)).unwrap();
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
             assert_eq!((laid.skip, laid.named, &laid.names), (skip, named, &names), "{text}");
         }

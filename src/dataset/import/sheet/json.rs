@@ -1,12 +1,12 @@
-//! The table in a JSON text, wherever it stands: a list of objects or of lists, lists side by side, objects under keys. What stands
-//! beside it (the symbol, the contract) is kept, as it may say what the table is of.
+//! Finds the table in a JSON text at any depth: a list of objects or of lists, lists side by side, objects under keys. Single values beside
+//! it (a symbol, a contract) are kept, as they may say what the table is of.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::super::evidence::{Seen, seen};
+use super::super::evidence::{CellKind, kind_of};
 
 /// How deep a table is looked for, and objects of a row are entered.
 const DEPTH: usize = 6;
@@ -14,18 +14,18 @@ const ROW_DEPTH: usize = 4;
 /// The most columns of a table, and the most members noted beside it.
 const COLUMNS: usize = 600;
 const BESIDE: usize = 200;
-/// The column of the keys that objects stand under.
+/// The column of the keys of an object of rows.
 pub(in crate::dataset::import) const KEY: &str = "key";
 /// The column of the names of several lists of the same shape, whose rows make one table.
 pub(in crate::dataset::import) const LIST: &str = "list";
-/// Members of an object from which lists of them can be told to be of one shape; values of a list of lists.
+/// Members that objects must have at least before two lists of such objects count as one shape; and values that rows must have.
 const OBJECT_TELLS: usize = 3;
 const LIST_TELLS: usize = 5;
 
 /// The table of a JSON text.
 #[derive(Debug)]
 pub(in crate::dataset::import) struct Json {
-    /// Where it stands, `a.b`; empty for the text itself.
+    /// Its path in the text, `a.b`; empty for the text itself.
     pub place: String,
     pub names: Vec<String>,
     /// Its columns have names.
@@ -44,8 +44,11 @@ enum Rows {
     Cells(Vec<Vec<Option<String>>>),
 }
 
+/// The members of an object: key and value.
+pub(in crate::dataset::import) type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
 /// The members of an object in their order.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct Members<'a>(Pairs<'a>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -69,11 +72,13 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-fn members(value: &RawValue) -> Vec<(Cow<'_, str>, &RawValue)> {
+/// The members of an object in their order; none of what is no object.
+pub(in crate::dataset::import) fn members(value: &RawValue) -> Pairs<'_> {
     serde_json::from_str::<Members<'_>>(value.get()).map(|members| members.0).unwrap_or_default()
 }
 
-fn elements(value: &RawValue) -> Vec<&RawValue> {
+/// The elements of a list; none of what is no list.
+pub(in crate::dataset::import) fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
 }
 
@@ -103,14 +108,11 @@ pub(in crate::dataset::import) fn text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// Whether names of members are data themselves: addresses, days, numbers.
+/// Whether the keys of an object are data and not names: addresses, days, numbers.
 fn are_data(names: &[&str]) -> bool {
-    let data = names.iter().filter(|name| !matches!(seen(name), Seen::Text | Seen::Empty)).count();
+    let data = names.iter().filter(|name| !matches!(kind_of(name), CellKind::Text | CellKind::Empty)).count();
     !names.is_empty() && data * 10 >= names.len() * 9
 }
-
-/// The members of an object: key and value.
-type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// The shapes a table can have.
 enum Shape<'a> {

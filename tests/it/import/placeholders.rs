@@ -1,10 +1,9 @@
-//! What a refusal offers holds only what the file shows. All else is a blank, and nothing that would write wrong numbers is offered.
+//! A command that a refusal suggests holds only what the file shows; all else is a placeholder, and nothing that would write wrong numbers
+//! is suggested.
 
-use super::{Desk, PEPE, UNI, address, reasons, taken};
+use tokendeck::dataset::address::Address;
 
-fn rows(of: impl Fn(u32) -> String) -> String {
-    (1..=20).map(of).collect()
-}
+use super::{Desk, PEPE, UNI, address, reasons, rows, taken, words};
 
 fn candles(header: &str) -> String {
     let row = |day: u32| format!("2024-01-{day:02},{day},{},{}.5,{day}.5\n", day + 1, day - 1);
@@ -12,7 +11,7 @@ fn candles(header: &str) -> String {
 }
 
 #[test]
-fn a_line_holds_only_what_the_file_shows() {
+fn a_suggested_command_holds_only_what_the_file_shows() {
     let holder = |i: u32| format!("0x{i:040x}");
     for (name, text, says, lacks) in [
         // A count is no chain, a share of one no percentage.
@@ -72,7 +71,7 @@ fn a_line_holds_only_what_the_file_shows() {
 }
 
 #[test]
-fn a_blank_that_is_left_is_named() {
+fn a_placeholder_that_is_left_is_named() {
     let desk = Desk::empty();
     desk.write("pools.csv", format!("pool,token0,token1\n{PEPE},{UNI},{PEPE}\n"));
     for (args, says) in [
@@ -105,7 +104,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
     desk.imports(&["ETH-USD.csv", "--coin", "ETH"]);
     // From here on ETH is the coin, as the dataset has it.
     let says = desk.imports(&["ETH-USD.csv"])["files"][0]["says"].to_string();
-    let coin = tokendeck::dataset::address::Address::coin("ETH");
+    let coin = Address::coin("ETH");
     assert!(says.contains("coin:ETH"), "{says}");
     let dataset = desk.clean();
     assert_eq!((dataset.candles().of(&coin).series().len(), dataset.candles().of(&address(&bridged)).series().len()), (1, 0));
@@ -114,7 +113,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
 #[test]
 fn yields_are_percent_or_it_is_asked() {
     let file = |rate: &str| format!("pool_name,apy,tvl,project,chain\n{}", rows(|i| format!("P{i},{rate}{i},50000,curve,ethereum\n")));
-    let args = ["y.csv", "--as", "yields", "--map", "symbol=pool_name", "--map", "protocol=project"];
+    let args = words("y.csv --as yields --map symbol=pool_name --map protocol=project");
     for (rate, unit, expected) in
         [("0.0", None, None), ("0.0", Some("fraction"), Some(5.0)), ("0.0", Some("percent"), Some(0.05)), ("1", None, Some(15.0))]
     {
@@ -152,50 +151,20 @@ fn yields_that_look_like_fractions_are_told_in_a_dataset() {
 fn prices_are_four_columns_or_one_that_says_so() {
     let desk = Desk::new();
     desk.write("p.csv", format!("when,price,top\n{}", rows(|i| format!("2024-01-{i:02},{i},{}\n", i + 1))));
-    let map = |open: &'static str, high: &'static str| {
-        [
-            "p.csv",
-            "--token",
-            UNI,
-            "--as",
-            "candles",
-            "--map",
-            "timestamp=when",
-            "--map",
-            open,
-            "--map",
-            high,
-            "--map",
-            "low=price",
-            "--map",
-            "close=price",
-        ]
+    let map = |open: &str, high: &str| {
+        format!(
+            "p.csv --token {UNI} --as candles --map timestamp=when --map open={open} --map high={high} --map low=price --map close=price"
+        )
     };
-    let says = desk.imports(&map("open=price", "high=price"))["files"][0]["says"].to_string();
+    let says = desk.imports(&words(&map("price", "price")))["files"][0]["says"].to_string();
     assert!(says.contains("warning: it has one price a time, `price`"), "{says}");
-    let err = desk.refuses(&map("open=price", "high=top"));
+    let err = desk.refuses(&words(&map("price", "top")));
     assert!(err.contains("has one column, `price`, for open and low and close"), "{err}");
     // The volume of a file whose prices are named by hand is judged all the same.
     let row = |i: u32| format!("2024-01-{i:02},{i},{},{}.5,{i}.25,9,{}000\n", i + 1, i - 1, i);
     desk.write("y.csv", format!("d,o1,h1,l1,c1,Adj Close,Volume\n{}", rows(row)));
-    let args = [
-        "y.csv",
-        "--token",
-        UNI,
-        "--as",
-        "candles",
-        "--map",
-        "timestamp=d",
-        "--map",
-        "open=o1",
-        "--map",
-        "high=h1",
-        "--map",
-        "low=l1",
-        "--map",
-        "close=c1",
-    ];
-    let says = desk.imports(&args)["files"][0]["says"].to_string();
+    let args = format!("y.csv --token {UNI} --as candles --map timestamp=d --map open=o1 --map high=h1 --map low=l1 --map close=c1");
+    let says = desk.imports(&words(&args))["files"][0]["says"].to_string();
     assert!(says.contains("is in USD (as of sources that give `Adj Close` beside it)"), "{says}");
 }
 
@@ -218,7 +187,7 @@ fn posts_without_ids_get_one_and_their_token_a_row() {
     desk.write("posts.csv", text);
     let line = desk.refuses(&["posts.csv"]);
     assert!(line.contains("--as posts --token ADDRESS --map title=text --map published_at=date"), "{line}");
-    let args = ["posts.csv", "--as", "posts", "--coin", "BTC", "--map", "title=text", "--map", "published_at=date", "--map", "author=user"];
+    let args = words("posts.csv --as posts --coin BTC --map title=text --map published_at=date --map author=user");
     let report = desk.imports(&args);
     assert_eq!(taken(&report, 0, "posts"), [3, 0, 0, 1, 0, 0], "{report:#}");
     assert!(report["files"][0]["says"].to_string().contains("its posts have no id"), "{report:#}");
@@ -290,19 +259,15 @@ fn a_coin_is_reached_by_its_name_wherever_an_address_is_taken() {
     let desk = Desk::empty();
     desk.write("ETH-USD.csv", candles("Date,Open,High,Low,Close"));
     desk.imports(&["ETH-USD.csv", "--token", "coin:ETH"]);
-    for path in [
-        "/tokens/coin:ETH",
-        "/tokens/COIN:eth",
-        "/tokens?addresses=coin:ETH",
-        "/candles?addresses=coin:ETH",
-        "/technical/coin:ETH/trendline?period=10",
-    ] {
-        let output = desk.program(&["get", path, "--data", "data"]);
+    let paths =
+        "/tokens/coin:ETH /tokens/COIN:eth /tokens?addresses=coin:ETH /candles?addresses=coin:ETH /technical/coin:ETH/trendline?period=10";
+    for path in words(paths) {
+        let output = desk.program(&["get", path, "--data", "data"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && !text.contains("\"error\""), "{path}: {text}");
     }
-    let text = String::from_utf8(desk.program(&["get", "/tokens/coin:ETH", "--data", "data"]).stdout).unwrap();
-    assert!(text.contains(&tokendeck::dataset::address::Address::coin("ETH").to_string()), "{text}");
+    let text = String::from_utf8(desk.program(&["get", "/tokens/coin:ETH", "--data", "data"]).output().unwrap().stdout).unwrap();
+    assert!(text.contains(&Address::coin("ETH").to_string()), "{text}");
 }
 
 #[test]

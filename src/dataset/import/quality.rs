@@ -1,5 +1,5 @@
-//! Whether enough of a file's rows are as rows must be. Datasets set single rows aside; a file most of which is broken is another file
-//! than it was taken for.
+//! Data quality: with how many broken or conflicting rows a file is refused. Datasets set single rows aside; a file most of which is
+//! broken is another file than it was taken for.
 
 use super::{
     combine::Repeat,
@@ -29,7 +29,7 @@ struct Flaw {
 }
 
 /// Refuses a file of which too many rows break what must hold, naming the first; where it is forced, says what was forced.
-pub(super) fn sound(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
+pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
         // No line to copy: it would take what is broken.
@@ -47,7 +47,11 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A list of tokens may well leave out the supply of those whose decimals it does not have.
-        return if table == "tokens" { None } else { unread(table, amount, findings).or_else(|| counted(amount, findings)) };
+        return if table == "tokens" {
+            None
+        } else {
+            unreadable_column(table, amount, findings).or_else(|| lost_amounts(amount, findings))
+        };
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {
@@ -56,15 +60,15 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
     });
     let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
-    Some(Flaw { what, advice: another(table) })
+    Some(Flaw { what, advice: advice(table) })
 }
 
-fn another(table: &str) -> String {
+fn advice(table: &str) -> String {
     format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
 }
 
 /// A column of which many cells cannot be read is another than it was taken for: they would all be left empty.
-fn unread(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
     let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
     let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
@@ -73,11 +77,11 @@ fn unread(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> 
         format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
     });
     let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
-    Some(Flaw { what, advice: another(table) })
+    Some(Flaw { what, advice: advice(table) })
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
-fn counted(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
     if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
         return None;
@@ -92,7 +96,7 @@ fn counted(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
 }
 
 /// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.
-pub(super) fn several(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
+pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
     let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);
     if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
         return None;

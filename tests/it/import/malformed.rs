@@ -1,4 +1,4 @@
-//! What files are like in practice. Each trap is a file; each refusal says what was seen and what to do.
+//! Files as they are in practice: packed, cut off, of odd types and encodings. Each is taken, or refused with what was seen and what to do.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! Candles that come in order are taken into the cache many at a time, and all others one by one: whatever the mixture, the table is the
-//! one that a load into memory makes, findings and all.
+//! Runs of candles that come in order are imported many at a time, and all others one by one: whatever the mixture, the cached table is
+//! that of a load into memory, findings and all.
 
 use std::{
     fs,

@@ -1,8 +1,8 @@
-//! A refusal says a whole line that would do. Here the line is run as it is printed: it takes the file, or asks for the next thing.
+//! A refusal suggests a whole command. Here the command is run as it is printed: it imports the file, or asks for the next thing.
 
 use std::process::{Command, Stdio};
 
-use super::{Desk, TOKENS, UNI, address, reasons, taken};
+use super::{Desk, TOKENS, UNI, address, reasons, rows, taken, words};
 use crate::shared::shared;
 
 /// The most things a file is asked for.
@@ -41,27 +41,26 @@ fn line(err: &str) -> Option<String> {
 }
 
 #[test]
-fn the_line_that_is_printed_takes_the_file_or_asks_for_the_next_thing() {
+fn a_suggested_command_imports_the_file_or_asks_for_the_next_thing() {
     let holder = |i: u32| format!("0x{i:040x}");
-    let rows = |of: &dyn Fn(u32) -> String| (1..=20).map(of).collect::<String>();
-    let candles = |name: &str| rows(&|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, f64::from(day) - 0.5));
+    let candles = |name: &str| rows(|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, f64::from(day) - 0.5));
     let both =
-        rows(&|day| format!("2024-01-{day:02},BTC,{day},{},{day},{day}\n2024-01-{day:02},ETH,2{day},3{day},2{day},2{day}\n", day + 1));
-    let raw = rows(&|i| format!("{},{i}000000000000000001\n", holder(i)));
+        rows(|day| format!("2024-01-{day:02},BTC,{day},{},{day},{day}\n2024-01-{day:02},ETH,2{day},3{day},2{day},2{day}\n", day + 1));
+    let raw = rows(|i| format!("{},{i}000000000000000001\n", holder(i)));
     for (name, text, questions) in [
         ("BTCUSDT.csv", format!("date,open,high,low,close,volume\n{}", candles("")), 1),
         ("my prices (1).csv", format!("date,open,high,low,close,volume\n{}", candles("")), 1),
         ("it's ETHUSD.csv", format!("date,open,high,low,close,volume\n{}", candles("")), 1),
         ("several.csv", format!("date,symbol,open,high,low,close\n{both}"), 1),
-        ("holders.csv", format!("HolderAddress,Quantity,Rank\n{}", rows(&|i| format!("{},{}.5,{i}\n", holder(i), 100 - i))), 1),
+        ("holders.csv", format!("HolderAddress,Quantity,Rank\n{}", rows(|i| format!("{},{}.5,{i}\n", holder(i), 100 - i))), 1),
         ("raw.csv", format!("address,balance\n{raw}"), 3),
         ("bare.csv", raw, 2),
         ("list.csv", format!("address,symbol,name,decimals\n{UNI},UNI,Uniswap,18\n"), 1),
         ("kraken.csv", format!("Address,Name Tag\n{UNI},Kraken 1\n"), 1),
         ("kinds.csv", format!("address,type,category,name\n{UNI},cold,exchange,Kraken\n"), 1),
         ("pools.csv", format!("pool,token0,token1\n{},{UNI},{}\n", holder(7), holder(8)), 1),
-        ("odd names.csv", format!("地址,转账代币数量\n{}", rows(&|i| format!("{},{i}.25\n", holder(i)))), 1),
-        ("days.csv", format!("date,holders\n{}", rows(&|i| format!("0{}/01/2024,{}\n", i % 9 + 1, 100 + i))), 2),
+        ("odd names.csv", format!("地址,转账代币数量\n{}", rows(|i| format!("{},{i}.25\n", holder(i)))), 1),
+        ("days.csv", format!("date,holders\n{}", rows(|i| format!("0{}/01/2024,{}\n", i % 9 + 1, 100 + i))), 2),
     ] {
         let desk = Desk::empty();
         desk.write(name, text);
@@ -128,7 +127,8 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     let rows = (1..=60).map(|i| format!("{},{},{i}.5\n", holder(i % 40), 9_000 + i)).collect::<Vec<_>>().concat();
     let desk = Desk::empty();
     desk.write("paid.csv", format!("addr,block,size\n{rows}"));
-    let mapped = ["paid.csv", "--as", "holders", "--map", "holder_address=addr", "--map", "balance=size", "--token", UNI];
+    let line = format!("paid.csv --as holders --map holder_address=addr --map balance=size --token {UNI}");
+    let mapped = words(&line);
     let err = desk.refuses(&mapped);
     assert!(err.contains("has 20 of 60 rows") && err.contains("(`balance` 1.5, then 41.5)") && err.contains("`block`"), "{err}");
     assert!(err.contains("are these transfers") && !desk.data().exists(), "{err}");

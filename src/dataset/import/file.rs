@@ -1,0 +1,228 @@
+//! Takes one file into the tables its rows go to: how it is read, its rows table by table, and what is then known of tokens.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::DataFrame;
+
+use super::{
+    Run, candles,
+    format::{self, FileToImport, FormatRow, ImportPlan, Take},
+    pair, quality,
+    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    report::{self, FileReport, Taken, few, listed},
+    sniff::Sniffed,
+    table_index,
+    take::{NotTaken, Reading, add_tokens, note},
+    tokens::{TokenFoundBy, TokenHints, TokenMatch},
+};
+use crate::dataset::{address::Address, chain::Chain, load, origin::Origin, repeats, schema::TABLES};
+
+/// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
+const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
+/// Rows of a file that are shown before it is written.
+const SHOWN: usize = 5;
+
+impl Run<'_> {
+    /// Takes the rows of one file into the tables they go to; what is to be said of it goes into `report`.
+    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
+        let plan = self.plan(sniffed, format, report)?;
+        let source = self.sources;
+        // Refused until all of it is read.
+        self.sources += 1;
+        self.refused.insert(source);
+        report.source = Some(source);
+        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
+        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
+        let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
+        // A file of one token is about it, whatever table it goes to.
+        file.needed.extend(plan.token.as_ref().map(|token| token.address));
+        for take in plan.takes {
+            self.take(sniffed, take, source, &mut file, report)?;
+        }
+        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+            let (table, why) = report::why_nothing(report);
+            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
+        }
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
+        if !unused.is_empty() {
+            note(&mut report.findings, &sniffed.name, format!("no table of ours takes {}", listed(&unused)));
+        }
+        self.refused.remove(&source);
+        self.approximate.extend(file.approximate);
+        for frame in &file.tokens {
+            self.tokens.add(frame);
+            report.says.extend(self.tokens.sharing(frame));
+            self.context.decimals.extend(load::decimals(frame));
+        }
+        let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
+        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
+        if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
+            // Of the tokens that it adds, which are rows of another table.
+            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
+            self.origins.push((source, "tokens", origin(vec![note.clone()])));
+            report.says.push(format!("{note}; say another with --chain"));
+        }
+        report.says.extend(file.notes);
+        for token in file.needed {
+            self.needed.entry(token).or_insert_with(|| about.clone());
+        }
+        Ok(())
+    }
+
+    /// How the file is taken, with what the options say of it.
+    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
+        let hints = TokenHints::of(self.options, &chain);
+        let file = FileToImport { sniffed, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
+        mapped_columns(sniffed, &self.options.map)?;
+        let plan = match &self.options.table {
+            Some(table) => format::mapped::open(&file, table)?,
+            None => format.plan(&file)?.with_said(&file)?,
+        };
+        self.hold_to_one_token(sniffed, &plan)?;
+        report.says.clone_from(&plan.says);
+        report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
+        self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
+        if let Some(decimals) = self.options.decimals {
+            match decimals_of(sniffed, &plan, &self.context.decimals)? {
+                Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
+                None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Reads the rows of a file that go to one table.
+    fn take(
+        &mut self,
+        sniffed: &Sniffed,
+        mut take: Take,
+        source: u32,
+        file: &mut FileFacts,
+        report: &mut FileReport,
+    ) -> Result<(), NotTaken> {
+        self.open(take.table)?;
+        let schema = &TABLES[table_index(take.table)];
+        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
+        let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
+        let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
+        file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
+        let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };
+        let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
+        let mut shown: Vec<Vec<String>> = Vec::new();
+        let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
+            if take.table == "tokens" {
+                file.tokens.push(frame.clone());
+            }
+            if about_tokens {
+                add_tokens(&frame, &mut file.needed);
+            }
+            if shown.len() < SHOWN {
+                shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
+            }
+            Ok(spool.add(frame, source, rows)?)
+        })?;
+        file.used.extend(reading.used(take.rows.columns())?);
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
+        file.used.extend(take.worked_out);
+        report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
+        for column in &amount.approximate {
+            if !file.approximate.contains(&(take.table, *column)) {
+                report.says.push(format!(
+                    "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
+                ));
+                file.approximate.push((take.table, *column));
+            }
+        }
+        report.taken.push(Taken::of(take.table, &amount, take.left_out));
+        file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
+        Ok(())
+    }
+
+    /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
+    fn chain_of(&self, plan: &ImportPlan) -> Chain {
+        let coin =
+            self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
+        let said = || self.options.chain.clone().unwrap_or_else(default_chain);
+        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
+    }
+
+    /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
+    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
+        let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
+        let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
+        if token.address != said || token.by != TokenFoundBy::Said {
+            return Ok(());
+        }
+        match &self.said_for {
+            Some(other) if other != symbol => {
+                Err(format!("is of `{symbol}` by its name, and --token was taken for a file of `{other}`: import them one by one"))
+            }
+            _ => {
+                self.said_for = Some(symbol.clone());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What the rows of one file showed.
+#[derive(Default)]
+struct FileFacts {
+    /// Rows of tokens, which later files may be about.
+    tokens: Vec<DataFrame>,
+    /// Tokens that its rows are about.
+    needed: HashSet<Address>,
+    /// Columns of the file that something was read from.
+    used: HashSet<String>,
+    /// Most rows came with the file's columns, and not with those that a format makes.
+    has_own_columns: bool,
+    /// Columns whose amounts are floating-point numbers.
+    approximate: Vec<(&'static str, &'static str)>,
+    /// What every load is to say of its rows.
+    notes: Vec<String>,
+}
+
+/// What is mapped must be there: else what the person says would be passed over.
+fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
+    let Some(sheet) = &sniffed.sheet else { return Ok(()) };
+    let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
+    map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
+        let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
+        Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
+    })
+}
+
+/// The token that `--decimals` is of: the one of the file, else the one of its rows whose decimals are not known. Several are refused.
+fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+    if let Some(token) = &plan.token {
+        return Ok(Some(token.address));
+    }
+    let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
+    let sheet = sniffed.sheet.as_ref();
+    let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
+    let mut all: Vec<Address> =
+        sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());
+    let set = plan.takes.iter().find_map(|take| take.manifest.set.get("token_address"));
+    all.extend(set.and_then(|token| Address::parse(token)));
+    all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
+    all.sort_unstable();
+    all.dedup();
+    match &all[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => Err(format!(
+            "is of {} tokens whose decimals are not known ({}), and --decimals is for a file of one: {WRITE_TOKENS}",
+            several.len(),
+            few(several, 3)
+        )
+        .into()),
+    }
+}
+
+/// The chain of tokens that no file and no option names one of.
+fn default_chain() -> Chain {
+    Chain::known("eth").unwrap_or_else(Chain::unknown)
+}
