@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     meter::Meter,
@@ -36,16 +36,8 @@ pub(super) struct DemoArgs {
     #[arg(long, value_name = "F", value_parser = interval)]
     interval: Option<Interval>,
     /// Format of the tables that can be large
-    #[arg(long, value_enum, default_value_t = FileFormat::Mixed)]
-    format: FileFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FileFormat {
-    Csv,
-    Parquet,
-    /// Each table in a format it is often found in
-    Mixed,
+    #[arg(long, value_enum, default_value_t = DemoOptions::default().format)]
+    format: Format,
 }
 
 fn interval(text: &str) -> Result<Interval, String> {
@@ -60,11 +52,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         candles: args.candles,
         transfers: args.transfers,
         interval: args.interval,
-        format: match args.format {
-            FileFormat::Csv => Format::Csv,
-            FileFormat::Parquet => Format::Parquet,
-            FileFormat::Mixed => Format::Mixed,
-        },
+        format: args.format,
     };
     let written = {
         let meter = Meter::new("writing");
@@ -79,7 +67,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     // Writing to a String cannot fail.
     writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, args.dir.display()).ok();
     writeln!(text, "open them with: tokendeck --data {}", shell_word(&args.dir.to_string_lossy())).ok();
-    print(text.as_bytes())
+    print(text)
 }
 
 /// The text as one word of a shell's command.

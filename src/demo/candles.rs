@@ -4,7 +4,7 @@
 use super::{
     DemoOptions,
     market::{DemoMarket, DemoToken, END_MS, LEADERS},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     path::Path,
     random::{Random, round},
 };
@@ -70,43 +70,34 @@ pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn rows(options: &DemoOptions) -> u64 {
-    (0..options.tokens as usize).map(|token| CandlePlan::new(options, token).count).sum()
+pub(super) fn rows(market: &DemoMarket) -> u64 {
+    (0..market.tokens.len()).map(|token| CandlePlan::new(&market.options, token).count).sum()
 }
 
 /// The price path of `token` at the step its candles need, and the number of candles in a step.
 pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> (Path, usize) {
     let step = plan.interval.0.max(DAY_MS);
     let inside = (step / plan.interval.0) as u64;
-    (Path::new(token, market.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
+    (Path::new(token, market.options.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
 }
 
-pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
-        let plan = CandlePlan::new(options, token.index);
+        let plan = CandlePlan::new(&market.options, token.index);
         let (path, inside) = path(market, token, plan);
-        let address = token.address.to_string();
         let interval = plan.interval.to_string();
-        let mut random = Random::new(market.seed, &format!("candles:{}:{}", token.asset, plan.interval));
+        let mut random = Random::new(market.options.seed, &format!("candles:{}:{}", token.asset, plan.interval));
         let mut filler = Filler::new(token, &path, inside, &mut random);
         // The first step may be longer than what is asked for.
         let skipped = path.spreads.len() * inside - plan.count as usize;
         let start = END_MS - plan.interval.0 * (plan.count as usize + skipped) as i64;
         for step in 0..path.spreads.len() {
             filler.fill(step, &mut random);
-            for (j, [open, high, low, close, volume]) in filler.candles.iter().enumerate() {
+            for (j, &[open, high, low, close, volume]) in filler.candles.iter().enumerate() {
                 let i = step * inside + j;
                 if i >= skipped {
-                    table.row(&[
-                        DemoCell::Text(&address),
-                        DemoCell::Text(&interval),
-                        DemoCell::Time(Time(start + plan.interval.0 * i as i64)),
-                        DemoCell::Float(*open),
-                        DemoCell::Float(*high),
-                        DemoCell::Float(*low),
-                        DemoCell::Float(*close),
-                        DemoCell::Float(*volume),
-                    ])?;
+                    let timestamp = Time(start + plan.interval.0 * i as i64);
+                    row!(table, token.address, &interval, timestamp, open, high, low, close, volume)?;
                 }
             }
         }
@@ -184,9 +175,13 @@ impl<'a> Filler<'a> {
 }
 
 /// The path of `token` day by day: that of its candles where their steps are days.
-pub(super) fn daily(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Path {
-    let plan = CandlePlan::new(options, token.index);
-    if plan.interval <= Interval::DAY { path(market, token, plan).0 } else { Path::new(token, market.seed, market.days, 1.0) }
+pub(super) fn daily(market: &DemoMarket, token: &DemoToken) -> Path {
+    let plan = CandlePlan::new(&market.options, token.index);
+    if plan.interval <= Interval::DAY {
+        path(market, token, plan).0
+    } else {
+        Path::new(token, market.options.seed, market.options.days as usize, 1.0)
+    }
 }
 
 #[cfg(test)]

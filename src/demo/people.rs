@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    DemoOptions,
     market::{DemoMarket, DemoToken, LEADERS, chains},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     pools,
     random::{Random, round},
     stories::{self, Past, Story},
@@ -43,7 +42,7 @@ pub(super) struct Voice {
 }
 
 fn voices(market: &DemoMarket) -> Vec<Voice> {
-    let mut random = Random::new(market.seed, "voices");
+    let mut random = Random::new(market.options.seed, "voices");
     (0..VOICES)
         .map(|i| Voice {
             address: random.address(),
@@ -72,13 +71,7 @@ pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(
     for token in &market.tokens {
         for speaker in speakers(market, token) {
             let voice = &voices[speaker];
-            table.row(&[
-                DemoCell::Text(&token.address.to_string()),
-                DemoCell::Text(&voice.address.to_string()),
-                DemoCell::Text(&voice.handle),
-                DemoCell::Int(voice.followers),
-                DemoCell::Float(voice.engagement_rate),
-            ])?;
+            row!(table, token.address, voice.address, &voice.handle, voice.followers, voice.engagement_rate)?;
         }
     }
     Ok(())
@@ -86,7 +79,7 @@ pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(
 
 /// Addresses that belong to the exchanges, lockers and bridges of the demo.
 fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static str)> {
-    let mut random = Random::new(market.seed, "services");
+    let mut random = Random::new(market.options.seed, "services");
     let mut all = Vec::new();
     for chain in chains() {
         for (i, exchange) in EXCHANGES.iter().enumerate() {
@@ -99,9 +92,7 @@ fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static
 }
 
 pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut row = |address: Address, label: &str, name: &str, chain: &str| {
-        table.row(&[DemoCell::Text(&address.to_string()), DemoCell::Text(label), DemoCell::Text(name), DemoCell::Text(chain)])
-    };
+    let mut row = |address: Address, label: &str, name: &str, chain: &str| row!(table, address, label, name, chain);
     for chain in chains() {
         for (address, name) in burn_addresses().into_iter().zip(["Null address", "Dead address"]) {
             row(address, "burn", name, chain)?;
@@ -194,17 +185,17 @@ fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut
     let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (holder, units) in rows {
-        let balance = DemoCell::Float(stories::whole(token, units));
-        table.row(&[DemoCell::Text(&token.address.to_string()), DemoCell::Text(&holder.to_string()), balance])?;
+        row!(table, token.address, holder, stories::whole(token, units))?;
     }
-    for (holder, share) in past.pool.map(|_| past.liquidity).unwrap_or_default() {
-        let pool = past.pool.unwrap_or_default().to_string();
-        table.row(&[DemoCell::Text(&pool), DemoCell::Text(&holder.to_string()), DemoCell::Float(share)])?;
+    if let Some(pool) = past.pool {
+        for (holder, share) in past.liquidity {
+            row!(table, pool, holder, share)?;
+        }
     }
     Ok(())
 }
 
-pub(super) fn write_holders(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let (voices, services) = (voices(market), services(market));
     let mut of_token: HashMap<Address, Vec<&pools::DemoPool>> = HashMap::new();
     for pool in market.pools() {
@@ -214,13 +205,12 @@ pub(super) fn write_holders(market: &DemoMarket, options: &DemoOptions, table: &
     }
     for token in &market.tokens {
         // With so many transfers as were asked for the stories are not told.
-        if let Some(story) = stories::of(market, token).filter(|_| options.transfers.is_none()) {
+        if let Some(story) = stories::of(market, token).filter(|_| market.options.transfers.is_none()) {
             write_story(market, token, story, table)?;
             continue;
         }
-        let address = token.address.to_string();
         for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
-            table.row(&[DemoCell::Text(&address), DemoCell::Text(&holder.to_string()), DemoCell::Float(balance)])?;
+            row!(table, token.address, holder, balance)?;
         }
     }
     Ok(())
@@ -249,27 +239,22 @@ pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result
         let last = holder_count(market, token) as f64;
         let mut random = market.random("growth", token);
         let kind = token.index % 6;
-        let address = token.address.to_string();
         // Whales come and go in waves; at the end they buy, sell or wait.
         let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
         let mut whales = token.supply * random.between(0.18, 0.42);
         let wave = random.between(16.0, 75.0);
         let (mut busy, mut mood) = (0.0, 0.0);
-        for i in 0..market.days {
-            let ago = market.days - i;
+        let days = market.options.days as usize;
+        for i in 0..days {
+            let ago = days - i;
             busy = 0.9 * busy + 0.0015 * random.normal();
             mood = 0.95 * mood + 0.3 * lean * random.normal();
             whales *= 1.0 + lean * (ago as f64 / wave).cos() + mood * (ago as f64 / 40.0).min(1.0) + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
-            let share = growth(kind, (i + 1) as f64 / market.days as f64) / growth(kind, 1.0);
+            let share = growth(kind, (i + 1) as f64 / days as f64) / growth(kind, 1.0);
             // The last count is the one that `tokens` tells.
             let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
-            table.row(&[
-                DemoCell::Text(&address),
-                DemoCell::Date(DemoMarket::day(ago)),
-                DemoCell::Int((holders.round() as i64).max(2)),
-                DemoCell::Float(round(whales, 6)),
-            ])?;
+            row!(table, token.address, DemoMarket::day(ago), (holders.round() as i64).max(2), round(whales, 6))?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use super::{
     DemoFile, DemoOptions, Format,
     contracts::contract,
-    evidence::told,
+    evidence::with_story,
     facts::SOURCES,
     market::{DemoMarket, LARGEST},
     path::Path,
@@ -47,7 +47,7 @@ fn endings(market: &DemoMarket, text: &mut String) {
     }
 }
 
-pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFile]) -> String {
+pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     let mut text = format!(
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\
@@ -56,7 +56,7 @@ pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFi
          yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
          figures are not. The data come under the program's licence (MIT).\n\n\
          ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
-        command(options)
+        command(&market.options)
     );
     // Writing into a String cannot fail.
     for file in written {
@@ -75,10 +75,10 @@ pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFi
              These tokens do not exist either. They have contracts, written for this program, and a past; `contracts`, `scams`, `pool_events`, `locks`\n\
              and `funding` are invented altogether, and so is every address in them. Those that are listed stand for tokens that are well known.\n\n\
              | token | listed | its contract | what happened |\n|---|---|---|---|\n";
-    for (token, story) in told(market).filter(|(token, _)| stories::invented(token)) {
+    for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };
-        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.happened());
+        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.summary());
     }
     let _ = writeln!(
         text,

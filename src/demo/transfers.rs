@@ -2,9 +2,9 @@
 //! around. Nobody sends what they do not have. Streamed: what is held is one token's wallets.
 
 use super::{
-    DemoOptions, evidence,
+    evidence,
     market::{DemoMarket, DemoToken, END_MS},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     people::{burn_addresses, deployer},
     random::Random,
     stories::{self, Past},
@@ -16,28 +16,26 @@ use crate::dataset::{
 
 pub(super) const COLUMNS: &[&str] =
     &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
-/// Wallets of a token that take part.
+/// Wallets of a token that send and receive it.
 const WALLETS: usize = 400;
-/// Digits after the point that amounts are counted in.
-const FINEST: i64 = 6;
 const BLOCK_MS: i64 = 12_000;
-/// What a token with a story is expected to have, for the progress alone.
-const SOME: u64 = 500;
+/// About as many as a token with a story has, for the progress alone.
+const OF_A_STORY: u64 = 500;
 
-pub(super) fn rows(market: &DemoMarket, options: &DemoOptions) -> u64 {
-    options.transfers.unwrap_or_else(|| evidence::told(market).count() as u64 * SOME)
+pub(super) fn rows(market: &DemoMarket) -> u64 {
+    market.options.transfers.unwrap_or_else(|| evidence::with_story(market).count() as u64 * OF_A_STORY)
 }
 
 /// The transfers of the stories; where a number is asked for, that many, of all tokens, without a story.
-pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
-    if let Some(rows) = options.transfers {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+    if let Some(rows) = market.options.transfers {
         let tokens = market.tokens.len().max(1) as u64;
         for token in &market.tokens {
-            write_many(market, options, token, rows / tokens + u64::from((token.index as u64) < rows % tokens), table)?;
+            write_many(market, token, rows / tokens + u64::from((token.index as u64) < rows % tokens), table)?;
         }
         return Ok(());
     }
-    for (token, story) in evidence::told(market) {
+    for (token, story) in evidence::with_story(market) {
         let mut random = market.random("transfers", token);
         let (mut time, mut log_index) = (0, 0);
         for sent in Past::of(market, token, story).sent {
@@ -62,21 +60,13 @@ struct Row<'a> {
 }
 
 fn write_row(token: &DemoToken, row: &Row<'_>, hash: &str, table: &mut DemoTable) -> Result<(), String> {
-    table.row(&[
-        DemoCell::Text(&token.address.to_string()),
-        DemoCell::Time(Time(row.time)),
-        DemoCell::Int(stories::block(row.time)),
-        DemoCell::Text(hash),
-        DemoCell::Text(row.from),
-        DemoCell::Text(row.to),
-        DemoCell::Text(&stories::smallest(token, row.amount)),
-        DemoCell::Int(row.log_index),
-        DemoCell::Int(i64::from(!row.failed)),
-    ])
+    let (block_number, value) = (stories::block(row.time), stories::smallest(token, row.amount));
+    let status = i64::from(!row.failed);
+    row!(table, token.address, Time(row.time), block_number, hash, row.from, row.to, &value, row.log_index, status)
 }
 
-fn write_many(market: &DemoMarket, options: &DemoOptions, token: &DemoToken, count: u64, table: &mut DemoTable) -> Result<(), String> {
-    let span = i64::from(options.days) * DAY_MS;
+fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut DemoTable) -> Result<(), String> {
+    let span = i64::from(market.options.days) * DAY_MS;
     let mut random = market.random("transfers", token);
     let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
     for i in 0..count {
@@ -115,7 +105,7 @@ impl Wallets {
         let mut addresses = burn_addresses().to_vec();
         addresses.push(deployer);
         addresses.extend((0..WALLETS).map(|_| random.address()));
-        let supply = (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
+        let supply = stories::units(token, token.supply);
         let balances = vec![0; addresses.len()];
         Self { names: addresses.iter().map(Address::to_string).collect(), balances, holding: Vec::new(), supply }
     }

@@ -4,7 +4,7 @@
 use super::{
     facts::{DEXES, GAS},
     market::{DemoMarket, DemoToken},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     random::{Random, round},
 };
 
@@ -74,7 +74,7 @@ const PROTOCOLS: &[Protocol] = protocols! {
 };
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut random = Random::new(market.seed, "yields");
+    let mut random = Random::new(market.options.seed, "yields");
     for protocol in PROTOCOLS {
         for chain in protocol.chains {
             for symbol in protocol.symbols {
@@ -148,7 +148,7 @@ fn single(
     let lending = protocol.category == "lending";
     // For lending, what is locked is what is supplied and not lent.
     let borrowed = if lending { supply * utilisation } else { 0.0 };
-    row(
+    write_pool(
         protocol.name,
         protocol.category,
         chain,
@@ -178,11 +178,11 @@ fn double(
         Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };
     let tvl = random.spread(4e5, 1.6e8);
     let both = first.stable && second.stable;
-    row(dex, "dex", chain, &symbol, &[&addresses[0], &addresses[1]], tvl, None, &rates, both, "", random, table)
+    write_pool(dex, "dex", chain, &symbol, &[&addresses[0], &addresses[1]], tvl, None, &rates, both, "", random, table)
 }
 
 #[allow(clippy::too_many_arguments, reason = "the parts of one row, each used once")]
-fn row(
+fn write_pool(
     protocol: &str,
     category: &str,
     chain: &str,
@@ -200,40 +200,36 @@ fn row(
     let single = tokens.len() == 1;
     let observed = random.below(900) as i64 + 20;
     let outlier = random.unit() < 0.02;
-    table.row(&[
-        DemoCell::Text(&id(random)),
-        DemoCell::Text(protocol),
-        DemoCell::Text(chain),
-        DemoCell::Text(&symbol.to_uppercase()),
-        DemoCell::Texts(tokens),
-        DemoCell::Float(tvl.round()),
-        rates.base.into(),
-        rates.reward.into(),
-        DemoCell::Float(round(total, 6)),
-        DemoCell::Text(category),
-        lent.map(|(supply, _)| supply.round()).into(),
-        lent.map(|(_, borrowed)| borrowed.round()).into(),
-        DemoCell::Float(round(total * random.spread(0.02, 0.6), 4)),
-        DemoCell::Float(round(total * random.between(0.8, 1.3), 4)),
-        DemoCell::Int(observed),
-        DemoCell::Bool(outlier),
-        DemoCell::Bool(stable),
-        DemoCell::Text(if single || stable { "no" } else { "yes" }),
-        DemoCell::Text(if single { "single" } else { "multi" }),
-        if observed < 30 { DemoCell::Null } else { DemoCell::Float(round(total * random.between(0.85, 1.2), 4)) },
-        if meta.is_empty() { DemoCell::Null } else { DemoCell::Text(meta) },
-    ])
+    row!(
+        table,
+        &id(random),
+        protocol,
+        chain,
+        &symbol.to_uppercase(),
+        tokens,
+        tvl.round(),
+        rates.base,
+        rates.reward,
+        round(total, 6),
+        category,
+        lent.map(|(supply, _)| supply.round()),
+        lent.map(|(_, borrowed)| borrowed.round()),
+        round(total * random.spread(0.02, 0.6), 4),
+        round(total * random.between(0.8, 1.3), 4),
+        observed,
+        outlier,
+        stable,
+        if single || stable { "no" } else { "yes" },
+        if single { "single" } else { "multi" },
+        (observed >= 30).then(|| round(total * random.between(0.85, 1.2), 4)),
+        Some(meta).filter(|meta| !meta.is_empty()),
+    )
 }
 
 pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for gas in GAS {
         let native = DemoMarket::asset_price(gas.asset);
-        table.row(&[
-            DemoCell::Text(gas.chain),
-            DemoCell::Float(round(gas.gwei * 1e-9 * native * 1e5, 4)),
-            DemoCell::Float(gas.gwei),
-            DemoCell::Float(native),
-        ])?;
+        row!(table, gas.chain, round(gas.gwei * 1e-9 * native * 1e5, 4), gas.gwei, native)?;
     }
     Ok(())
 }
