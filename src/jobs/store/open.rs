@@ -1,4 +1,4 @@
-//! Opening the store: its settings and schema, and what happens to a file that cannot be read as one.
+//! Opening the store: its settings, its schema with the migrations from earlier versions, and what happens to a damaged file.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,16 +11,16 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use super::{HistoryLimits, JobStore, alerts, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
+/// Switching to WAL fails at once, without the timeout, while another program opens the store.
 const WAL_TRIES: u32 = 100;
 
-/// The schema, and the number it goes by in `user_version`.
+/// The schema's version, kept in `user_version`.
 const VERSION: i64 = 5;
-/// Earlier versions: findings that are not compressed, which are still read; a store without alerts; one that counts in its rows how
-/// often an alert fired; one that does not keep what a job was made of.
+/// Earlier versions: findings are not compressed (they are still read); there are no alerts; an alert's firings are counted by the rows
+/// of `fired`; a job does not keep the sources it was made of.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
-const COUNTED: i64 = 3;
+const COUNTED_BY_ROWS: i64 = 3;
 const NO_SOURCES: i64 = 4;
 const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
 const SCHEMA: &str = "
@@ -98,14 +98,14 @@ pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(J
     }
 }
 
-fn connect(path: &Path, judge: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
-    // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
+fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
+    // Created here first, it is the user's alone: SQLite would make it as readable as the umask allows.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&writer)?;
     writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;")?;
-    if judge {
+    if check {
         let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
@@ -118,9 +118,9 @@ fn connect(path: &Path, judge: bool, limits: HistoryLimits) -> Result<JobStore, 
             transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED | NO_SOURCES) => {
+        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES) => {
             match before {
-                COUNTED => transaction.execute_batch(alerts::FROM_COUNTED)?,
+                COUNTED_BY_ROWS => transaction.execute_batch(alerts::FROM_COUNTED_BY_ROWS)?,
                 NO_SOURCES => {}
                 _ => transaction.execute_batch(alerts::SCHEMA)?,
             }
@@ -155,7 +155,7 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
 }
 
-/// Renames the store and its companions, so that nothing of them is lost.
+/// Renames the store and the files beside it, so that none is lost.
 fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
     let with = |path: &Path, suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_counted_in_its_rows_is_carried_over() {
+    fn a_store_that_counted_firings_by_rows_is_migrated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         drop(open(&path, true, LIMITS).expect("a store"));

@@ -39,7 +39,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     });
     assert_eq!(
         said,
-        "alerts cannot be looked at: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
+        "alerts cannot be checked: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
     );
     // What held before still counts, and can be read.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
@@ -54,7 +54,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
 }
 
 #[test]
-fn a_program_whose_files_have_changed_leaves_the_alerts_alone() {
+fn a_program_with_outdated_data_does_not_check_alerts() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     write(bench.data.path(), &[(A, "A", 11.0)]);
@@ -99,7 +99,7 @@ fn follow(address: SocketAddr, key: &str, count: usize, begun: oneshot::Sender<(
 }
 
 #[test]
-fn what_fired_is_told_when_the_news_of_it_was_lost_among_others() {
+fn firings_are_told_after_their_event_was_lost_in_a_lag() {
     const TOKENS: usize = 400;
     let all = |price: f64| -> Vec<(String, f64)> { (1..=TOKENS).map(|i| (format!("0x{i:040x}"), price)).collect() };
     let rows = |tokens: &[(String, f64)]| -> Vec<(String, String, f64)> {
