@@ -13,7 +13,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    check::{finding_line, line},
+    check::{FINDING_HEADER, finding_line, line},
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
@@ -112,13 +112,13 @@ impl LoadProgress for Watch {
 }
 
 pub(super) fn run(args: &ImportArgs) -> Outcome {
-    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats().as_bytes()) };
+    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats()) };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // A second one ends the program at once; nothing half-written is left by that either.
         let outcome = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        outcome.map_err(|error| Failure::Bad(format!("signals cannot be heard: {error}")))?;
+        outcome.map_err(|error| Failure::Bad(format!("signals cannot be received: {error}")))?;
     }
     let options = ImportOptions {
         token: args.token.or_else(|| args.coin.as_deref().map(Address::coin)),
@@ -140,7 +140,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
     if asks && !agreed(args, into, &options, &stop)? {
         say("nothing was changed");
-        return Err(Failure::Told);
+        return Err(Failure::Reported);
     }
     let report = take(args, into, &options, &stop)?;
     let text = if args.json {
@@ -152,7 +152,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         }
         text
     };
-    print(text.as_bytes())?;
+    print(text)?;
     let mut refused = report.files.iter().filter_map(|file| file.refused.as_ref().map(|reason| (file, reason))).peekable();
     if refused.peek().is_none() {
         return Ok(());
@@ -163,7 +163,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
             say_more(&try_line(file, into));
         }
     }
-    Err(Failure::Told)
+    Err(Failure::Reported)
 }
 
 /// The whole line that would take the file, or asks for the next thing.
@@ -203,7 +203,7 @@ fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<At
     if report.files.iter().all(|file| file.refused.is_some()) {
         return Ok(true);
     }
-    print(as_text(&report, true).as_bytes())?;
+    print(as_text(&report, true))?;
     write!(stderr(), "write this to {}? [y/N] ", into.display()).ok();
     let mut answer = String::new();
     stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
@@ -238,7 +238,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
         }
         let lines = finding_lines(file);
         if !lines.is_empty() {
-            let table = aligned_to_the_end(&["severity", "file", "row", "column", "value", "reason"], &lines);
+            let table = aligned_to_the_end(&FINDING_HEADER, &lines);
             for line in table.lines() {
                 writeln!(text, "  {line}").ok();
             }

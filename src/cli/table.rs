@@ -12,9 +12,15 @@ pub(super) fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
     lines(header, rows, header.len())
 }
 
-/// As `aligned`, with the last column whole: it is a sentence to be read to its end.
+/// As `aligned`, but the last column, a sentence to be read to its end, is not cut.
 pub(super) fn aligned_to_the_end(header: &[&str], rows: &[Vec<String>]) -> String {
     lines(header, rows, header.len().saturating_sub(1))
+}
+
+/// As `aligned_to_the_end`, followed by an empty line; nothing without rows.
+pub(super) fn section(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<_> = rows.into_iter().collect();
+    if rows.is_empty() { String::new() } else { aligned_to_the_end(header, &rows) + "\n" }
 }
 
 /// The table with its first `cut_columns` columns cut to the width.
@@ -48,7 +54,7 @@ fn lines(header: &[&str], rows: &[Vec<String>], cut_columns: usize) -> String {
     text
 }
 
-/// Whether the cells that say something all are numbers.
+/// Whether every cell that is not empty is a number.
 fn is_numbers<'a>(mut cells: impl Iterator<Item = &'a str> + Clone) -> bool {
     cells.clone().any(|cell| !cell.is_empty()) && cells.all(|cell| cell.is_empty() || cell.parse::<f64>().is_ok())
 }
@@ -72,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_whatever_is_in_them() {
+    fn columns_are_aligned_by_the_width_of_their_characters() {
         let rows = [vec!["漢字".to_owned(), "7".to_owned()], vec!["a".to_owned(), "1000.5".to_owned(), "x\x07".to_owned()]];
         assert_eq!(aligned(&["name", "n", "note"], &rows), "name       n  note\n漢字       7\na     1000.5  x\u{fffd}\n");
     }
 
     #[test]
-    fn a_long_cell_is_cut_to_its_width() {
+    fn long_cells_are_cut_but_for_a_last_sentence() {
         let text = aligned(&["c"], &[vec!["é".repeat(500)]]);
         assert_eq!(text.lines().nth(1).map(UnicodeWidthStr::width), Some(CELL_WIDTH_MAX));
         let long = "é".repeat(500);
