@@ -1,5 +1,4 @@
-//! What passes between the service and the handlers: a request as a handler sees it, and a reply that is there or on its way. No
-//! decisions.
+//! What passes between the service and the handlers: a request as a handler sees it, and a reply, now or later. No decisions.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -22,7 +21,7 @@ pub(super) struct Call<'a> {
     pub query: &'a str,
     /// The path and the query as they came.
     pub target: &'a str,
-    /// None without a server.
+    /// `None` without a server.
     pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,
     /// Only the headers are wanted.
@@ -48,6 +47,6 @@ pub(super) type Answered = Result<HandlerStep>;
 
 /// Ready once the server stops.
 pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // The sender lives as long as the API; were it gone, that would be a stop too.
+    // A sender that is gone counts as a stop too.
     stopping.wait_for(|stopping| *stopping).await.ok();
 }

@@ -1,6 +1,5 @@
-//! A client's connection with its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
-//! let go, and one that waits for its client leaves when its place is wanted. It counts bytes and phases; what is asked and answered is
-//! the service's.
+//! A client's connection and its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
+//! disconnected, and a connection that waits for its client closes when its place is needed. Requests and answers are the service's.
 
 use std::{
     future::Future,
@@ -28,13 +27,13 @@ const UNREAD_TIME: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// A head is being read; a new connection owes one.
+    /// A request's head is being read, or a new connection has sent nothing yet.
     Head = 0,
     /// Between requests.
     Idle = 1,
     /// A request is being answered, which has its own limits.
     Busy = 2,
-    /// The answer is there; what has not been written of it is on its way.
+    /// The answer is being written.
     Answered = 3,
 }
 
@@ -45,7 +44,7 @@ pub(super) struct ConnectionPulse {
     phase: AtomicU8,
     /// Milliseconds after `opened`.
     since: AtomicU64,
-    /// The place is wanted for another client; taken back by the next request.
+    /// It should close for another client; the next request takes that back.
     dismissed: AtomicBool,
     dismissal: Notify,
 }
@@ -67,7 +66,7 @@ impl ConnectionPulse {
         self.dismissed.store(false, Ordering::Relaxed);
     }
 
-    /// Since when nothing is asked; `None` while something is.
+    /// Since when it is between requests; `None` where it is not.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.is(Phase::Idle).then(|| self.since())
     }
@@ -77,23 +76,18 @@ impl ConnectionPulse {
         self.is(Phase::Head).then(|| self.since())
     }
 
-    /// Tells a connection that waits for its client to leave; a request that comes first is still answered, and keeps it.
+    /// Has the connection close, unless a request comes first.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
         self.dismissal.notify_one();
     }
 
-    /// Whether it was told to leave and has no reason to stay.
+    /// Whether it has to close: it was dismissed, and still waits for its client.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Ordering::Relaxed) && self.waits()
+        self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::Idle) || self.is(Phase::Head))
     }
 
-    /// Whether it is the client's turn.
-    fn waits(&self) -> bool {
-        self.is(Phase::Idle) || self.is(Phase::Head)
-    }
-
-    /// Ready each time it is told to leave, for its connection to look.
+    /// Ready each time it is dismissed, so that the connection is polled.
     pub(super) async fn dismissal(&self) {
         self.dismissal.notified().await;
     }
@@ -113,9 +107,9 @@ pub(super) struct WatchedStream {
     pulse: Arc<ConnectionPulse>,
     header_time: Duration,
     idle_time: Duration,
-    /// Since when the client takes no more bytes.
+    /// Since when the client reads nothing.
     stalled: Option<Instant>,
-    /// Armed at the first wait and then seldom moved: an early alarm only looks at the clock again.
+    /// Set at the first wait and seldom moved, which costs more: one that rings too early only reads the clock.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -124,7 +118,7 @@ impl WatchedStream {
         Self { stream, pulse, header_time, idle_time, stalled: None, alarm: None }
     }
 
-    /// When the client must have sent more; `None` while it owes nothing.
+    /// By when the client must have sent something; `None` while it owes nothing.
     fn read_deadline(&self) -> Option<Instant> {
         if self.pulse.is(Phase::Head) {
             Some(self.pulse.since() + self.header_time)
@@ -152,7 +146,7 @@ impl WatchedStream {
         }
     }
 
-    /// The outcome of a write, unless the client has taken nothing for too long.
+    /// The outcome of a write; an error where the client has read nothing for too long.
     fn written(&mut self, outcome: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if outcome.is_ready() {
             self.stalled = None;
@@ -173,7 +167,7 @@ impl AsyncRead for WatchedStream {
             }
             return outcome;
         }
-        // Nothing has come and nothing is left to send: this client loses no answer.
+        // Nothing was received and nothing is left to send, so the client loses no answer.
         if self.pulse.is_dismissed() && self.stalled.is_none() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
@@ -201,10 +195,10 @@ impl AsyncWrite for WatchedStream {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        // Before, hyper still reads, to see whether the client has left: told to leave then, it would take the answer with it.
+        // Idle only now: before, hyper reads too, to notice a client that leaves, and a dismissal would cut the answer off.
         if flushed.is_ready() && self.pulse.is(Phase::Answered) {
             self.pulse.enter(Phase::Idle, Instant::now());
-            // Nobody has to read again before the deadline: it is armed here, and looked at in reading.
+            // hyper may not read again before the deadline, so the alarm is set here; reading checks it.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);
             }

@@ -10,16 +10,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// In lower case, as OpenAPI wants it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Delete => "delete",
-        }
-    }
-
-    /// As a request line has it.
+    /// As in a request line.
     pub fn method(self) -> &'static str {
         match self {
             Self::Get => "GET",
