@@ -87,7 +87,7 @@ fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
 }
 
 #[test]
-fn what_fired_right_before_the_end_is_told_after_the_restart() {
+fn a_firing_right_before_the_end_is_told_after_the_restart() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -99,7 +99,7 @@ fn what_fired_right_before_the_end_is_told_after_the_restart() {
 }
 
 #[test]
-fn each_of_two_programs_looks_at_its_own_dataset() {
+fn two_programs_check_the_alerts_of_their_own_datasets() {
     let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
     let jobs = Jobs::open(one.state.path(), Arc::clone(&two.deck), JobOptions::default()).unwrap();
     assert!(!jobs.runs_here(), "the other program runs the jobs");
@@ -130,7 +130,7 @@ fn two_programs_on_one_dataset_fire_once() {
 }
 
 #[test]
-fn a_value_that_is_missing_for_once_has_not_stopped_holding() {
+fn a_token_without_a_value_for_once_does_not_fire_again() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -179,7 +179,7 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
 }
 
 #[test]
-fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
+fn a_refused_alert_names_what_is_wrong_with_it() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let refused =
         |wish: &AlertBody| bench.jobs.add_alert(wish, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();

@@ -141,7 +141,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
 }
 
 #[test]
-fn a_reports_sources_are_those_the_job_asked() {
+fn a_report_keeps_the_sources_its_job_read() {
     let bench = bench();
     let jobs = bench.open(1);
     let id = jobs.create(&JobBody::One { token_address: token(0) }).expect("a job").job_id;
@@ -163,7 +163,7 @@ fn a_reports_sources_are_those_the_job_asked() {
 }
 
 #[test]
-fn refusals_name_what_is_wrong() {
+fn a_refused_job_names_the_wrong_member() {
     let bench = bench();
     let jobs = bench.open(0);
     let stranger = Address([9; 20]);
@@ -209,7 +209,7 @@ fn the_list_is_paged_newest_first() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_has_room_again_later() {
+fn a_full_queue_refuses_until_a_job_leaves_it() {
     let bench = bench();
     let options = JobOptions { workers: 0, queue: 2, ..JobOptions::default() };
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
@@ -345,7 +345,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_an_error_in_words() {
+fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
     let bench = bench();
     let file = bench.state.path().join("file");
     std::fs::write(&file, b"").expect("a file");

@@ -111,7 +111,7 @@ fn a_changed_file_is_the_next_generation() {
 }
 
 #[test]
-fn however_a_file_is_saved_it_is_noticed() {
+fn every_way_of_saving_a_file_is_noticed() {
     let desk = Desk::plain();
     let file = |name: &str| desk.folder.join(name);
     // Renamed over, as careful programs save.
@@ -137,7 +137,7 @@ fn however_a_file_is_saved_it_is_noticed() {
 }
 
 #[test]
-fn a_file_that_still_grows_is_waited_for() {
+fn a_growing_file_is_loaded_once_it_is_whole() {
     let mut desk = Desk::plain();
     let generation = desk.deck.snapshot().unwrap().generation;
     let mut file = File::create(desk.folder.join("tokens.csv")).unwrap();
@@ -156,7 +156,7 @@ fn a_file_that_still_grows_is_waited_for() {
 }
 
 #[test]
-fn what_cannot_be_used_leaves_what_stands() {
+fn a_failed_load_leaves_the_generation_before() {
     let mut desk = Desk::plain();
     for (name, text, says, row) in [
         ("tokens.csv", "nothing of ours\n1\n", "`tokens`", None),
@@ -190,7 +190,7 @@ fn what_cannot_be_used_leaves_what_stands() {
 }
 
 #[test]
-fn a_folder_that_is_a_link_may_be_turned() {
+fn a_folder_that_is_a_link_may_be_replaced_by_another() {
     let desk = Desk::new(
         "data",
         |place| {
@@ -222,7 +222,7 @@ fn a_folder_that_is_a_link_may_be_turned() {
 }
 
 #[test]
-fn files_that_lie_elsewhere_are_watched_where_they_lie() {
+fn files_outside_the_folder_are_watched_too() {
     let desk = Desk::new(
         "data",
         |place| {
@@ -248,7 +248,7 @@ fn files_that_lie_elsewhere_are_watched_where_they_lie() {
 }
 
 #[test]
-fn another_folder_that_is_opened_is_watched_from_then() {
+fn a_folder_opened_later_is_watched_in_place_of_the_first() {
     let desk = Desk::plain();
     let other = desk.folder.with_file_name("other");
     write(&other, 8);
@@ -268,7 +268,7 @@ fn another_folder_that_is_opened_is_watched_from_then() {
 }
 
 #[test]
-fn without_the_systems_help_one_looks_now_and_then_and_says_so_once() {
+fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
     let mut desk = Desk::new("data", |place| write(&place.join("data"), 1), |deck| deck.watch_blindly("no more watches").unwrap());
     assert_eq!(desk.deck.load_state().watching, Watching::Polling);
     assert_eq!(desk.told(), Some(DeckEvent::Said("no more watches: the dataset is looked at every 2 s instead".to_owned())));
@@ -289,7 +289,7 @@ fn the_threads_end_with_the_deck() {
 }
 
 #[test]
-fn a_file_that_is_appended_to_without_a_pause_is_taken_in_line_by_whole_line() {
+fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
     let desk = Desk::plain();
     let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
     let start = Instant::now();

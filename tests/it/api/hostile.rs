@@ -26,7 +26,7 @@ use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::wait_until;
 
 #[test]
-fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
+fn malformed_requests_get_a_4xx_and_the_server_goes_on() {
     let server = Running::start();
     let post = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}");
     let many = "x: y\r\n".repeat(500);
@@ -54,11 +54,11 @@ fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
         let answered = stream.read_exact(&mut start).is_ok();
         assert!(!answered || start.starts_with(b"HTTP/1.1 4"), "{:?} to {:?}", String::from_utf8_lossy(&start), &bytes[..40]);
     }
-    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 #[test]
-fn slow_and_idle_clients_are_let_go() {
+fn slow_and_idle_clients_are_disconnected() {
     let millis = Duration::from_millis;
     let server =
         Running::with(ApiOptions { header_time: millis(200), idle_time: millis(500), body_time: millis(200), ..ApiOptions::default() });
@@ -189,7 +189,7 @@ fn ten_thousand_random_requests_meet_no_defect() {
             stream = BufReader::new(server.connect());
         }
     }
-    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
     for status in [200, 400, 404, 405] {
         assert!(statuses.contains_key(&status), "the dice are loaded: {statuses:?}");
     }
@@ -219,7 +219,7 @@ fn read_answer(stream: &mut impl BufRead, head: bool) -> Option<(u16, bool)> {
 }
 
 #[test]
-fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
+fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     let mut server = Running::with(ApiOptions { event_streams: 1, ..ApiOptions::default() });
     let mut stream = server.connect();
     stream.write_all(&get("/events", "")).expect("sent");
@@ -232,13 +232,13 @@ fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
     };
     wait_for("content-type: text/event-stream");
     wait_for(": listening");
-    server.ask(&get("/events", "")).is_problem(503, "busy", "a second listener");
+    server.get("/events").is_problem(503, "busy", "a second listener");
     server.api.deck.stand_on(Dataset::new(Vec::new()));
     // The first load may be told only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
     server.api.deck.load().expect("the dataset loads");
     wait_for("event: dataset.reloaded");
-    server.ask(&super::server::post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#)));
+    server.post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#));
     wait_for("event: job.updated");
     assert!(wait_for("data: ").contains("\"job_id\""));
     let start = Instant::now();
@@ -248,7 +248,7 @@ fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
 }
 
 #[test]
-fn a_listener_that_comes_back_is_told_what_it_missed() {
+fn a_client_that_reconnects_gets_the_events_it_missed() {
     let server = Running::start();
     let listen = |last: Option<&str>| {
         let mut stream = server.connect();
@@ -342,7 +342,7 @@ fn a_stopping_server_finishes_what_is_under_way() {
 }
 
 #[test]
-fn a_client_that_hangs_up_is_forgotten() {
+fn a_request_whose_client_left_is_logged_as_499() {
     let server = Running::start();
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
@@ -355,7 +355,7 @@ fn a_client_that_hangs_up_is_forgotten() {
 }
 
 #[test]
-fn more_connections_than_places_wait_their_turn() {
+fn a_connection_beyond_the_limit_waits() {
     let server = Running::with(ApiOptions { connections: 2, ..ApiOptions::default() });
     let first: Vec<_> = (0..2).map(|_| server.connect()).collect();
     let mut third = server.connect();
@@ -379,7 +379,7 @@ fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
 }
 
 #[test]
-fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
+fn at_the_limit_the_longest_idle_connection_is_closed() {
     let server = Running::with(ApiOptions { connections: 3, ..ApiOptions::default() });
     let connect = || BufReader::new(server.connect());
     let mut clients: Vec<_> = (0..3).map(|_| connect()).collect();
@@ -395,7 +395,7 @@ fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
 }
 
 #[test]
-fn clients_that_never_ask_give_way_to_those_that_do() {
+fn at_the_limit_clients_that_never_ask_are_disconnected_first() {
     let server = Running::with(ApiOptions { connections: 3, header_time: Duration::from_secs(1), ..ApiOptions::default() });
     let mut slow: Vec<_> = (0..5).map(|_| server.connect()).collect();
     for stream in &mut slow {
@@ -406,7 +406,7 @@ fn clients_that_never_ask_give_way_to_those_that_do() {
 }
 
 #[test]
-fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
+fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     // A request that is begun keeps its place for a tenth of the time that it may take.
     let header_time = Duration::from_secs(30);
     let server = Running::with(ApiOptions { connections: 3, header_time, ..ApiOptions::default() });

@@ -102,7 +102,15 @@ impl Running {
         stream
     }
 
-    /// Sends the bytes and reads until the server closes; they should ask it to.
+    pub(super) fn get(&self, path: &str) -> Answer {
+        self.ask(&get(path, ""))
+    }
+
+    pub(super) fn post(&self, path: &str, body: &str) -> Answer {
+        self.ask(&request("POST", path, &format!("{JSON}Content-Length: {}\r\n", body.len()), body))
+    }
+
+    /// Sends the bytes, which should ask the server to close the connection, and reads until it does.
     pub(super) fn ask(&self, bytes: &[u8]) -> Answer {
         Answer::parse(&self.raw(bytes))
     }
@@ -153,10 +161,6 @@ pub(super) fn request(method: &str, path: &str, headers: &str, body: &str) -> Ve
 
 pub(super) fn get(path: &str, headers: &str) -> Vec<u8> {
     request("GET", path, headers, "")
-}
-
-pub(super) fn post(path: &str, body: &str) -> Vec<u8> {
-    request("POST", path, &format!("{JSON}Content-Length: {}\r\n", body.len()), body)
 }
 
 #[derive(Debug)]
