@@ -23,16 +23,16 @@ pub(super) struct DemoArgs {
     /// How many days back the data reach
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days)]
     days: u32,
-    /// Names the market: the same for the same number
+    /// The same seed and options write the same market
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]
     seed: u64,
-    /// Candles in all, shared among the tokens
+    /// Candles of all tokens together
     #[arg(long, value_name = "N")]
     candles: Option<u64>,
-    /// Transfers in all, shared among the tokens
+    /// Transfers of all tokens together
     #[arg(long, value_name = "N")]
     transfers: Option<u64>,
-    /// Length of every candle, as in 1m, 1h or 1d
+    /// The interval of every candle, as in 1m, 1h or 1d
     #[arg(long, value_name = "F", value_parser = interval)]
     interval: Option<Interval>,
     /// Format of the tables that can be large

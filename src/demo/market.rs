@@ -1,4 +1,4 @@
-//! The tokens of a demo market and what the tables about them share: prices at the end, supplies, addresses, chains.
+//! The tokens of a demo market, with what the tables share: last prices, supplies, addresses, chains, pools.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -116,7 +116,7 @@ impl DemoMarket {
         Random::new(self.options.seed, &format!("{table}:{}", token.index))
     }
 
-    /// What a coin of `asset` costs at the end; a dollar for one that no token follows.
+    /// The last price of an asset; a dollar where no token has it.
     pub(super) fn asset_price(asset: &str) -> f64 {
         facts::TOKENS.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
     }
@@ -128,7 +128,7 @@ impl DemoMarket {
 
     /// The real token called `symbol` on `chain`, if the market holds it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
-        // The real ones come early, one in three invented between them.
+        // The real tokens come first, with at most one invented between any two.
         self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }

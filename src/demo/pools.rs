@@ -1,4 +1,4 @@
-//! The exchanges, which are real, and the pools on them, which are invented.
+//! The exchanges, which are real, and their pools, which are invented.
 
 use super::{
     facts::{DEXES, Dex},
@@ -14,7 +14,7 @@ pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
-    /// The index of the token it was made for; the other side is what that one trades against.
+    /// The index of the token it was made for; the other token is a quote.
     pub(super) of: usize,
     pub(super) address: Address,
     pub(super) dex: &'static str,
@@ -26,16 +26,15 @@ pub(super) struct DemoPool {
     pub(super) volume24h: f64,
 }
 
-/// What the tokens of each chain trade against.
+/// The tokens that others trade against.
 const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
 
-/// Pools of every token, on several exchanges of each of its chains.
-/// `DemoMarket::pools` keeps them.
+/// The pools of every token, on several exchanges of each of its chains. `DemoMarket::pools` keeps them.
 pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
     let mut pools = Vec::new();
     for token in &market.tokens {
         let mut random = market.random("pools", token);
-        // A pool of two quoting tokens is made with the first of them.
+        // A pool of two quotes is made for the first of them.
         let quotes = |chain: &'static str| {
             let found = QUOTES.iter().filter_map(move |symbol| market.find(symbol, chain));
             found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
@@ -84,7 +83,7 @@ pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<
     Ok(())
 }
 
-/// The exchange holds more than the pools that are listed.
+/// An exchange's total value is more than that of its listed pools.
 pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let pools = market.pools();
     let mut random = Random::new(market.options.seed, "dexes");

@@ -1,4 +1,4 @@
-//! Posts about the tokens: invented authors, invented links, titles that fit what the price did on the day.
+//! Posts about the tokens: invented authors and links, and titles that fit the day's price change.
 
 use super::{
     candles,
@@ -11,14 +11,14 @@ use crate::dataset::time::{DAY_MS, Time};
 
 pub(super) const COLUMNS: &[&str] =
     &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
-/// Posts of every token, and more of those that lead.
-const EACH: usize = 47;
-const MORE: usize = 40;
+/// Posts of every token, and further ones of the leading tokens.
+const POSTS: usize = 47;
+const POSTS_MORE: usize = 40;
 
 const SITES: &[&str] =
     &["https://news.example", "https://forum.example", "https://social.example", "https://blog.example", "https://video.example/watch"];
 
-/// A day's move beyond this is what the post speaks of.
+/// A post is about the day's price change if that is larger.
 const MOVE: f64 = 0.025;
 const RISES: &[&str] = &[
     "{sym} climbs {pct}% as buyers return to {chain}",
@@ -77,7 +77,7 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
 }
 
 fn count(token: &DemoToken) -> usize {
-    if token.index < LEADERS { EACH + MORE } else { EACH }
+    if token.index < LEADERS { POSTS + POSTS_MORE } else { POSTS }
 }
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
@@ -112,7 +112,7 @@ fn posts(market: &DemoMarket, token: &DemoToken) -> Vec<Post> {
     let path = candles::daily(market, token);
     let weight = (token.cap() / 1e9).clamp(0.01, 40.0).powf(0.4);
     let post = |_| {
-        // More of them recently: the square of an even draw.
+        // Squared, so that most are recent.
         let ago = (random.unit().powi(2) * f64::from(market.options.days)) as usize + 1;
         let title = title(token, &path, ago, &mut random);
         let published_at = Time(DemoMarket::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);

@@ -1,4 +1,4 @@
-//! The README of a demo dataset: what is in it, what of it is real and whence, what is invented.
+//! The README of a demo dataset: what is in it, what is real with its source, and what is invented.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::dataset::schema;
 
-/// Tokens whose endings are listed.
+/// Tokens whose endings are listed, from the first.
 const SHOWN: usize = 64;
 
 /// The command that writes the same bytes.
@@ -31,7 +31,7 @@ pub(super) fn command(options: &DemoOptions) -> String {
     text
 }
 
-/// Which tokens' prices end in what; those beyond the first are left out.
+/// The rows of the table of endings.
 fn endings(market: &DemoMarket, text: &mut String) {
     let mut tokens: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for token in market.tokens.iter().take(SHOWN) {
@@ -65,8 +65,8 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
         }
     }
     text += "\n## How prices end\n\n\
-             Daily candles of a long enough history were drawn along these lines in their last 30 to 64 days; the other tokens' as the dice fell.\n\n\
-             | drawn | tokens |\n|---|---|\n";
+             Where the history is long enough, the last 30 to 64 daily candles of these tokens follow the shape named; those of the others are random.\n\n\
+             | shape | tokens |\n|---|---|\n";
     endings(market, &mut text);
     text += "\n## Tokens\n\n\
              Rows of `tokens` with `listed = true` exist, but for those named below: address, symbol, name, chain and decimals are facts; price and\n\

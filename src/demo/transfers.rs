@@ -1,5 +1,5 @@
-//! Transfers of the invented tokens that have a story; of every token when a number is asked for: minted to the deployer, then handed
-//! around. Nobody sends what they do not have. Streamed: what is held is one token's wallets.
+//! The transfers of the tokens with a story; where a number is asked for, that many of all tokens, minted to the deployer and then sent
+//! around. Nobody sends more than they have. Streamed: in memory are one token's wallets.
 
 use super::{
     evidence,
@@ -26,7 +26,6 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
     market.options.transfers.unwrap_or_else(|| evidence::with_story(market).count() as u64 * OF_A_STORY)
 }
 
-/// The transfers of the stories; where a number is asked for, that many, of all tokens, without a story.
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     if let Some(rows) = market.options.transfers {
         let tokens = market.tokens.len().max(1) as u64;
@@ -116,7 +115,7 @@ impl Wallets {
         Sent { from: NULL, to: DEPLOYER, amount: self.supply }
     }
 
-    /// Part of what somebody holds goes to somebody else, or is burnt; nothing changes when it `failed`.
+    /// A random transfer, or burn, of part of a balance; where it `failed` the balances stay.
     fn send(&mut self, burns: bool, failed: bool, random: &mut Random) -> Sent {
         if self.holding.is_empty() {
             return Sent { from: DEPLOYER, to: DEPLOYER, amount: 0 };
@@ -126,7 +125,7 @@ impl Wallets {
         let to = if burns { DEAD } else { DEPLOYER + 1 + random.below(WALLETS) };
         let balance = self.balances[from];
         let everything = random.unit() < 0.14;
-        // The deployer hands out little at a time, so that something is left to hand out; nobody burns all they have.
+        // The deployer sends little at a time, so that there is something left to send; nobody burns all they have.
         let share = match from {
             DEPLOYER => random.spread(0.0002, 0.06),
             _ if burns => random.spread(0.002, 0.1),

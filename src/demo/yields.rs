@@ -1,8 +1,8 @@
-//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are spread as they were
-//! across the chains in 2026, when most lending of volatile assets paid next to nothing and dollars paid three to six percent.
+//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are distributed as on the chains
+//! in 2026, when most lending of volatile assets paid next to nothing and that of dollars three to six percent.
 
 use super::{
-    facts::{DEXES, GAS},
+    facts::{DEXES, Dex, GAS},
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
     random::{Random, round},
@@ -79,10 +79,11 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
         for chain in protocol.chains {
             for symbol in protocol.symbols {
                 if let Some(token) = market.find(symbol, chain) {
-                    single(protocol, chain, token, "", &mut random, table)?;
-                    // The same protocol may run several pools for one token, told apart by a note.
+                    single(protocol, chain, token, None, &mut random, table)?;
+                    // The same protocol may run several pools for one token, each with a note.
                     if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple") && random.unit() < 0.4 {
-                        single(protocol, chain, token, random.pick::<&str>(&["Prime", "Core", "Frontier"]), &mut random, table)?;
+                        let meta = *random.pick(&["Prime", "Core", "Frontier"]);
+                        single(protocol, chain, token, Some(meta), &mut random, table)?;
                     }
                 }
             }
@@ -91,7 +92,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     for dex in DEXES.iter().filter(|dex| dex.version != "v4") {
         for pair in [["WETH", "USDC"], ["WBTC", "WETH"], ["USDC", "USDT"], ["WBNB", "USDT"], ["UNI", "WETH"], ["ARB", "WETH"]] {
             if let [Some(first), Some(second)] = pair.map(|symbol| market.find(symbol, dex.chain)) {
-                double(dex.id, dex.chain, first, second, &mut random, table)?;
+                double(dex, first, second, &mut random, table)?;
             }
         }
     }
@@ -127,103 +128,108 @@ fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut 
         _ => random.spread(0.4, 9.0),
     };
     let reward = (random.unit() < protocol.rewards).then(|| round(random.spread(0.15, 4.5), 5));
-    // As in the wild: a part may be unknown, and some pools have only rewards.
+    // As in real data: the base may be unknown, and some pools have only rewards.
     let base = if protocol.category == "staking" && base == 0.0 { None } else { Some(round(base, 5)) };
     Rates { base, reward }
 }
 
+/// A pool, but for the figures that are drawn as it is written.
+struct YieldPool<'a> {
+    protocol: &'a str,
+    category: &'a str,
+    chain: &'a str,
+    symbol: &'a str,
+    tokens: &'a [&'a str],
+    tvl: f64,
+    /// USD supplied and borrowed, of lending.
+    lent: Option<(f64, f64)>,
+    rates: Rates,
+    stable: bool,
+    /// What tells it apart from other pools of the same token.
+    meta: Option<&'a str>,
+}
+
+/// A pool of one token.
 fn single(
     protocol: &Protocol,
     chain: &str,
     token: &DemoToken,
-    meta: &str,
+    meta: Option<&str>,
     random: &mut Random,
     table: &mut DemoTable,
 ) -> Result<(), String> {
-    let address = token.address.to_string();
     let utilisation = if token.stable { random.between(0.55, 0.93) } else { random.between(0.02, 0.88) };
     let rates = rates(protocol, token, utilisation, random);
-    let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_empty() { 1.0 } else { 0.3 };
+    let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_none() { 1.0 } else { 0.3 };
     let supply = (protocol.size * scale * random.spread(0.02, 1.0)).min(token.cap() * 0.4);
     let lending = protocol.category == "lending";
-    // For lending, what is locked is what is supplied and not lent.
     let borrowed = if lending { supply * utilisation } else { 0.0 };
-    write_pool(
-        protocol.name,
-        protocol.category,
+    let pool = YieldPool {
+        protocol: protocol.name,
+        category: protocol.category,
         chain,
-        &token.symbol,
-        &[&address],
-        supply - borrowed,
-        lending.then_some((supply, borrowed)),
-        &rates,
-        token.stable,
+        symbol: &token.symbol,
+        tokens: &[&token.address.to_string()],
+        // For lending, what is locked is what is supplied and not lent.
+        tvl: supply - borrowed,
+        lent: lending.then_some((supply, borrowed)),
+        rates,
+        stable: token.stable,
         meta,
-        random,
-        table,
-    )
+    };
+    pool.write(random, table)
 }
 
-fn double(
-    dex: &'static str,
-    chain: &'static str,
-    first: &DemoToken,
-    second: &DemoToken,
-    random: &mut Random,
-    table: &mut DemoTable,
-) -> Result<(), String> {
-    let addresses = [first.address.to_string(), second.address.to_string()];
-    let symbol = format!("{}-{}", first.symbol, second.symbol);
+/// A pool of two tokens on an exchange.
+fn double(dex: &Dex, first: &DemoToken, second: &DemoToken, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
     let rates =
         Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };
-    let tvl = random.spread(4e5, 1.6e8);
-    let both = first.stable && second.stable;
-    write_pool(dex, "dex", chain, &symbol, &[&addresses[0], &addresses[1]], tvl, None, &rates, both, "", random, table)
+    let pool = YieldPool {
+        protocol: dex.id,
+        category: "dex",
+        chain: dex.chain,
+        symbol: &format!("{}-{}", first.symbol, second.symbol),
+        tokens: &[&first.address.to_string(), &second.address.to_string()],
+        tvl: random.spread(4e5, 1.6e8),
+        lent: None,
+        rates,
+        stable: first.stable && second.stable,
+        meta: None,
+    };
+    pool.write(random, table)
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one row, each used once")]
-fn write_pool(
-    protocol: &str,
-    category: &str,
-    chain: &str,
-    symbol: &str,
-    tokens: &[&str],
-    tvl: f64,
-    lent: Option<(f64, f64)>,
-    rates: &Rates,
-    stable: bool,
-    meta: &str,
-    random: &mut Random,
-    table: &mut DemoTable,
-) -> Result<(), String> {
-    let total = rates.total();
-    let single = tokens.len() == 1;
-    let observed = random.below(900) as i64 + 20;
-    let outlier = random.unit() < 0.02;
-    row!(
-        table,
-        &id(random),
-        protocol,
-        chain,
-        &symbol.to_uppercase(),
-        tokens,
-        tvl.round(),
-        rates.base,
-        rates.reward,
-        round(total, 6),
-        category,
-        lent.map(|(supply, _)| supply.round()),
-        lent.map(|(_, borrowed)| borrowed.round()),
-        round(total * random.spread(0.02, 0.6), 4),
-        round(total * random.between(0.8, 1.3), 4),
-        observed,
-        outlier,
-        stable,
-        if single || stable { "no" } else { "yes" },
-        if single { "single" } else { "multi" },
-        (observed >= 30).then(|| round(total * random.between(0.85, 1.2), 4)),
-        Some(meta).filter(|meta| !meta.is_empty()),
-    )
+impl YieldPool<'_> {
+    fn write(&self, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
+        let total = self.rates.total();
+        let single = self.tokens.len() == 1;
+        let observed = random.below(900) as i64 + 20;
+        let outlier = random.unit() < 0.02;
+        row!(
+            table,
+            &id(random),
+            self.protocol,
+            self.chain,
+            &self.symbol.to_uppercase(),
+            self.tokens,
+            self.tvl.round(),
+            self.rates.base,
+            self.rates.reward,
+            round(total, 6),
+            self.category,
+            self.lent.map(|(supply, _)| supply.round()),
+            self.lent.map(|(_, borrowed)| borrowed.round()),
+            round(total * random.spread(0.02, 0.6), 4),
+            round(total * random.between(0.8, 1.3), 4),
+            observed,
+            outlier,
+            self.stable,
+            if single || self.stable { "no" } else { "yes" },
+            if single { "single" } else { "multi" },
+            (observed >= 30).then(|| round(total * random.between(0.85, 1.2), 4)),
+            self.meta,
+        )
+    }
 }
 
 pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
