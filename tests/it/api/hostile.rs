@@ -1,4 +1,4 @@
-//! Clients that mean ill, are slow, leave or stay too long, and the server's own end.
+//! Malformed requests, slow and idle clients, clients that leave, the limit of connections, and the server's end.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -6,20 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use tokendeck::{
     api::ApiOptions,
-    dataset::Dataset,
+    dataset::{Dataset, address::Address},
     deck::DeckEvent,
-    error::Result,
-    question::{
-        Question,
-        parameter::{Arguments, Parameter},
-        progress::Progress,
-        request::Request,
-        snapshot::Snapshot,
-    },
+    question::token::TokenQuestion,
 };
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
@@ -101,71 +92,14 @@ impl Dice {
 
 #[test]
 fn ten_thousand_random_requests_meet_no_defect() {
-    const SEGMENTS: &[&str] = &[
-        TOKEN,
-        "tokens",
-        "posts",
-        "technical",
-        "trendline",
-        "patterns",
-        "security",
-        "inference",
-        "dexes",
-        "analytics",
-        "holders-growth",
-        "api",
-        "deep-analysis",
-        "deep_analysis",
-        "jobs",
-        "report",
-        "yield",
-        "optimize",
-        "holders",
-        "holder-counts",
-        "candles",
-        "datasets",
-        "metrics",
-        "0x",
-        "%00",
-        "%",
-        "%E2%82%AC",
-        "..",
-        ".",
-        "",
-        "a b",
-        "{x}",
-        "*",
-        "~",
-        ";",
-        "'\"",
-    ];
-    const QUERIES: &[&str] = &[
-        "",
-        "page=0",
-        "page=1",
-        "limit=99999999999999999999",
-        "limit=5",
-        "period=2",
-        "period=-1",
-        "timeframe=1h",
-        "timeframe=%",
-        "explain=true",
-        "explain=yes",
-        "query=%27%22%3Cscript%3E",
-        "query=uni",
-        "sort=-name",
-        "chain=eth",
-        "chain=nochain",
-        "from=2026-01-01",
-        "to=99999999999999",
-        "from=-9223372036854775808",
-        "window=30",
-        "page=1000000000&limit=100",
-        "&&&=&=",
-        "%=%",
-        "a=b=c",
-    ];
+    const SEGMENTS: &str = "tokens posts technical trendline patterns security inference dexes analytics holders-growth api deep-analysis \
+        deep_analysis jobs report yield optimize holders holder-counts candles datasets metrics 0x %00 % %E2%82%AC .. . a%20b {x} * ~ ; '\"";
+    const QUERIES: &str = "page=0 page=1 limit=99999999999999999999 limit=5 period=2 period=-1 timeframe=1h timeframe=% explain=true \
+        explain=yes query=%27%22%3Cscript%3E query=uni sort=-name chain=eth chain=nochain from=2026-01-01 to=99999999999999 \
+        from=-9223372036854775808 window=30 page=1000000000&limit=100 &&&=&= %=% a=b=c";
     const METHODS: &[&str] = &["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+    let segments: Vec<&str> = SEGMENTS.split(' ').chain([TOKEN, ""]).collect();
+    let queries: Vec<&str> = QUERIES.split(' ').chain([""]).collect();
     let server = Running::start();
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut stream, mut statuses) = (BufReader::new(server.connect()), std::collections::BTreeMap::new());
@@ -173,9 +107,9 @@ fn ten_thousand_random_requests_meet_no_defect() {
         let mut path = String::new();
         for _ in 0..=dice.roll(4) {
             path.push('/');
-            path.push_str(&dice.pick(SEGMENTS).replace(' ', "%20"));
+            path.push_str(dice.pick(&segments));
         }
-        let (method, query) = (dice.pick(METHODS), dice.pick(QUERIES));
+        let (method, query) = (dice.pick(METHODS), dice.pick(&queries));
         let body = if method == "POST" { dice.pick(&["", "{}", "[", "{\"tokens\":{\"0x\":\"1\"}}", "\u{0}"]) } else { "" };
         let sent = format!(
             "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: {}\r\n\r\n{body}",
@@ -234,7 +168,7 @@ fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     wait_for(": listening");
     server.get("/events").is_problem(503, "busy", "a second listener");
     server.api.deck.stand_on(Dataset::new(Vec::new()));
-    // The first load may be told only now.
+    // The event of the first load may come only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
     server.api.deck.load().expect("the dataset loads");
     wait_for("event: dataset.reloaded");
@@ -280,40 +214,11 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     server.ask(&get("/events", "Last-Event-ID: yesterday\r\n")).is_problem(400, "invalid_request", "no number");
 }
 
-/// Holds the deck's only worker until the sender is dropped.
-#[derive(Clone)]
-struct Hold(std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
-
-#[derive(Serialize, JsonSchema)]
-struct Held;
-
-impl Request for Hold {
-    const PATH: &'static str = "/hold";
-    const PARAMETERS: &'static [Parameter] = &[];
-
-    fn parse(_: &Arguments<'_>) -> Result<Self> {
-        Ok(Self(std::sync::Arc::new(std::sync::Mutex::new(mpsc::channel().1))))
-    }
-
-    fn target(&self) -> String {
-        "/hold".into()
-    }
-}
-
-impl Question for Hold {
-    type Answer = Held;
-    const NAME: &'static str = "hold";
-    const SUMMARY: &'static str = "";
-
-    fn answer(&self, _: &Snapshot, _: &Progress) -> Result<Held> {
-        self.0.lock().expect("held once").recv().ok();
-        Ok(Held)
-    }
-}
-
+/// Keeps the deck's only worker busy until the sender is dropped: in the call that tells that an answer is there.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
-    let (release, held) = mpsc::channel();
-    (release, server.api.deck.ask(Hold(std::sync::Arc::new(std::sync::Mutex::new(held))), || {}))
+    let (release, held) = mpsc::channel::<()>();
+    let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address") };
+    (release, server.api.deck.ask(question, move || held.recv().unwrap_or_default()))
 }
 
 #[test]
@@ -325,20 +230,20 @@ fn a_stopping_server_finishes_what_is_under_way() {
     wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut late = server.connect();
     late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
-    // Accepted before the server stops, which nothing tells.
+    // Time for the server to accept it, which no event reports.
     std::thread::sleep(Duration::from_millis(100));
     server.tell_to_stop();
-    wait_until("nobody listens any more", || std::net::TcpStream::connect(server.address).is_err());
+    wait_until("the port is closed", || std::net::TcpStream::connect(server.address).is_err());
     late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");
     let mut refusal = Vec::new();
     late.read_to_end(&mut refusal).expect("answered");
-    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server's");
+    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server was told to stop");
     drop(release);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("answered");
     assert_eq!(Answer::parse(&answer).status, 200);
     server.stopped();
-    assert!(std::net::TcpStream::connect(server.address).is_err(), "nobody listens any more");
+    assert!(std::net::TcpStream::connect(server.address).is_err(), "the port is closed");
 }
 
 #[test]
@@ -373,7 +278,7 @@ fn a_connection_beyond_the_limit_waits() {
 fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
     let sent = stream.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok();
     let answered = sent && read_answer(stream, false).is_some_and(|(status, _)| status == 200);
-    // Idle times are told apart by the millisecond.
+    // Idle times differ by at least a millisecond.
     std::thread::sleep(Duration::from_millis(2));
     answered
 }
@@ -388,7 +293,7 @@ fn at_the_limit_the_longest_idle_connection_is_closed() {
     let mut next = connect();
     assert!(asks(&mut next), "locked out");
     assert_eq!(clients.iter_mut().map(asks).collect::<Vec<_>>(), [true, false, true]);
-    // Many come and stay, and each is answered.
+    // Many connect and stay connected, and each is answered.
     let mut crowd: Vec<_> = (0..100).map(|_| connect()).collect();
     let answered: Vec<_> = crowd.iter_mut().map(asks).collect();
     assert_eq!(answered.iter().position(|answered| !answered), None, "refused");
@@ -401,7 +306,7 @@ fn at_the_limit_clients_that_never_ask_are_disconnected_first() {
     for stream in &mut slow {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
     }
-    // The two that wait for a place are let in, and out, before this one.
+    // The two of them that wait for a place come before this one.
     assert!(asks(&mut BufReader::new(server.connect())), "locked out");
 }
 
@@ -419,9 +324,9 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut started = server.connect();
     started.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
-    // Read as far as it came, which nothing tells.
+    // Time for the server to read the part, which no event reports.
     std::thread::sleep(Duration::from_millis(100));
-    // Nobody is idle: the next waits until somebody is.
+    // No connection is idle, so the next one waits.
     let mut next = BufReader::new(server.connect());
     next.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     next.get_mut().set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
