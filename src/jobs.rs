@@ -70,29 +70,6 @@ impl JobOptions {
     }
 }
 
-/// The store of jobs and alerts for commands that list, add or remove; it runs no job.
-#[derive(Debug)]
-pub struct KeptJobs(JobStore);
-
-impl KeptJobs {
-    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
-        crate::state::create_dir(state_dir)?;
-        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
-    }
-
-    /// How many jobs there are, and a page of them, newest first; `page` from 1.
-    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
-        self.0.list(page, limit)
-    }
-
-    /// Removes ended jobs with all they found, gives their space back to the disk, and says how many there were.
-    pub fn purge(&self, which: &Purge) -> Result<u64> {
-        let removed = self.0.purge(which)?;
-        self.0.shrink()?;
-        Ok(removed)
-    }
-}
-
 /// An enum whose variants are words in JSON, in the store and on the screen.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {
@@ -294,6 +271,29 @@ impl Jobs {
     /// Stops the workers, waiting a moment for them; running jobs go back to the queue for the next start.
     pub fn stop(&self) {
         self.workers.stop(Duration::from_secs(3));
+    }
+}
+
+/// The store of jobs and alerts for commands that list, add or remove; it runs no job.
+#[derive(Debug)]
+pub struct KeptJobs(JobStore);
+
+impl KeptJobs {
+    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
+        crate::state::create_dir(state_dir)?;
+        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
+    }
+
+    /// How many jobs there are, and a page of them, newest first; `page` from 1.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+        self.0.list(page, limit)
+    }
+
+    /// Removes ended jobs with all they found, gives their space back to the disk, and says how many there were.
+    pub fn purge(&self, which: &Purge) -> Result<u64> {
+        let removed = self.0.purge(which)?;
+        self.0.shrink()?;
+        Ok(removed)
     }
 }
 

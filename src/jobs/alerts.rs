@@ -236,7 +236,7 @@ pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress:
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
-        let detail = format!("`condition` holds for {count} tokens, which tells nothing: narrow it to at most {HOLDING_MAX}.");
+        let detail = format!("`condition` holds for {count} tokens, too many to be of use: narrow it to at most {HOLDING_MAX}.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)

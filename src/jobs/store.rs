@@ -7,10 +7,7 @@ mod open;
 mod read;
 mod write;
 
-use std::{
-    path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
@@ -76,11 +73,6 @@ enum Sync {
 }
 
 impl JobStore {
-    /// Opens or creates the store. The owner also checks it and sets a damaged one aside, which the text says.
-    pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> std::result::Result<(Self, Option<String>), String> {
-        open::open(path, owner, limits)
-    }
-
     fn reader(&self) -> MutexGuard<'_, Connection> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,7 +137,13 @@ impl rusqlite::types::FromSql for Address {
 
 #[cfg(test)]
 mod tests {
-    use super::HistoryLimits;
+    use super::{HistoryLimits, JobStore};
 
     pub(super) const LIMITS: HistoryLimits = HistoryLimits { jobs: 10_000, bytes: 1 << 30, days: 0 };
+
+    /// An empty store, in a folder of its own.
+    pub(super) fn store(limits: HistoryLimits) -> (JobStore, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        (JobStore::open(&folder.path().join("jobs.sqlite"), true, limits).expect("a store").0, folder)
+    }
 }

@@ -315,7 +315,10 @@ fn fired_alert(row: &Row<'_>) -> rusqlite::Result<FiredAlert> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::{alerts::FIRED_ID_MAX, store::tests::LIMITS};
+    use crate::jobs::{
+        alerts::FIRED_ID_MAX,
+        store::tests::{LIMITS, store},
+    };
 
     const A: Address = Address([1; 20]);
     const B: Address = Address([2; 20]);
@@ -330,14 +333,9 @@ mod tests {
         AlertCheck { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
     }
 
-    fn store() -> (JobStore, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a folder");
-        (JobStore::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0, folder)
-    }
-
     #[test]
     fn a_check_is_kept_once_however_many_programs_made_it() {
-        let (store, _folder) = store();
+        let (store, _folder) = store(LIMITS);
         let made = store.add_alert(&new("price>2", &[A])).expect("an alert");
         assert_eq!((made.holds, made.fired, made.alert_id.len()), (1, 0, 28));
         assert_eq!(store.add_alert(&new("price>2", &[])).map(|again| again.alert_id), Ok(made.alert_id.clone()), "the same one");
@@ -366,7 +364,7 @@ mod tests {
 
     #[test]
     fn firings_are_deleted_only_after_they_were_told_and_still_count() {
-        let (store, _folder) = store();
+        let (store, _folder) = store(LIMITS);
         let id = store.add_alert(&new("price>2", &[])).expect("an alert").alert_id;
         let many: Vec<Address> =
             (0..1_500_u16).map(|i| Address([&i.to_be_bytes()[..], &[0; 18]].concat().try_into().expect("20"))).collect();
@@ -390,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_dataset_has_a_limited_number_of_alerts() {
-        let (store, _folder) = store();
+        let (store, _folder) = store(LIMITS);
         store
             .write(Sync::Later, |tx| {
                 let add = "INSERT INTO alert (alert_id, dataset, condition, created_at, checked_at, held) VALUES (?, 'd', ?, 0, 0, x'')";

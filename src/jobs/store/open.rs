@@ -73,27 +73,30 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(JobStore, Option<String>), String> {
-    match connect(path, owner, limits) {
-        Ok(store) => Ok((store, None)),
-        Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
-        Err(Failure::Damaged(reason)) if !owner => Err(format!(
-            "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
-            path.display()
-        )),
-        Err(Failure::Damaged(reason)) => {
-            let aside = set_aside(path).map_err(|error| {
-                format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
-            })?;
-            let store = connect(path, owner, limits).map_err(|failure| {
-                let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
-                format!("cannot create the job store `{}`: {reason}", path.display())
-            })?;
-            let notice = format!(
-                "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
-                aside.display()
-            );
-            Ok((store, Some(notice)))
+impl JobStore {
+    /// Opens or creates the store. The owner also checks it and sets a damaged one aside, which the text says.
+    pub(in crate::jobs) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(Self, Option<String>), String> {
+        match connect(path, owner, limits) {
+            Ok(store) => Ok((store, None)),
+            Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
+            Err(Failure::Damaged(reason)) if !owner => Err(format!(
+                "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
+                path.display()
+            )),
+            Err(Failure::Damaged(reason)) => {
+                let aside = set_aside(path).map_err(|error| {
+                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
+                })?;
+                let store = connect(path, owner, limits).map_err(|failure| {
+                    let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
+                    format!("cannot create the job store `{}`: {reason}", path.display())
+                })?;
+                let notice = format!(
+                    "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
+                    aside.display()
+                );
+                Ok((store, Some(notice)))
+            }
         }
     }
 }
@@ -183,9 +186,9 @@ mod tests {
     fn a_store_of_a_newer_version_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(open(&path, true, LIMITS).expect("a store"));
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
         Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
-        let reason = open(&path, true, LIMITS).expect_err("it is refused");
+        let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
         assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
         assert!(path.exists());
     }
@@ -194,7 +197,7 @@ mod tests {
     fn a_store_that_counted_firings_by_rows_is_migrated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(open(&path, true, LIMITS).expect("a store"));
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
         let before =
             "ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
             ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
@@ -202,7 +205,7 @@ mod tests {
             INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
             PRAGMA user_version = 3";
         Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
-        let (store, notice) = open(&path, true, LIMITS).expect("a store");
+        let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
         let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
         assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
         assert_eq!(store.told("d"), Ok(7));
@@ -213,8 +216,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
-        assert!(open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
-        let (_, notice) = open(&path, true, LIMITS).expect("a fresh store");
+        assert!(JobStore::open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
+        let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));
     }
 }

@@ -169,12 +169,11 @@ mod tests {
     use super::*;
     use crate::{
         dataset::address::Address,
-        jobs::store::{HistoryLimits, Purge, tests::LIMITS},
+        jobs::store::{
+            HistoryLimits, Purge,
+            tests::{LIMITS, store},
+        },
     };
-
-    fn store(folder: &std::path::Path) -> JobStore {
-        JobStore::open(&folder.join("jobs.sqlite"), true, LIMITS).expect("a store").0
-    }
 
     fn insert(store: &JobStore) -> Job {
         store.insert(&[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
@@ -182,8 +181,7 @@ mod tests {
 
     #[test]
     fn beyond_the_number_kept_the_oldest_ended_jobs_are_deleted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = JobStore { limits: HistoryLimits { jobs: 3, ..LIMITS }, ..store(folder.path()) };
+        let (store, _folder) = store(HistoryLimits { jobs: 3, ..LIMITS });
         let open = insert(&store).job_id;
         let ended: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ended {
@@ -197,8 +195,7 @@ mod tests {
 
     #[test]
     fn beyond_the_bytes_kept_the_oldest_ended_jobs_are_deleted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = JobStore { limits: HistoryLimits { bytes: 45, ..LIMITS }, ..store(folder.path()) };
+        let (store, _folder) = store(HistoryLimits { bytes: 45, ..LIMITS });
         let run = || {
             let id = insert(&store).job_id;
             store.claim().expect("a claim").expect("a job");
@@ -215,8 +212,7 @@ mod tests {
 
     #[test]
     fn a_purge_removes_ended_jobs_by_id_by_age_or_all() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+        let (store, _folder) = store(LIMITS);
         let ids: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ids[..3] {
             store.terminate(id).expect("terminated");
@@ -234,8 +230,7 @@ mod tests {
 
     #[test]
     fn a_terminated_job_does_not_change_any_more() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+        let (store, _folder) = store(LIMITS);
         let id = insert(&store).job_id;
         store.claim().expect("a claim").expect("a job");
         let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Dex };
@@ -251,8 +246,7 @@ mod tests {
 
     #[test]
     fn changes_are_numbered_across_jobs() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+        let (store, _folder) = store(LIMITS);
         let ids: Vec<_> = (0..2).map(|_| insert(&store).job_id).collect();
         let since = store.last_change().expect("a number");
         assert_eq!(store.changes(since), Ok(vec![]));
