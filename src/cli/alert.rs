@@ -80,11 +80,11 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
 fn listed(list: &AlertList) -> String {
     let row = |alert: &Alert| {
         let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
-        let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
-        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, stands]
+        let state = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
+        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, state]
     };
     let fired = |fired: &FiredAlert| vec![fired.fired_at.minute_text(), fired.about(), fired.condition.clone()];
-    let header = ["alert_id", "about", "condition", "fired", "last fired", "stands"];
+    let header = ["alert_id", "about", "condition", "fired", "last fired", "state"];
     let alerts = section(&header, list.alerts.iter().map(row));
     let firings = section(&["fired, UTC", "token", "condition"], list.fired.iter().map(fired));
     format!("{alerts}{firings}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))

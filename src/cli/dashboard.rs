@@ -15,7 +15,7 @@ use super::{
     live::Live,
     memory::StateFolder,
     outcome::{Failure, Outcome},
-    program::Program,
+    program::{Program, open_keys},
 };
 use crate::{
     config::{Config, Expect, ThemeChoice},
@@ -133,7 +133,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
 
 /// The API beside the dashboard. Without a state folder it has a key for this run alone.
 fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
-    let keys = program.keys().or_else(|reason| {
+    let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);
         Keys::in_memory()
     });

@@ -1,7 +1,7 @@
 //! A JSON answer as rows, for a spreadsheet or for a person. As CSV an object with one list is that list, any other object one row; as a
 //! table an object is its values, followed by each of its lists.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::table::aligned;
 
@@ -28,11 +28,8 @@ pub(super) fn table(answer: &Value) -> String {
     let lists = lists(answer);
     let mut parts = Vec::new();
     if let Value::Object(members) = answer {
-        let others: Map<String, Value> = members
-            .iter()
-            .filter(|(name, _)| !lists.iter().any(|(list, _)| list == *name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let mut others = members.clone();
+        others.retain(|name, _| !lists.iter().any(|(list, _)| list == name));
         let others = Value::Object(others);
         let (names, cells) = grid(&[&others]);
         let width = names.iter().map(String::len).max().unwrap_or(0);
@@ -58,18 +55,13 @@ pub(super) fn table(answer: &Value) -> String {
 }
 
 /// The lists of an answer by name: arrays that hold objects, or nothing. An answer that is a list itself has no name.
-fn lists(answer: &Value) -> Vec<(String, Rows<'_>)> {
-    let rows = |value: &'_ Value| match value {
-        Value::Array(items) if items.iter().all(Value::is_object) => Some(items.len()),
-        _ => None,
-    };
+fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
+    let objects = |items: &&Vec<Value>| items.iter().all(Value::is_object);
     match answer {
-        Value::Array(items) => vec![(String::new(), items.iter().collect())],
-        Value::Object(members) => members
-            .iter()
-            .filter(|(_, value)| rows(value).is_some())
-            .map(|(name, value)| (name.clone(), value.as_array().into_iter().flatten().collect()))
-            .collect(),
+        Value::Array(items) => vec![("", items.iter().collect())],
+        Value::Object(members) => {
+            members.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_array().filter(objects)?.iter().collect()))).collect()
+        }
         _ => Vec::new(),
     }
 }

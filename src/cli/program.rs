@@ -98,10 +98,6 @@ impl Program {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
-    pub(super) fn keys(&self) -> Result<Keys, String> {
-        open_keys(&self.config)
-    }
-
     /// The jobs as they were left; the error where no state can be kept.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
         let folder = Dirs::find()?.state;

@@ -13,7 +13,7 @@ use super::{
     Place,
     log::Log,
     outcome::{Failure, Outcome, print},
-    program::{Program, no_dataset},
+    program::{Program, no_dataset, open_keys},
 };
 use crate::{
     api,
@@ -37,7 +37,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 pub(super) fn run(args: &ServeArgs) -> Outcome {
     let log = Log::to_stderr();
     let program = Program::open_with_data(&args.place)?;
-    let keys = program.keys().map_err(Failure::Bad)?;
+    let keys = open_keys(&program.config).map_err(Failure::Bad)?;
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

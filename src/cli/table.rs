@@ -26,30 +26,22 @@ pub(super) fn section(header: &[&str], rows: impl IntoIterator<Item = Vec<String
 /// The table with its first `cut_columns` columns cut to the width.
 fn lines(header: &[&str], rows: &[Vec<String>], cut_columns: usize) -> String {
     let shown = |(i, cell): (usize, &String)| if i < cut_columns { cut(&printable(cell)) } else { printable(cell) };
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().enumerate().map(shown).collect()).collect();
-    let cell = |row: &[String], column: usize| row.get(column).map_or("", String::as_str).to_owned();
-    let column = |i: usize| rows.iter().map(move |row| row.get(i).map_or("", String::as_str));
-    let widths: Vec<usize> =
-        header.iter().enumerate().map(|(i, name)| column(i).map(UnicodeWidthStr::width).max().unwrap_or(0).max(name.width())).collect();
-    let numbers: Vec<bool> = (0..header.len()).map(|i| is_numbers(column(i))).collect();
-    let line = |cells: &dyn Fn(usize) -> String| {
-        let mut line = String::new();
-        for (i, (&width, &right)) in widths.iter().zip(&numbers).enumerate() {
-            let text = cells(i);
-            let space = " ".repeat(width - text.width().min(width));
-            let (before, after) = if right { (space.as_str(), "") } else { ("", space.as_str()) };
-            if i > 0 {
-                line.push_str("  ");
-            }
-            line.extend([before, &text, after]);
+    let mut lines: Vec<Vec<String>> = vec![header.iter().map(ToString::to_string).collect()];
+    lines.extend(rows.iter().map(|row| row.iter().enumerate().map(shown).collect()));
+    let cell = |line: usize, column: usize| lines[line].get(column).map_or("", String::as_str);
+    let column = |column: usize| (0..lines.len()).map(move |line| cell(line, column));
+    let widths: Vec<usize> = (0..header.len()).map(|i| column(i).map(UnicodeWidthStr::width).max().unwrap_or(0)).collect();
+    let numbers: Vec<bool> = (0..header.len()).map(|i| is_numbers(column(i).skip(1))).collect();
+    let mut text = String::new();
+    for line in 0..lines.len() {
+        let start = text.len();
+        for (i, (width, is_number)) in widths.iter().zip(&numbers).enumerate() {
+            let space = " ".repeat(width - cell(line, i).width());
+            text.push_str(if i == 0 { "" } else { "  " });
+            text.extend(if *is_number { [&space, cell(line, i)] } else { [cell(line, i), &space] });
         }
-        line.truncate(line.trim_end().len());
-        line.push('\n');
-        line
-    };
-    let mut text = line(&|i| header[i].to_owned());
-    for row in &rows {
-        text.push_str(&line(&|i| cell(row, i)));
+        text.truncate(start + text[start..].trim_end().len());
+        text.push('\n');
     }
     text
 }
