@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, HandlerStep},
     format::AnswerFormat,
-    handlers::{ask_with, list_with},
+    handlers::{ask, list},
     reply::{self, Body},
     routes::SEARCH_PARAMETERS,
     rows::{self, Sending},
@@ -64,18 +64,18 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
             let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
+        ask::<TokenBatchQuestion>(&Call { parameters: TokenBatchQuestion::PARAMETERS, ..*call })
     } else {
-        list_with::<SearchQuestion>(call, SEARCH_PARAMETERS)
+        list::<SearchQuestion>(&Call { parameters: SEARCH_PARAMETERS, ..*call })
     }
 }
 
 /// GET /security: one answer, or a line for each token.
 pub(super) fn security(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let lines = AnswerFormat::chosen(&arguments, call.headers)?.word == "ndjson";
     if !lines {
-        return ask_with::<SecurityBatchQuestion>(call, call.parameters);
+        return ask::<SecurityBatchQuestion>(call);
     }
     let question = SecurityBatchQuestion::parse(&arguments)?;
     let api = call.api;

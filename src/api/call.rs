@@ -9,7 +9,10 @@ use super::{
     Api,
     reply::{IfNoneMatch, Reply},
 };
-use crate::{error::Result, question::parameter::Parameter};
+use crate::{
+    error::Result,
+    question::parameter::{Arguments, Parameter},
+};
 
 /// A request as a handler sees it.
 #[derive(Debug)]
@@ -26,6 +29,13 @@ pub(super) struct Call<'a> {
     pub if_none_match: IfNoneMatch<'a>,
     /// Only the headers are wanted.
     pub head: bool,
+}
+
+impl<'a> Call<'a> {
+    /// Its path and query, checked against the endpoint's parameters.
+    pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
+        Arguments::new(self.parameters, self.path, self.query)
+    }
 }
 
 /// A reply that is awaited.

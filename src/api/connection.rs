@@ -39,7 +39,7 @@ pub(super) enum Phase {
 
 /// The phase and since when, shared between the connection and its service.
 #[derive(Debug)]
-pub(super) struct ConnectionPulse {
+pub(super) struct ConnectionState {
     opened: Instant,
     phase: AtomicU8,
     /// Milliseconds after `opened`.
@@ -49,7 +49,7 @@ pub(super) struct ConnectionPulse {
     dismissal: Notify,
 }
 
-impl ConnectionPulse {
+impl ConnectionState {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             opened: Instant::now(),
@@ -104,7 +104,7 @@ impl ConnectionPulse {
 #[derive(Debug)]
 pub(super) struct WatchedStream {
     stream: TcpStream,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
     header_time: Duration,
     idle_time: Duration,
     /// Since when the client reads nothing.
@@ -114,16 +114,16 @@ pub(super) struct WatchedStream {
 }
 
 impl WatchedStream {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<ConnectionPulse>, header_time: Duration, idle_time: Duration) -> Self {
-        Self { stream, pulse, header_time, idle_time, stalled: None, alarm: None }
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, header_time: Duration, idle_time: Duration) -> Self {
+        Self { stream, state, header_time, idle_time, stalled: None, alarm: None }
     }
 
     /// By when the client must have sent something; `None` while it owes nothing.
     fn read_deadline(&self) -> Option<Instant> {
-        if self.pulse.is(Phase::Head) {
-            Some(self.pulse.since() + self.header_time)
-        } else if self.pulse.is(Phase::Idle) {
-            Some(self.pulse.since() + self.idle_time)
+        if self.state.is(Phase::Head) {
+            Some(self.state.since() + self.header_time)
+        } else if self.state.is(Phase::Idle) {
+            Some(self.state.since() + self.idle_time)
         } else {
             None
         }
@@ -162,13 +162,13 @@ impl AsyncRead for WatchedStream {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_ready() {
-            if buffer.filled().len() > before && self.pulse.is(Phase::Idle) {
-                self.pulse.enter(Phase::Head, Instant::now());
+            if buffer.filled().len() > before && self.state.is(Phase::Idle) {
+                self.state.enter(Phase::Head, Instant::now());
             }
             return outcome;
         }
         // Nothing was received and nothing is left to send, so the client loses no answer.
-        if self.pulse.is_dismissed() && self.stalled.is_none() {
+        if self.state.is_dismissed() && self.stalled.is_none() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         match self.read_deadline() {
@@ -196,8 +196,8 @@ impl AsyncWrite for WatchedStream {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         // Idle only now: before, hyper reads too, to notice a client that leaves, and a dismissal would cut the answer off.
-        if flushed.is_ready() && self.pulse.is(Phase::Answered) {
-            self.pulse.enter(Phase::Idle, Instant::now());
+        if flushed.is_ready() && self.state.is(Phase::Answered) {
+            self.state.enter(Phase::Idle, Instant::now());
             // hyper may not read again before the deadline, so the alarm is set here; reading checks it.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);

@@ -20,39 +20,23 @@ use crate::{
     document::{self, DocumentForm},
     error::{Code, Problem, Result},
     jobs::{AlertBody, JobBody, Jobs, JobsWanted},
-    question::{
-        Question, known_token,
-        paging::Paging,
-        parameter::{Arguments, PAGE, Parameter},
-        tabular::Tabular,
-        yields::YieldQuestion,
-    },
+    question::{Question, known_token, paging::Paging, parameter::PAGE, tabular::Tabular, yields::YieldQuestion},
 };
 
 /// Answers a question: from the deck's memo where it is there, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
-    ask_with::<Q>(call, Q::PARAMETERS)
-}
-
-/// As `ask`, for an endpoint with other parameters than its question.
-pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
     // A target in canonical form that was answered before need not be parsed.
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
         && let Some(known) = call.api.deck.known_by_target::<Q>(&snapshot, call.target)
     {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
-    answer(call, Q::parse(&Arguments::new(parameters, call.path, call.query)?)?)
+    answer(call, Q::parse(&call.arguments()?)?)
 }
 
 /// Answers a list in the format that the request asks for.
 pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
-    list_with::<Q>(call, call.parameters)
-}
-
-/// As `list`, for an endpoint with other parameters than its question and `format`.
-pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
-    let arguments = Arguments::new(parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let format = AnswerFormat::chosen(&arguments, call.headers)?;
     let question = Q::parse(&arguments)?;
     let whole = !arguments.given("limit") && !arguments.given("page");
@@ -98,7 +82,7 @@ fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
-    let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
+    let question = YieldQuestion::parse_request(&call.arguments()?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
     if let Some(known) = call.api.deck.known(&question) {
         return Ok(HandlerStep::Now(reply::json(200, known.json.clone())));
@@ -108,7 +92,7 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
-    Arguments::new(call.parameters, call.path, call.query)?;
+    call.arguments()?;
     let wish = JobBody::parse(body)?;
     with_jobs(call, move |jobs| {
         let job = jobs.create(&wish)?;
@@ -121,7 +105,7 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let wanted = JobsWanted {
         filter: arguments.conditions("where")?,
         sort: arguments.orders("sort")?,
@@ -141,12 +125,12 @@ pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn job(call: &Call<'_>) -> Answered {
-    let id = Arguments::new(call.parameters, call.path, call.query)?.identifier("job_id").to_owned();
+    let id = call.arguments()?.identifier("job_id").to_owned();
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.job(&id)?))
 }
 
 pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
     if arguments.flag("purge")? {
         return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)));
@@ -155,7 +139,7 @@ pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn report(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
     let word = AnswerFormat::among(PAGES, &arguments, call.headers)?.word;
     let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
@@ -179,13 +163,13 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn alerts(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let (limit, before) = (arguments.integer("limit")?, arguments.integer("before")?);
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit, before)?))
 }
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
-    Arguments::new(call.parameters, call.path, call.query)?;
+    call.arguments()?;
     let wish = AlertBody::parse(body)?;
     let jobs = jobs(call)?;
     // On the deck's pool, since its condition is checked for every token.
@@ -194,7 +178,7 @@ pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
-    let id = Arguments::new(call.parameters, call.path, call.query)?.identifier("alert_id").to_owned();
+    let id = call.arguments()?.identifier("alert_id").to_owned();
     with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)))
 }
 

@@ -22,9 +22,9 @@ use tokio::{
 use super::{
     Api,
     call::stopped,
-    connection::{ConnectionPulse, WatchedStream},
+    connection::{ConnectionState, WatchedStream},
     events,
-    service::Face,
+    service::ConnectionService,
 };
 
 /// The backlog of connections to accept, which the system may limit further. A crowd fills the usual 128 at once, and then a client tries
@@ -55,7 +55,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
-    let mut pulses = Pulses { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
+    let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
     // A connection that was accepted and has no place yet.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);
@@ -63,9 +63,9 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
         tokio::select! {
             () = &mut shutdown => break,
             stream = accept(&listener), if waiting.is_none() => waiting = Some(stream),
-            place = pulses.place(&places), if waiting.is_some() => {
+            place = connections.place(&places), if waiting.is_some() => {
                 if let Some(stream) = waiting.take() {
-                    clients.spawn(serve_client(stream, pulses.begin(), Arc::clone(&api), place));
+                    clients.spawn(serve_client(stream, connections.add(), Arc::clone(&api), place));
                 }
             }
             Some(_) = clients.join_next() => {}
@@ -83,20 +83,20 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
 
 /// The open connections.
 #[derive(Debug)]
-struct Pulses {
-    open: Vec<Weak<ConnectionPulse>>,
+struct OpenConnections {
+    open: Vec<Weak<ConnectionState>>,
     head_grace: Duration,
 }
 
-impl Pulses {
-    fn begin(&mut self) -> Arc<ConnectionPulse> {
+impl OpenConnections {
+    fn add(&mut self) -> Arc<ConnectionState> {
         // Before the list would grow, those that ended are removed.
         if self.open.len() == self.open.capacity() {
-            self.open.retain(|pulse| pulse.strong_count() > 0);
+            self.open.retain(|state| state.strong_count() > 0);
         }
-        let pulse = ConnectionPulse::new();
-        self.open.push(Arc::downgrade(&pulse));
-        pulse
+        let state = ConnectionState::new();
+        self.open.push(Arc::downgrade(&state));
+        state
     }
 
     /// A place for one more connection; another connection may be closed for it.
@@ -115,20 +115,20 @@ impl Pulses {
     /// Closes connections, unless one is closing already: those that owe a request for too long, several together since such clients come
     /// in crowds; without any, the one that is idle longest.
     fn dismiss(&self) {
-        let open: Vec<Arc<ConnectionPulse>> = self.open.iter().filter_map(Weak::upgrade).collect();
-        if open.iter().any(|pulse| pulse.is_dismissed()) {
+        let open: Vec<Arc<ConnectionState>> = self.open.iter().filter_map(Weak::upgrade).collect();
+        if open.iter().any(|state| state.is_dismissed()) {
             return;
         }
         let now = Instant::now();
-        let owing = open.iter().filter(|pulse| pulse.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
-        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|pulse| pulse.dismiss()).count();
+        let owing = open.iter().filter(|state| state.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
+        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
         if dismissed == 0 {
             // While a new client may still send its request, a client that was answered keeps its connection as long as that one may take.
-            let newcomers = open.iter().any(|pulse| pulse.owes_since().is_some());
+            let newcomers = open.iter().any(|state| state.owes_since().is_some());
             let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
-            let idle = open.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
-            if let Some((_, pulse)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
-                pulse.dismiss();
+            let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
+            if let Some((_, state)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
+                state.dismiss();
             }
         }
     }
@@ -151,9 +151,9 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves one client until it leaves or the server stops.
-async fn serve_client(stream: TcpStream, pulse: Arc<ConnectionPulse>, api: Arc<Api>, place: OwnedSemaphorePermit) {
+async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, place: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
-    let watched = WatchedStream::new(stream, Arc::clone(&pulse), api.options.header_time, api.options.idle_time);
+    let watched = WatchedStream::new(stream, Arc::clone(&state), api.options.header_time, api.options.idle_time);
     let mut stopping = api.stopping.subscribe();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -161,13 +161,13 @@ async fn serve_client(stream: TcpStream, pulse: Arc<ConnectionPulse>, api: Arc<A
         .header_read_timeout(None)
         // The number of headers stays hyper's default, 100: with another it would allocate at every request.
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(watched), Face::new(api, Arc::clone(&pulse)));
+        .serve_connection(TokioIo::new(watched), ConnectionService::new(api, Arc::clone(&state)));
     let mut connection = pin!(connection);
     loop {
         tokio::select! {
             _ = &mut connection => break,
             // Polled once more, the connection closes if its client still owes a request or is idle.
-            () = pulse.dismissal() => {}
+            () = state.dismissal() => {}
             () = stopped(&mut stopping) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await.ok();

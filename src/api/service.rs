@@ -23,9 +23,9 @@ use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
-    call::{Awaited, Call, HandlerStep},
+    call::{Answered, Awaited, Call, HandlerStep},
     coding,
-    connection::{ConnectionPulse, Phase},
+    connection::{ConnectionState, Phase},
     guard,
     log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
@@ -43,18 +43,18 @@ const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
 
 /// The service of one connection.
 #[derive(Debug)]
-pub(super) struct Face {
+pub(super) struct ConnectionService {
     api: Arc<Api>,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
 }
 
-impl Face {
-    pub(super) fn new(api: Arc<Api>, pulse: Arc<ConnectionPulse>) -> Self {
-        Self { api, pulse }
+impl ConnectionService {
+    pub(super) fn new(api: Arc<Api>, state: Arc<ConnectionState>) -> Self {
+        Self { api, state }
     }
 }
 
-impl hyper::service::Service<Request<Incoming>> for Face {
+impl hyper::service::Service<Request<Incoming>> for ConnectionService {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
@@ -62,12 +62,12 @@ impl hyper::service::Service<Request<Incoming>> for Face {
     fn call(&self, request: Request<Incoming>) -> Answering {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        self.pulse.enter(Phase::Busy, started);
+        self.state.enter(Phase::Busy, started);
         let mut position = None;
         let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
         let step = step.unwrap_or_else(|_| HandlerStep::Now(defect(parts.uri.path())));
         let step = coding::apply(&self.api, &parts.headers, step);
-        let exchange = Exchange { api: Arc::clone(&self.api), pulse: Arc::clone(&self.pulse), parts, position, started };
+        let exchange = Exchange { api: Arc::clone(&self.api), state: Arc::clone(&self.state), parts, position, started };
         match step {
             HandlerStep::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
             HandlerStep::Later(reply) => {
@@ -108,32 +108,35 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
             let count = route.arguments.len().min(values.len());
             values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
             handler(&Call {
-                api,
-                parameters: endpoint.parameters,
-                path: &values[..count],
-                query: parts.uri.query().unwrap_or_default(),
-                target: parts.uri.path_and_query().map_or(path, |target| target.as_str()),
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
+                ..untagged_call(api, &values[..count], &parts.uri, endpoint.parameters)
             })
         }
-        Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
-            Ok(()) => {
-                let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
-                Ok(HandlerStep::Later(Box::pin(async move {
-                    let body = read(body, api.options.body_time).await?;
-                    let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, endpoint.parameters) };
-                    settle(handler(&call, &body)?).await
-                })))
-            }
-            Err(refusal) => {
-                linger(parts, body);
-                Err(refusal)
-            }
-        },
+        Handler::Body(handler) => answer_with_body(api, parts, body, endpoint.parameters, handler),
     };
     answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
+}
+
+/// Reads the body and calls the handler with it.
+fn answer_with_body(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Incoming,
+    parameters: &'static [Parameter],
+    handler: fn(&Call<'_>, &[u8]) -> Answered,
+) -> Answered {
+    if let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
+        linger(parts, body);
+        return Err(refusal);
+    }
+    let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
+    Ok(HandlerStep::later(async move {
+        let body = read(body, api.options.body_time).await?;
+        let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, parameters) };
+        settle(handler(&call, &body)?).await
+    }))
 }
 
 async fn settle(step: HandlerStep) -> Result<Reply> {
@@ -207,7 +210,7 @@ fn linger(parts: &Parts, mut body: Incoming) {
 #[derive(Debug, Clone)]
 struct Exchange {
     api: Arc<Api>,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
     parts: Parts,
     position: Option<usize>,
     started: Instant,
@@ -226,7 +229,7 @@ impl Exchange {
         match reply.body_mut() {
             Body::Whole(_) => {
                 let now = Instant::now();
-                self.pulse.enter(Phase::Answered, now);
+                self.state.enter(Phase::Answered, now);
                 self.note(status, bytes, now);
             }
             // Logged at its start, since a stream of events has no end.
@@ -235,7 +238,7 @@ impl Exchange {
                 let exchange = self.clone();
                 rows.ended = Some(Box::new(move |bytes, whole| {
                     let now = Instant::now();
-                    exchange.pulse.enter(Phase::Answered, now);
+                    exchange.state.enter(Phase::Answered, now);
                     exchange.note(if whole { status } else { HUNG_UP }, bytes, now);
                 }));
             }
@@ -338,7 +341,7 @@ mod tests {
         let deck = Deck::new(std::path::Path::new("nowhere"), crate::deck::DeckOptions::default()).expect("a deck");
         let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
         let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
-        let exchange = Exchange { api: Arc::clone(&api), pulse: ConnectionPulse::new(), parts, position: None, started: Instant::now() };
+        let exchange = Exchange { api: Arc::clone(&api), state: ConnectionState::new(), parts, position: None, started: Instant::now() };
         api.metrics.begin();
         let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
         let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));
