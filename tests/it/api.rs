@@ -1,4 +1,4 @@
-//! The HTTP contract against a running server: every status, the order of the checks, tags, methods, ids, the document.
+//! The HTTP contract against a running server: statuses and codes, the order of the checks, entity tags, methods, request ids.
 
 mod docs;
 mod document;
@@ -210,7 +210,7 @@ fn a_matching_entity_tag_gets_304_and_head_no_body() {
     let upper = server.get(&format!("/tokens/0x{}?other=1", TOKEN[2..].to_uppercase()));
     assert_eq!((upper.header("etag"), &upper.body), (Some(etag.as_str()), &whole.body), "one question, one tag");
     assert_eq!(server.ask(&get(&format!("/tokens/{UNKNOWN}"), "If-None-Match: *\r\n")).status, 404);
-    // Asked anew of a server that has not answered it yet.
+    // Of a server that has not answered it before, too.
     assert_eq!(Running::start().ask(&get(&path, "If-None-Match: *\r\n")).status, 304);
     for untagged in ["/healthz", "/metrics", "/datasets", "/deep-analysis/jobs"] {
         assert_eq!(server.get(untagged).header("etag"), None, "{untagged}");
@@ -233,7 +233,7 @@ fn without_data_a_request_gets_503_after_its_parameters_are_checked() {
     let answer = server.get(&path);
     answer.is_problem(503, "loading", &path);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    server.get("/tokens/0x12").is_problem(400, "invalid_address", "first things first");
+    server.get("/tokens/0x12").is_problem(400, "invalid_address", "parameters are checked first");
     server.get("/datasets").is_problem(503, "loading", "datasets");
     let health = server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!((health.status, &health.json()["status"]), (200, &Value::from("loading")));
@@ -268,7 +268,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
         assert!(reason.contains(says) && !reason.contains(&folder.display().to_string()), "{reason}");
         assert!(told["since"].is_string() && since.get_or_insert_with(|| told["since"].clone()) == &told["since"], "{told}");
         assert_eq!((&health()["stale"], &health()["status"]), (&Value::from(true), &Value::from("ok")));
-        assert_eq!(server.get(&format!("/tokens/{TOKEN}")).status, 200, "what stood stays");
+        assert_eq!(server.get(&format!("/tokens/{TOKEN}")).status, 200, "the data before stay");
         assert!(lines.any(|line| line == "event: dataset.failed"));
         assert_eq!(lines.next().expect("data"), format!("data: {told}"));
         fs::remove_file(folder.join(file)).expect("removed");
@@ -279,7 +279,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
     assert!(lines.any(|line| line == "event: dataset.reloaded"));
 }
 
-/// Packed, with its end missing.
+/// Gzip without its end.
 fn cut_off(text: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     packed.write_all(text).and_then(|()| packed.flush()).expect("packed");

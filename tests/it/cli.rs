@@ -1,5 +1,5 @@
-//! The program as it is run: every command's success and failure, exit codes, and the lines it says. Nothing of the person's own
-//! configuration or state is seen or touched.
+//! The program as it is run: the success and failure of every command, exit codes and messages. The person's own configuration and state
+//! are neither read nor written.
 
 mod help;
 mod serve;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-/// A place of its own to run the program in.
+/// A folder to run the program in, which is also its home.
 struct Desk {
     folder: TempDir,
 }

@@ -1,4 +1,4 @@
-//! The page that shows the API: read without a key, all of it from this server, turned off by its setting.
+//! GET /docs: needs no key, loads everything from this server, and can be turned off.
 
 use tokendeck::api::ApiOptions;
 

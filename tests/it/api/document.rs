@@ -1,4 +1,4 @@
-//! The OpenAPI document: it holds every endpoint and every code, and nothing that generators of clients cannot read.
+//! The OpenAPI document: it has every endpoint and every code, and nothing that client generators cannot read.
 
 use serde_json::Value;
 use tokendeck::{
@@ -65,7 +65,7 @@ fn collect_references(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// Calls `look` with every schema of the document and where it stands.
+/// Calls `look` with every schema of the document and its place.
 fn schemas(value: &Value, at: &str, look: &mut impl FnMut(&str, &Value)) {
     match value {
         Value::Object(members) => {

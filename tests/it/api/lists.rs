@@ -1,4 +1,4 @@
-//! Our own lists and batches over HTTP: conditions, orders, members, links to the pages beside one, lines as they are done.
+//! Our own lists and batches over HTTP: `where`, `sort`, `only`, links to other pages, NDJSON lines.
 
 use serde_json::{Value, json};
 use tokendeck::api::answer_offline;
@@ -38,7 +38,7 @@ fn lists_take_where_sort_and_only_and_name_what_is_unknown() {
         answer.is_problem(400, "invalid_parameter", path);
         assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{path}: {}", answer.json());
     }
-    // The documented lists know none of it, and pass it over.
+    // The documented lists ignore these parameters.
     let answer = server.get(&format!("/tokens/{TOKEN}/posts?where=x&only=y&sort=z"));
     assert_eq!((answer.status, &answer.json()["total"]), (200, &json!(1)));
 }
@@ -86,7 +86,7 @@ fn a_batch_answers_each_token_in_the_order_asked() {
         server.get(&path).is_problem(400, code, &path);
     }
     let with_defaults = format!("/tokens?page=1&limit=50&where=&sort=&format=json&{asked}");
-    assert_eq!(server.get(&with_defaults).json(), details, "a generated client sends every default");
+    assert_eq!(server.get(&with_defaults).json(), details, "defaults are accepted, as generated clients send them");
     let whole = server.get(&format!("/security?{asked}"));
     assert_eq!((whole.header("content-type"), whole.header("vary")), (Some("application/json"), Some("Accept, Accept-Encoding")));
     let mut expected: Vec<Value> = whole.json()["tokens"].as_array().expect("rows").clone();

@@ -1,4 +1,4 @@
-//! A server on a port of its own over a small dataset, and a client that sends bytes as they are.
+//! A server on a free port over a small dataset, and a client that sends raw bytes.
 
 use std::{
     fs,
@@ -91,7 +91,7 @@ impl Running {
         Self { api, address, stop: Some(stop), thread: Some(thread), folders }
     }
 
-    /// Where its data lie, and where it keeps its own.
+    /// The folders of its dataset and of its state.
     pub(super) fn folders(&self) -> [&Path; 2] {
         [self.folders[0].path(), self.folders[1].path()]
     }
@@ -185,7 +185,7 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body of chunks put together; none where it broke off.
+    /// The body of a chunked answer; none where it broke off.
     pub(super) fn chunks(&self) -> Option<Vec<u8>> {
         assert_eq!(self.header("transfer-encoding"), Some("chunked"));
         let (mut whole, mut rest) = (Vec::new(), &self.body[..]);

@@ -64,7 +64,7 @@ fn page(server: &Running, target: &str) -> Value {
     serde_json::from_slice(&reply.body).expect("JSON")
 }
 
-/// A page whose rows are texts, as they were sent.
+/// A page with its rows as they were sent.
 #[derive(Deserialize)]
 struct Page {
     total: Option<usize>,
@@ -77,7 +77,7 @@ fn rows_page(server: &Running, target: &str) -> Page {
     serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{target}: {error}: {}", String::from_utf8_lossy(&reply.body)))
 }
 
-/// Every row of the pages from the first to the last, a line each.
+/// The rows of all pages, one a line.
 fn pages(server: &Running, target: &str) -> String {
     let (mut rows, mut cursor) = (String::new(), None);
     loop {
@@ -183,7 +183,7 @@ fn a_refused_table_request_names_what_would_be_right() {
             assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{target}: {}", answer.json());
         }
     }
-    // The same data again change nothing; other data do.
+    // A reload of the same data leaves cursors valid; other data do not.
     server.api.deck.load().expect("a dataset");
     assert_eq!(server.get(&format!("/tables/candles?limit=5&cursor={next}")).status, 200);
     fs::write(server.folders()[0].join("candles.csv"), format!("token_address,timestamp,open,high,low,close\n{TOKEN},0,1,1,1,1\n"))
@@ -228,7 +228,7 @@ fn every_format_reads_back_as_the_table() {
         let csv = String::from_utf8(stream(&server, &format!("{target}&format=csv"))).expect("text");
         assert_eq!(csv.lines().count(), expected.len() + 1);
         assert!(csv.starts_with("token_address,timestamp,open,high,low,close,volume,interval\n"));
-        // An empty table has its columns all the same.
+        // Without rows the columns are still there.
         let none = "/tables/candles?where=close%3C0";
         let (arrow, parquet) = frames(&server, &format!("{none}&"));
         assert_eq!((arrow.height(), column_types(&arrow), column_types(&parquet)), (0, types.concat(), types.concat()));
@@ -258,7 +258,7 @@ fn our_own_lists_are_answered_in_every_format_and_documented_ones_in_json() {
             assert!(arrow.get_column_names().iter().map(|name| name.as_str()).eq(members), "{target}");
         }
     }
-    // What is documented answers JSON, whatever is liked.
+    // The documented lists answer JSON whatever `Accept` says.
     for target in [format!("/tokens/{TOKEN}"), format!("/tokens/{TOKEN}/posts"), "/analytics/tokens/holders-growth".to_owned()] {
         let answer = server.ask(&get(&format!("{target}?format=csv"), "Accept: text/csv\r\n"));
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{target}");
@@ -293,7 +293,7 @@ fn every_coding_decodes_to_the_answer_and_has_its_own_tag() {
             assert_eq!((again.status, again.header("etag")), (304, Some(&*etag)), "{coding}");
             tags.push(etag);
         }
-        // A stream is coded on its way, as far as it is text.
+        // A stream is coded too if it is text.
         let answer = server.ask(&get("/tables/candles?format=csv&columns=close", &format!("Accept-Encoding: {coding}\r\n")));
         assert_eq!(answer.header("content-encoding"), Some(coding));
         let text = decoded(coding, &answer.chunks().expect("a whole stream"));
@@ -331,20 +331,20 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     let server = over_rows(ROWS_OF_A_LONG_STREAM, true, ApiOptions::default());
     let rows = found(&server.folders()[1].join("cache"), "rows.arrow").expect("a large table");
     let mut bytes = fs::read(&rows).expect("its rows");
-    // What was read already is not looked at again, so much is changed.
+    // Blocks that were read are not verified again, so much of the file is damaged.
     let (from, to) = (bytes.len() / 3, bytes.len() - 8_192);
     bytes[from..to].iter_mut().step_by(1_000).for_each(|byte| *byte ^= 1);
-    // The file is mapped, so it is written where it is.
+    // In place, since the file is mapped.
     let mut file = fs::OpenOptions::new().write(true).open(&rows).expect("its file");
     file.write_all(&bytes).expect("a written file");
     for format in ["ndjson", "csv", "arrow", "parquet"] {
         let raw = server.raw(&get(&format!("/tables/candles?format={format}"), ""));
         let text = String::from_utf8_lossy(&raw[..raw.len().min(400)]).into_owned();
-        // It may break off before its head is sent: a connection that ends without a word is no whole answer either.
+        // It may break off before its head is sent, which no client takes for a whole answer either.
         if text.is_empty() {
             return;
         }
-        // Once it is known to be damaged it is not begun; a load makes it anew.
+        // Once the file is known to be damaged, 503 until a load makes it again.
         if !text.starts_with("HTTP/1.1 200") {
             assert!(text.starts_with("HTTP/1.1 503"), "{text}");
             continue;

@@ -118,7 +118,7 @@ fn a_cache_file_truncated_while_mapped_is_made_again() {
     let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
     let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
     fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
-    // Neither was asked before, so both read what is gone.
+    // None of these was asked before, so they read the truncated file.
     assert_eq!(server.ask(&candles(uni, 701)).0, 503);
     let again = server.settled(&candles(uni, 700));
     assert_eq!(again, whole);
