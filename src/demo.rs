@@ -134,7 +134,7 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) 
     let earlier = claim(folder)?;
     let market = DemoMarket::new(options);
     let description = describe(options);
-    // Written first, so that a folder left half written is recognised as a demo; not touched where it says the same already.
+    // Written first, so that a folder left half written is recognised as a demo; not rewritten where it is the same already.
     if earlier.as_deref() != Some(&description) {
         write_text(folder, DESCRIPTION, &description)?;
     }

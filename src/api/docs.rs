@@ -70,14 +70,11 @@ pub(super) fn page(call: &Call<'_>) -> Answered {
 
 pub(super) fn file(call: &Call<'_>) -> Answered {
     let wanted = call.path.iter().find(|(name, _)| *name == FILE.name).map_or("", |(_, value)| value);
-    let place = FILES.iter().position(|(name, ..)| *name == wanted).ok_or_else(no_file)?;
+    let place = FILES.iter().position(|(name, ..)| *name == wanted);
+    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page."))?;
     let file = UNPACKED.get(place).and_then(Option::as_ref);
     let file = file.ok_or_else(|| Problem::new(Code::Defect, "The page's files cannot be unpacked: a defect of the program."))?;
     answer(call, FILES[place].1, file)
-}
-
-fn no_file() -> Problem {
-    Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page.")
 }
 
 fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answered {

@@ -1,14 +1,14 @@
-//! THE table of endpoints, and the router over it. The OpenAPI document, the tools and the figures read the table too; a question is
-//! one line of it. How requests are checked and answered is not decided here.
+//! THE table of endpoints: the router, the OpenAPI document, the tools and the metrics read it. A question is one line of it. How requests
+//! are checked and answered is not decided here.
 
-mod verb;
+mod router;
 
-use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
+use std::marker::PhantomData;
 
-use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub use self::verb::Verb;
+pub use self::router::Verb;
+pub(super) use self::router::{NoRoute, find};
 use super::{
     batch,
     call::{Answered, Call},
@@ -19,7 +19,7 @@ use super::{
     mcp, openapi, stream,
 };
 use crate::{
-    error::{Code, Problem},
+    error::Code,
     jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
     question::{
         Question,
@@ -31,7 +31,7 @@ use crate::{
         holders::{HolderCountsQuestion, HoldersQuestion},
         indicators::IndicatorsQuestion,
         list,
-        parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
+        parameter::{PAGE, Parameter, ParameterKind, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
         request::Request,
@@ -425,63 +425,4 @@ impl Endpoint {
 pub(super) fn is_open(path: &str) -> bool {
     let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
     ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
-}
-
-/// The endpoints of one path, as positions in the table.
-type Methods = BTreeMap<Verb, usize>;
-
-static ROUTER: LazyLock<matchit::Router<Methods>> = LazyLock::new(|| {
-    let mut paths: BTreeMap<String, Methods> = BTreeMap::new();
-    for (i, endpoint) in ENDPOINTS.iter().enumerate() {
-        paths.entry(endpoint.path.to_owned()).or_default().insert(endpoint.verb, i);
-        if let Some(rest) = endpoint.path.strip_prefix(DEEP_ANALYSIS[0]) {
-            paths.entry(format!("{}{rest}", DEEP_ANALYSIS[1])).or_default().insert(endpoint.verb, i);
-        }
-    }
-    let mut router = matchit::Router::new();
-    for (path, methods) in paths {
-        router.insert(path, methods).expect("the table's paths do not conflict: a test builds this router");
-    }
-    router
-});
-
-/// A request that has found its endpoint.
-#[derive(Debug)]
-pub(super) struct Route<'k, 'p> {
-    /// Position in the table.
-    pub position: usize,
-    pub arguments: matchit::Params<'k, 'p>,
-}
-
-/// Why no endpoint was found: 404, or 405 with the methods that the path has.
-#[derive(Debug)]
-pub(super) struct NoRoute {
-    pub problem: Problem,
-    pub allow: Option<String>,
-}
-
-pub(super) fn find<'p>(method: &Method, path: &'p str) -> Result<Route<'static, 'p>, NoRoute> {
-    let router: &'static _ = &*ROUTER;
-    let Ok(found) = router.at(path) else {
-        let detail = "No such route: GET /openapi.json lists the routes there are.";
-        return Err(NoRoute { problem: Problem::new(Code::RouteNotFound, detail), allow: None });
-    };
-    if let Some(&position) = Verb::of(method).and_then(|verb| found.value.get(&verb)) {
-        return Ok(Route { position, arguments: found.params });
-    }
-    let allow = allow(found.value);
-    let detail = format!("`{}` is not answered here: expected {allow}.", clip(method.as_str()));
-    Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
-}
-
-fn allow(methods: &Methods) -> String {
-    let words: Vec<&str> = methods
-        .keys()
-        .map(|verb| match verb {
-            Verb::Get => "GET, HEAD",
-            Verb::Post => "POST",
-            Verb::Delete => "DELETE",
-        })
-        .collect();
-    words.join(", ")
 }

@@ -60,7 +60,7 @@ fn count(dataset: &Dataset, severity: Severity) -> u64 {
     dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
 }
 
-/// Why the table was left out, unless one of its findings says it already.
+/// Why the table is unusable, unless one of its findings says so already.
 fn unusable_reason(table: &Table) -> Option<&str> {
     match &table.state {
         TableState::Unusable(reason) if !table.findings.kept().iter().any(|finding| finding.reason == *reason) => Some(reason),

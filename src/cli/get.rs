@@ -35,7 +35,7 @@ pub(super) struct GetArgs {
     /// A file with the JSON body of a POST; - for stdin
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
-    /// GET, or POST with a body, unless said otherwise
+    /// The method; without it GET, with a body POST
     #[arg(long, value_parser = ["get", "post", "delete"], ignore_case = true)]
     method: Option<String>,
     #[command(flatten)]

@@ -69,13 +69,13 @@ pub(super) struct ImportArgs {
     /// In what amounts of tokens are: smallest units or whole tokens; and yields: percent or fractions
     #[arg(long, value_name = "raw|whole|percent|fraction", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
-    /// What volumes count, where the file does not tell
+    /// The unit of volumes, where the file does not say
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
     volume: Option<VolumeUnit>,
     /// The decimals of a token that the dataset does not know
     #[arg(long, value_name = "N", value_parser = decimals)]
     decimals: Option<u32>,
-    /// Which of day and month stands first in dates that do not show it
+    /// Which of day and month comes first in ambiguous dates
     #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
     dates: Option<Dates>,
     /// Take a file even if over 1 % of its rows are broken

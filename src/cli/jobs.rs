@@ -34,7 +34,7 @@ pub(super) struct JobsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the jobs, newest first: when they were created, how they stand, what they are about
+    /// Print the jobs, newest first: creation, status, tokens, id
     List {
         /// Jobs to print
         #[arg(long, default_value_t = LISTED)]

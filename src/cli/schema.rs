@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     outcome::{Failure, Outcome, print},
-    table::aligned,
+    table::{aligned, aligned_to_the_end},
 };
 use crate::{
     dataset::{
@@ -61,21 +61,13 @@ fn unknown(name: &str) -> Failure {
 }
 
 fn overview() -> String {
-    let rows: Vec<Vec<String>> = TABLES
-        .iter()
-        .map(|table| {
-            let required: Vec<&str> = table.required().map(|column| column.name).collect();
-            vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
-        })
-        .collect();
-    // Not by `aligned`, which would cut the required columns.
-    let width = |i: usize| rows.iter().map(|row| row[i].len()).max().unwrap_or(0);
-    let (name, meaning) = (width(0), width(1));
-    let mut text = format!("{:name$}  {:meaning$}  required columns\n", "table", "meaning");
-    for row in &rows {
-        writeln!(text, "{:name$}  {:meaning$}  {}", row[0], row[1], row[2]).ok();
-    }
-    text + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
+    let row = |table: &TableSchema| {
+        let required: Vec<&str> = table.required().map(|column| column.name).collect();
+        vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
+    };
+    let rows: Vec<Vec<String>> = TABLES.iter().map(row).collect();
+    aligned_to_the_end(&["table", "meaning", "required columns"], &rows)
+        + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
 }
 
 /// The known chains with every name they are read by.

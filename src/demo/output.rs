@@ -123,7 +123,7 @@ impl<'a> DemoTable<'a> {
         Ok(())
     }
 
-    /// Writes what was gathered, and tells of it.
+    /// Writes the gathered rows, and reports the progress.
     fn write(&mut self) -> Result<(), String> {
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         let columns = self.columns.iter_mut().map(|column| {

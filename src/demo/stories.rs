@@ -139,7 +139,7 @@ pub(super) fn deployed(token: &DemoToken, story: Story) -> i64 {
     END_MS - story.age_days * DAY_MS + wait
 }
 
-pub(super) struct Sent {
+pub(super) struct DemoTransfer {
     pub(super) time: i64,
     pub(super) from: Address,
     pub(super) to: Address,
@@ -157,7 +157,7 @@ pub(super) struct PoolEvent {
 
 /// The history of one token.
 pub(super) struct Past {
-    pub(super) sent: Vec<Sent>,
+    pub(super) transfers: Vec<DemoTransfer>,
     pub(super) balances: HashMap<Address, u128>,
     /// Its main pool: of those that were made for it the one with most liquidity.
     pub(super) pool: Option<Address>,
@@ -197,7 +197,7 @@ impl Past {
         let own = pools.iter().filter(|pool| pool.of == token.index);
         let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
         let mut past = Self {
-            sent: Vec::new(),
+            transfers: Vec::new(),
             balances: HashMap::new(),
             pool: own,
             venue: own.or_else(|| pools.first().map(|pool| pool.address)),
@@ -221,7 +221,7 @@ impl Past {
             Plot::Sybil => past.sybil(start),
             Plot::Airdrop => past.airdrop(start),
         }
-        past.sent.sort_by_key(|sent| sent.time);
+        past.transfers.sort_by_key(|transfer| transfer.time);
         past.own_liquidity(market, token, story.plot);
         past
     }
@@ -234,7 +234,7 @@ impl Past {
                 *balance -= amount;
             }
             *self.balances.entry(to).or_default() += amount;
-            self.sent.push(Sent { time, from, to, amount, failed: false });
+            self.transfers.push(DemoTransfer { time, from, to, amount, failed: false });
         }
         amount
     }
@@ -342,7 +342,7 @@ impl Past {
             // Two in five try to sell, half of them twice.
             for retry in 0..[1, 0, 2, 0, 0][i % 5] {
                 let time = time + (3 + retry) * HOUR_MS;
-                self.sent.push(Sent { time, from: buyer, to: pool, amount: bought, failed: true });
+                self.transfers.push(DemoTransfer { time, from: buyer, to: pool, amount: bought, failed: true });
             }
         }
         for (i, friend) in friends.into_iter().enumerate() {
@@ -375,10 +375,10 @@ impl Past {
         let time = start + 32 * DAY_MS;
         self.pool_events.push(PoolEvent { time, kind: "burn", token: token / root / 30.0, other: other * root / 30.0 });
         // Nobody trades with an empty pool.
-        let undone: Vec<Sent> = self.sent.extract_if(.., |sent| sent.time >= time).collect();
-        for sent in undone.iter().rev() {
-            *self.balances.entry(sent.to).or_default() -= sent.amount;
-            *self.balances.entry(sent.from).or_default() += sent.amount;
+        let undone: Vec<DemoTransfer> = self.transfers.extract_if(.., |transfer| transfer.time >= time).collect();
+        for transfer in undone.iter().rev() {
+            *self.balances.entry(transfer.to).or_default() -= transfer.amount;
+            *self.balances.entry(transfer.from).or_default() += transfer.amount;
         }
         let taken = (self.held(pool) as f64 * 0.967) as u128;
         let deployer = self.deployer;

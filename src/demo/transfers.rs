@@ -7,7 +7,7 @@ use super::{
     output::{DemoTable, row},
     people::{burn_addresses, deployer},
     random::Random,
-    stories::{self, Past},
+    stories::{self, DemoTransfer, Past},
 };
 use crate::dataset::{
     address::Address,
@@ -37,31 +37,20 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     for (token, story) in evidence::with_story(market) {
         let mut random = market.random("transfers", token);
         let (mut time, mut log_index) = (0, 0);
-        for sent in Past::of(market, token, story).sent {
+        for transfer in Past::of(market, token, story).transfers {
             // Within a block the order is that of the log.
-            log_index = if sent.time == time { log_index + 1 } else { random.below(40) as i64 };
-            time = sent.time;
-            let row =
-                Row { time, failed: sent.failed, from: &sent.from.to_string(), to: &sent.to.to_string(), amount: sent.amount, log_index };
-            write_row(token, &row, &random.digest(), table)?;
+            log_index = if transfer.time == time { log_index + 1 } else { random.below(40) as i64 };
+            time = transfer.time;
+            write_row(token, &transfer, &random.digest(), log_index, table)?;
         }
     }
     Ok(())
 }
 
-struct Row<'a> {
-    time: i64,
-    failed: bool,
-    from: &'a str,
-    to: &'a str,
-    amount: u128,
-    log_index: i64,
-}
-
-fn write_row(token: &DemoToken, row: &Row<'_>, hash: &str, table: &mut DemoTable) -> Result<(), String> {
-    let (block_number, value) = (stories::block(row.time), stories::smallest(token, row.amount));
-    let status = i64::from(!row.failed);
-    row!(table, token.address, Time(row.time), block_number, hash, row.from, row.to, &value, row.log_index, status)
+fn write_row(token: &DemoToken, transfer: &DemoTransfer, hash: &str, log_index: i64, table: &mut DemoTable) -> Result<(), String> {
+    let &DemoTransfer { time, from, to, amount, failed } = transfer;
+    let (block_number, value) = (stories::block(time), stories::smallest(token, amount));
+    row!(table, token.address, Time(time), block_number, hash, from, to, &value, log_index, i64::from(!failed))
 }
 
 fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut DemoTable) -> Result<(), String> {
@@ -72,23 +61,17 @@ fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut De
         let share = (i128::from(span) * i128::from(i) / i128::from(count)) as i64;
         let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
         let failed = i > 0 && random.unit() < 0.01;
-        let sent = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
+        let (from, to, amount) = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
+        let (from, to) = (wallets.addresses[from], wallets.addresses[to]);
         let hash = random.digest();
-        let (from, to, log_index) = (&*wallets.names[sent.from], &*wallets.names[sent.to], random.below(180) as i64);
-        write_row(token, &Row { time, failed, from, to, amount: sent.amount, log_index }, &hash, table)?;
+        write_row(token, &DemoTransfer { time, from, to, amount, failed }, &hash, random.below(180) as i64, table)?;
     }
     Ok(())
 }
 
-struct Sent {
-    from: usize,
-    to: usize,
-    amount: u128,
-}
-
 /// Who holds how much of one token. The wallets 0 and 1 are the null and the dead address, 2 is the deployer.
 struct Wallets {
-    names: Vec<String>,
+    addresses: Vec<Address>,
     balances: Vec<u128>,
     /// The wallets that have a balance and can send it.
     holding: Vec<usize>,
@@ -106,19 +89,20 @@ impl Wallets {
         addresses.extend((0..WALLETS).map(|_| random.address()));
         let supply = stories::units(token, token.supply);
         let balances = vec![0; addresses.len()];
-        Self { names: addresses.iter().map(Address::to_string).collect(), balances, holding: Vec::new(), supply }
+        Self { addresses, balances, holding: Vec::new(), supply }
     }
 
-    fn mint(&mut self) -> Sent {
+    /// (from, to, amount) of the first transfer.
+    fn mint(&mut self) -> (usize, usize, u128) {
         self.balances[DEPLOYER] = self.supply;
         self.holding.push(DEPLOYER);
-        Sent { from: NULL, to: DEPLOYER, amount: self.supply }
+        (NULL, DEPLOYER, self.supply)
     }
 
-    /// A random transfer, or burn, of part of a balance; where it `failed` the balances stay.
-    fn send(&mut self, burns: bool, failed: bool, random: &mut Random) -> Sent {
+    /// (from, to, amount) of a random transfer, or burn, of part of a balance; where it `failed` the balances stay.
+    fn send(&mut self, burns: bool, failed: bool, random: &mut Random) -> (usize, usize, u128) {
         if self.holding.is_empty() {
-            return Sent { from: DEPLOYER, to: DEPLOYER, amount: 0 };
+            return (DEPLOYER, DEPLOYER, 0);
         }
         let place = random.below(self.holding.len());
         let from = self.holding[place];
@@ -143,6 +127,6 @@ impl Wallets {
                 self.holding.swap_remove(place);
             }
         }
-        Sent { from, to, amount }
+        (from, to, amount)
     }
 }

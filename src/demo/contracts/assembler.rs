@@ -11,7 +11,7 @@ use revm::{
 /// One piece of a program: its size is known before the labels have their places.
 enum Piece {
     Bytes(Vec<u8>),
-    /// `PUSH2` of where the label lies.
+    /// A `PUSH2` of the label's place.
     Label(String),
 }
 

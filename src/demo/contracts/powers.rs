@@ -1,4 +1,4 @@
-//! Contracts whose owner, or whose role, can do what a holder would not like, each with the honest twin that looks like it.
+//! Contracts whose owner, or another role, has power over the holders, each with the honest twin that looks like it.
 
 use super::{
     Contract, rows,

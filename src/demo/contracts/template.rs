@@ -1,4 +1,4 @@
-//! The honest ERC-20 as assembler text, with places where a variant's text goes, and what else a contract may be made of.
+//! The honest ERC-20 token as assembler text with placeholders, and the contracts that fill them in or have a text of their own.
 
 use sha3::{Digest as _, Keccak256};
 
