@@ -17,7 +17,7 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), "tokendeck", &mut script);
-    print(&script)
+    print(script)
 }
 
 /// The manual page: the program's, with one section for each command.
@@ -32,5 +32,5 @@ pub(super) fn man() -> Outcome {
         man.render_description_section(&mut page)?;
         man.render_options_section(&mut page)?;
     }
-    print(&page)
+    print(page)
 }

@@ -88,9 +88,9 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         Format::Json => {
             let mut line = reply.body.to_vec();
             line.push(b'\n');
-            print(&line)
+            print(line)
         }
-        Format::Csv => print(&flatten::csv(&parsed(&reply.body)?)),
+        Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     }
 }
@@ -108,7 +108,7 @@ fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
         return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
     }
     while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
-        print(&piece)?;
+        print(piece)?;
     }
     Ok(())
 }
