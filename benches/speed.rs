@@ -24,7 +24,10 @@ use tokendeck::{
         time::{DAY_MS, HOUR_MS},
     },
     deck::{Deck, DeckOptions},
-    demo::{self, DemoOptions, Format, contracts::contracts},
+    demo::{
+        self, DemoOptions, Format,
+        contracts::{ContractCode, Identity, contracts},
+    },
     question::{
         Question,
         growth::GrowthQuestion,
@@ -239,7 +242,7 @@ fn frames(c: &mut Criterion) {
 fn security(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("security");
     for contract in contracts().take(6) {
-        let (runtime, creation) = (contract.runtime(), contract.creation());
+        let ContractCode { runtime, creation } = contract.code(&Identity::default());
         group.bench_function(BenchmarkId::new("inspect", contract.name), |bencher| {
             let input = CodeInput { runtime: &runtime, creation: Some(&creation), has_source: true, ..CodeInput::default() };
             bencher.iter(|| black_box(inspect(black_box(&input), &Budget::default(), &|| false)));

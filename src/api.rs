@@ -1,5 +1,5 @@
-//! The HTTP face: the documented interface and its additions, answered from the deck. hyper lives here and nowhere else; no figure
-//! of the market is computed here. `routes` is the table of all endpoints, `guard` what every request must pass.
+//! The HTTP API: the documented interface and our additions, answered from the deck. hyper is used here and nowhere else; no figure of
+//! the market is computed here. `routes` has the table of all endpoints, `guard` the checks that every request must pass.
 
 mod batch;
 mod call;
@@ -32,26 +32,26 @@ use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metric
 pub use self::{server::serve, service::answer_offline};
 use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
 
-/// How the API is set up.
+/// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct ApiOptions {
     /// Names besides loopback that a request's `Host` may have.
     pub hosts: Vec<String>,
-    /// Web pages that a browser lets read the answers; empty: no CORS at all.
+    /// Origins whose pages may read the answers in a browser (CORS); empty: none.
     pub cors_origins: Vec<String>,
-    /// Requests a second of one key; `None`: no limit.
+    /// Requests a second for each key; `None`: no limit.
     pub rate_per_second: Option<u32>,
-    /// Connections at once; for one more, one that owes a request for long is closed, else the one idle longest, else it waits.
+    /// Connections at once. A further one replaces one that owes a request for long, else the one idle longest, else it waits.
     pub connections: usize,
-    /// Connections of those that may listen to events.
+    /// Streams of events at once.
     pub event_streams: usize,
-    /// Clients that may be sent rows at once.
+    /// Streams of rows at once.
     pub row_streams: usize,
     /// Whether /docs is answered.
     pub docs: bool,
-    /// Time for a request's head to arrive.
+    /// How long a request's head may take to arrive.
     pub header_time: Duration,
-    /// Time for a request's body to arrive.
+    /// How long a request's body may take to arrive.
     pub body_time: Duration,
     /// How long a connection without a request stays open.
     pub idle_time: Duration,
@@ -74,11 +74,11 @@ impl Default for ApiOptions {
     }
 }
 
-/// Everything a request is answered with.
+/// The API's parts and state, shared by all requests.
 #[derive(Debug)]
 pub struct Api {
     pub deck: Arc<Deck>,
-    /// `None` where jobs cannot be kept.
+    /// `None` where there is no state folder to keep jobs in.
     pub jobs: Option<Arc<Jobs>>,
     pub keys: Arc<Keys>,
     pub options: ApiOptions,
@@ -88,9 +88,9 @@ pub struct Api {
     ids: RequestIds,
     /// The events that GET /events streams.
     events: Arc<EventLog>,
-    /// A permit for every stream of events.
-    streams: Arc<Semaphore>,
-    /// A permit for every stream of rows.
+    /// One permit for each stream of events.
+    event_streams: Arc<Semaphore>,
+    /// One permit for each stream of rows.
     row_streams: Arc<Semaphore>,
     coded: CodedMemo,
     /// Whether the server is shutting down.
@@ -108,7 +108,7 @@ impl Api {
             rate: options.rate_per_second.map(Rate::new),
             ids: RequestIds::new(),
             events: Arc::new(EventLog::new()),
-            streams: Arc::new(Semaphore::new(options.event_streams)),
+            event_streams: Arc::new(Semaphore::new(options.event_streams)),
             row_streams: Arc::new(Semaphore::new(options.row_streams)),
             coded: CodedMemo::default(),
             stopping: watch::Sender::new(false),
@@ -117,21 +117,21 @@ impl Api {
     }
 }
 
-/// An answer given without a server.
+/// An answer without a server.
 #[derive(Debug)]
 pub struct OfflineReply {
     pub status: u16,
-    /// All of it; nothing of rows that are streamed.
+    /// Empty where `rows` has a stream.
     pub body: Bytes,
     pub rows: Option<OfflineRows>,
 }
 
-/// Rows that are streamed, piece by piece. Not for threads of a runtime.
+/// A stream of rows. It blocks, so it is not for a thread of a runtime.
 #[derive(Debug)]
 pub struct OfflineRows(rows::RowStream);
 
 impl OfflineRows {
-    /// The next piece; none at the end, an error where they broke off.
+    /// The next piece; `None` at the end, an error where the stream broke off.
     pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, String> {
         self.0.wait().map_err(|broken| broken.to_string())
     }

@@ -1,5 +1,5 @@
-//! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
-//! variant and a line in `run`.
+//! The command line: its commands, and how one is run to its exit code. Each command has its own file; to add one, add the file, a variant
+//! of `Command` and a line in `run`.
 
 mod alert;
 mod appearance;
@@ -76,7 +76,7 @@ enum Command {
     Cache(cache::CacheArgs),
     /// List or remove the deep analyses that are kept
     Jobs(jobs::JobsArgs),
-    /// List, put up or remove alerts: conditions on tokens that are looked at whenever the data change
+    /// List, add or remove alerts: conditions on tokens that are checked whenever the data change
     Alert(alert::AlertArgs),
     /// Print every setting in force and where it comes from
     Config(config::ConfigArgs),
@@ -91,7 +91,7 @@ enum Command {
 }
 
 impl CommandLine {
-    /// With another memory than the user's for the dashboard.
+    /// With something else than the user's state folder to remember what the dashboard keeps.
     #[must_use]
     pub fn with_memory(mut self, memory: OpenMemory) -> Self {
         self.dashboard.memory = memory;
@@ -99,7 +99,7 @@ impl CommandLine {
     }
 }
 
-/// Where the configuration and the data lie.
+/// The arguments that say where the configuration and the data are.
 #[derive(Debug, Clone, Args)]
 struct Place {
     /// The configuration file
@@ -114,18 +114,18 @@ struct Place {
 }
 
 impl Place {
-    /// What was said on the command line goes before the file; the settings it says.
+    /// Puts what the command line sets in place of what the file says; the names of those settings.
     fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
-        let mut said = Vec::new();
+        let mut overruled = Vec::new();
         if let Some(data) = &self.data {
             config.datasets.dir.clone_from(data);
-            said.push("datasets.dir");
+            overruled.push("datasets.dir");
         }
         if self.remote {
             config.remote.enabled = Consent::Always;
-            said.push("remote.enabled");
+            overruled.push("remote.enabled");
         }
-        said
+        overruled
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn clap_finds_no_fault_in_the_arguments() {
         CommandLine::command().debug_assert();
     }
 }

@@ -1,5 +1,5 @@
-//! The demo data: a synthetic market, the same bytes for the same seed and options. Which tables there are and how they come to
-//! their folder; what is in them is in the modules below. A further table is a further row of `TABLES`.
+//! The demo data: a synthetic market, the same bytes for the same seed and options. Here: the list of its tables, `TABLES`, and how
+//! they are written to a folder. What is in each table is in the modules below.
 
 mod candles;
 pub mod contracts;
@@ -33,14 +33,12 @@ pub const TITLE: &str = "Demo market";
 const DESCRIPTION: &str = "dataset.toml";
 const README: &str = "README.md";
 /// More would not be read by anyone, and a token costs memory.
-const MOST_TOKENS: u32 = 100_000;
-const MOST_DAYS: u32 = 20_000;
-const MOST_ROWS: u64 = 1_000_000_000;
+const TOKENS_MAX: u32 = 100_000;
+const DAYS_MAX: u32 = 20_000;
+const ROWS_MAX: u64 = 1_000_000_000;
 
-/// Told (table, rows done, rows expected); answers whether to go on.
+/// Called with (table, rows done, rows expected); false cancels.
 pub type DemoProgress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
-
-/// What the market is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
     pub tokens: u32,
@@ -62,22 +60,12 @@ impl Default for DemoOptions {
 }
 
 /// How the tables that can be large are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     Csv,
     Parquet,
-    /// Each table in a form it is often found in.
+    /// Each table in a format it is often found in
     Mixed,
-}
-
-impl Format {
-    /// `csv`, `parquet` or `mixed`.
-    pub fn parse(text: &str) -> Option<Self> {
-        [("csv", Self::Csv), ("parquet", Self::Parquet), ("mixed", Self::Mixed)]
-            .into_iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, format)| format)
-    }
 }
 
 /// A file that was written.
@@ -89,15 +77,17 @@ pub struct DemoFile {
     pub bytes: u64,
 }
 
-/// One table of the demo: its usual format, whether `Format` overrides that, its columns and what writes it.
+/// One table of the demo.
 struct Recipe {
     name: &'static str,
+    /// Its format unless `Format` asks for another.
     form: ExportFormat,
+    /// Whether it can be large, so that `Format` decides.
     large: bool,
     columns: &'static [&'static str],
-    /// The number of rows expected, of a large table.
-    rows: fn(&DemoMarket, &DemoOptions) -> u64,
-    write: fn(&DemoMarket, &DemoOptions, &mut DemoTable) -> Result<(), String>,
+    /// About how many rows there will be, for the progress alone.
+    rows: fn(&DemoMarket) -> u64,
+    write: fn(&DemoMarket, &mut DemoTable) -> Result<(), String>,
 }
 
 macro_rules! recipes {
@@ -107,25 +97,24 @@ macro_rules! recipes {
 }
 
 const TABLES: &[Recipe] = recipes! {
-    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), tokens::write;
-    "kols" Csv false people::KOL_COLUMNS, |_, options| u64::from(options.tokens) * 8, |market, _, table| people::write_kols(market, table);
-    "posts" Ndjson true posts::COLUMNS, |_, options| posts::rows(options), posts::write;
-    "candles" Parquet true candles::COLUMNS, |_, options| candles::rows(options), candles::write;
-    "holders" Parquet true people::HOLDER_COLUMNS, |_, options| u64::from(options.tokens) * 96, people::write_holders;
-    "holder_counts" Parquet true people::COUNT_COLUMNS, |_, options| u64::from(options.tokens) * u64::from(options.days),
-        |market, _, table| people::write_counts(market, table);
+    "tokens" Csv false tokens::COLUMNS, |market| market.each(1), tokens::write;
+    "kols" Csv false people::KOL_COLUMNS, |market| market.each(8), people::write_kols;
+    "posts" Ndjson true posts::COLUMNS, posts::rows, posts::write;
+    "candles" Parquet true candles::COLUMNS, candles::rows, candles::write;
+    "holders" Parquet true people::HOLDER_COLUMNS, |market| market.each(96), people::write_holders;
+    "holder_counts" Parquet true people::COUNT_COLUMNS, |market| market.each(market.options.days), people::write_counts;
     "transfers" Parquet true transfers::COLUMNS, transfers::rows, transfers::write;
-    "contracts" Csv false evidence::CONTRACT_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_contracts(market, table);
-    "scams" Csv false evidence::SCAM_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_scams(market, table);
-    "pool_events" Csv false evidence::EVENT_COLUMNS, |_, _| 64, |market, _, table| evidence::write_pool_events(market, table);
-    "locks" Csv false evidence::LOCK_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_locks(market, table);
-    "funding" Csv false evidence::FUNDING_COLUMNS, |_, _| 64, |market, _, table| evidence::write_funding(market, table);
-    "labels" Csv false people::LABEL_COLUMNS, |_, options| u64::from(options.tokens) * 6, |market, _, table| people::write_labels(market, table);
-    "dexes" Csv false pools::DEX_COLUMNS, |_, _| facts::DEXES.len() as u64, |market, _, table| pools::write_dexes(market, table);
-    "fee_tiers" Csv false pools::FEE_COLUMNS, |_, _| 64, |market, _, table| pools::write_fee_tiers(market, table);
-    "pools" Csv false pools::POOL_COLUMNS, |_, options| u64::from(options.tokens) * 5, |market, _, table| pools::write_pools(market, table);
-    "yields" Ndjson false yields::YIELD_COLUMNS, |_, _| 150, |market, _, table| yields::write(market, table);
-    "gas" Csv false yields::GAS_COLUMNS, |_, _| facts::GAS.len() as u64, |market, _, table| yields::write_gas(market, table);
+    "contracts" Csv false evidence::CONTRACT_COLUMNS, |_| evidence::ROWS, evidence::write_contracts;
+    "scams" Csv false evidence::SCAM_COLUMNS, |_| evidence::ROWS, evidence::write_scams;
+    "pool_events" Csv false evidence::EVENT_COLUMNS, |_| 64, evidence::write_pool_events;
+    "locks" Csv false evidence::LOCK_COLUMNS, |_| evidence::ROWS, evidence::write_locks;
+    "funding" Csv false evidence::FUNDING_COLUMNS, |_| 64, evidence::write_funding;
+    "labels" Csv false people::LABEL_COLUMNS, |market| market.each(6), people::write_labels;
+    "dexes" Csv false pools::DEX_COLUMNS, |_| facts::DEXES.len() as u64, pools::write_dexes;
+    "fee_tiers" Csv false pools::FEE_COLUMNS, |_| 64, pools::write_fee_tiers;
+    "pools" Csv false pools::POOL_COLUMNS, |market| market.each(5), pools::write_pools;
+    "yields" Ndjson false yields::YIELD_COLUMNS, |_| 150, yields::write;
+    "gas" Csv false yields::GAS_COLUMNS, |_| facts::GAS.len() as u64, yields::write_gas;
 };
 
 impl Recipe {
@@ -145,31 +134,30 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) 
     let earlier = claim(folder)?;
     let market = DemoMarket::new(options);
     let description = describe(options);
-    // First of all, so that a folder left in the middle is known for a demo. Its bytes stay when they are the same.
+    // Written first, so that a folder left half written is recognised as a demo; not rewritten where it is the same already.
     if earlier.as_deref() != Some(&description) {
         write_text(folder, DESCRIPTION, &description)?;
     }
     let mut written = vec![DemoFile { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
     for recipe in TABLES {
         let form = recipe.form(options.format);
-        let total = (recipe.rows)(&market, options);
         let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
-        let mut table = DemoTable::create(folder, recipe.name, recipe.columns, form, total, &mut report)?;
-        (recipe.write)(&market, options, &mut table)?;
+        let mut table = DemoTable::create(folder, recipe.name, recipe.columns, form, (recipe.rows)(&market), &mut report)?;
+        (recipe.write)(&market, &mut table)?;
         written.push(table.finish()?);
         remove_others(folder, recipe.name, form)?;
     }
-    let text = readme::text(&market, options, &written);
+    let text = readme::text(&market, &written);
     written.push(write_text(folder, README, &text)?);
     Ok(written)
 }
 
 fn check(options: &DemoOptions) -> Result<(), String> {
     for (name, value, least, most) in [
-        ("tokens", u64::from(options.tokens), 1, u64::from(MOST_TOKENS)),
-        ("days", u64::from(options.days), 1, u64::from(MOST_DAYS)),
-        ("candles", options.candles.unwrap_or(0), 0, MOST_ROWS),
-        ("transfers", options.transfers.unwrap_or(0), 0, MOST_ROWS),
+        ("tokens", u64::from(options.tokens), 1, u64::from(TOKENS_MAX)),
+        ("days", u64::from(options.days), 1, u64::from(DAYS_MAX)),
+        ("candles", options.candles.unwrap_or(0), 0, ROWS_MAX),
+        ("transfers", options.transfers.unwrap_or(0), 0, ROWS_MAX),
     ] {
         if !(least..=most).contains(&value) {
             return Err(format!("{name} `{value}`: expected {least} to {most}"));
@@ -178,7 +166,7 @@ fn check(options: &DemoOptions) -> Result<(), String> {
     candles::check(options)
 }
 
-/// Makes `folder` ready to be written to; the description of the demo that is already in it.
+/// Makes the folder, or refuses one that holds anything but demo data; the `dataset.toml` that is already in it.
 fn claim(folder: &Path) -> Result<Option<String>, String> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {
@@ -186,7 +174,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
-    // A first run that was killed at its first file has left this and nothing else.
+    // A first run that was killed while it wrote its first file leaves this and nothing else.
     let unfinished = format!(".{DESCRIPTION}.part");
     if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
         return Ok(None);
@@ -203,7 +191,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     ))
 }
 
-/// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
+/// Removes what an earlier run wrote of the table in another format, finished or not: a table may lie in one file only.
 fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), String> {
     for other in ExportFormat::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());

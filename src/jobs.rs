@@ -1,5 +1,5 @@
-//! What goes on in the background and is kept: deep-analysis jobs, which ask several analyses of several tokens, and alerts, which are
-//! looked at with each generation. What is acknowledged is on disk first. Knows no face.
+//! Work in the background, kept in a store: deep-analysis jobs, which ask several analyses of several tokens, and alerts, which are
+//! checked with each generation of the data. A request is acknowledged only once it is on disk. Knows no face.
 
 mod alerts;
 mod ask;
@@ -41,16 +41,16 @@ use crate::{
 /// Tokens a job may have.
 pub const TOKENS_MAX: usize = 100;
 
-/// How the jobs are sized.
+/// Limits of the jobs.
 #[derive(Debug, Clone)]
 pub struct JobOptions {
     /// Jobs that run at once.
     pub workers: usize,
     /// Jobs that may wait; one more is refused as busy.
     pub queue: usize,
-    /// Ended jobs are dropped so many days after they were created; 0: never.
+    /// Days after which ended jobs are deleted, counted from their creation; 0: never.
     pub keep_days: u64,
-    /// Jobs kept; beyond it the oldest ended ones are dropped.
+    /// Jobs kept; beyond it the oldest ended ones are deleted.
     pub keep_count: u64,
 }
 
@@ -60,36 +60,13 @@ impl Default for JobOptions {
     }
 }
 
-/// Bytes of findings kept, as they are stored.
-const FINDINGS_BYTES: u64 = 512 << 20;
+/// Bytes of findings kept, compressed as they are.
+const FINDINGS_BYTES_MAX: u64 = 512 << 20;
 const STORE: &str = "jobs.sqlite";
 
 impl JobOptions {
     fn limits(&self) -> HistoryLimits {
-        HistoryLimits { jobs: self.keep_count, bytes: FINDINGS_BYTES, days: self.keep_days }
-    }
-}
-
-/// The jobs that are kept, for who only lists and removes them: none is run.
-#[derive(Debug)]
-pub struct KeptJobs(JobStore);
-
-impl KeptJobs {
-    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
-        crate::state::create_dir(state_dir)?;
-        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
-    }
-
-    /// A page of the jobs, newest first, and how many there are; `page` from 1.
-    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
-        self.0.list(page, limit)
-    }
-
-    /// Removes ended jobs with all they found, gives their room back to the disk and says how many they were.
-    pub fn purge(&self, which: &Purge) -> Result<u64> {
-        let removed = self.0.purge(which)?;
-        self.0.shrink()?;
-        Ok(removed)
+        HistoryLimits { jobs: self.keep_count, bytes: FINDINGS_BYTES_MAX, days: self.keep_days }
     }
 }
 
@@ -174,7 +151,7 @@ pub struct TaskProgress {
     pub total: u64,
 }
 
-/// The jobs of this user, over the one store in the state directory. Dropping it stops it.
+/// The jobs of this user, in the one store of the state folder. Dropping it stops them.
 #[derive(Debug)]
 pub struct Jobs {
     workers: Workers,
@@ -182,8 +159,8 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Opens the store in `state_dir` and starts the workers. Where another program runs the jobs of this store already, this one
-    /// reads, lists and creates, and takes over when that one ends.
+    /// Opens the store in `state_dir` and starts the workers. Where another program runs the jobs of this store, this one lists and
+    /// creates them, and takes over when that one ends.
     pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         crate::state::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir)?;
@@ -195,12 +172,12 @@ impl Jobs {
         Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice }))
     }
 
-    /// What the person should know of how the store was opened: a damaged one was set aside.
+    /// A message for the person where the store was damaged and a fresh one was started.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// Puts a job on the queue; when this returns, it is on disk. Waits for the disk: not for a thread that draws or serves.
+    /// Queues a job; when this returns, it is on disk. It waits for the disk, so no thread that draws or serves may call it.
     pub fn create(&self, wish: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
@@ -219,7 +196,7 @@ impl Jobs {
             named.push(NewToken { address, label });
         }
         let job = shared.store.insert(&named, shared.options.queue)?;
-        shared.ring();
+        shared.notify();
         Ok(job)
     }
 
@@ -228,7 +205,7 @@ impl Jobs {
         let shared = self.workers.shared();
         let (total, mut jobs) = shared.store.list(page, limit)?;
         for job in &mut jobs {
-            shared.describe(job);
+            shared.describe_progress(job);
         }
         Ok((total, jobs))
     }
@@ -236,7 +213,7 @@ impl Jobs {
     pub fn job(&self, id: &str) -> Result<Job> {
         let shared = self.workers.shared();
         let mut job = shared.store.job(id)?;
-        shared.describe(&mut job);
+        shared.describe_progress(&mut job);
         Ok(job)
     }
 
@@ -245,19 +222,19 @@ impl Jobs {
         let shared = self.workers.shared();
         let job = shared.store.terminate(id)?;
         shared.cancel(id);
-        shared.ring();
+        shared.notify();
         Ok(job)
     }
 
-    /// Removes a job with all it found; one that waits or runs is ended first.
+    /// Removes a job with all it found; one that is queued or running is terminated first.
     pub fn purge(&self, id: &str) -> Result<()> {
         let shared = self.workers.shared();
         if !shared.store.job(id)?.status.ended() {
-            // It may have ended by itself meanwhile.
+            // It may have ended meanwhile.
             self.terminate(id).map(drop).or_else(|problem| if problem.code == Code::JobEnded { Ok(()) } else { Err(problem) })?;
         }
         shared.store.purge(&Purge::One(id.to_owned()))?;
-        shared.ring();
+        shared.notify();
         Ok(())
     }
 
@@ -269,9 +246,9 @@ impl Jobs {
     pub fn progress(&self, id: &str) -> Result<Vec<TaskProgress>> {
         let shared = self.workers.shared();
         let job = shared.store.job(id)?;
-        let live = shared.live_task(id);
+        let running = shared.running_task(id);
         let progress = job.tasks.into_iter().map(|task| {
-            let (done, total) = match (task.status, &live) {
+            let (done, total) = match (task.status, &running) {
                 (TaskStatus::Running, Some((task_id, state))) if *task_id == task.task_id => *state,
                 (TaskStatus::Queued | TaskStatus::Running, _) => (0, 0),
                 _ => (1, 1),
@@ -281,19 +258,42 @@ impl Jobs {
         Ok(progress.collect())
     }
 
-    /// Jobs that wait or run, as of the last change told; costs nothing.
+    /// Jobs that are queued or running, as of the last announced change; reads no disk.
     pub fn open_count(&self) -> usize {
         self.workers.shared().open_count()
     }
 
-    /// Whether this program runs the jobs, and not another one on the same store.
+    /// Whether this program runs the jobs, not another one on the same store.
     pub fn runs_here(&self) -> bool {
         self.workers.shared().owner.is_owner()
     }
 
-    /// Ends the workers; jobs that run go back to the queue for the next start. Waits a moment for them.
+    /// Stops the workers, waiting a moment for them; running jobs go back to the queue for the next start.
     pub fn stop(&self) {
         self.workers.stop(Duration::from_secs(3));
+    }
+}
+
+/// The store of jobs and alerts for commands that list, add or remove; it runs no job.
+#[derive(Debug)]
+pub struct KeptJobs(JobStore);
+
+impl KeptJobs {
+    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
+        crate::state::create_dir(state_dir)?;
+        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
+    }
+
+    /// How many jobs there are, and a page of them, newest first; `page` from 1.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+        self.0.list(page, limit)
+    }
+
+    /// Removes ended jobs with all they found, gives their space back to the disk, and says how many there were.
+    pub fn purge(&self, which: &Purge) -> Result<u64> {
+        let removed = self.0.purge(which)?;
+        self.0.shrink()?;
+        Ok(removed)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Many tokens in one request: which question GET /tokens is, and the security inferences as lines that come as they are done. What
-//! an answer is stands with its question.
+//! Many tokens in one request: GET /tokens with `addresses`, and GET /security, whose inferences can come as NDJSON lines, each as soon
+//! as it is done.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, HandlerStep},
     format::AnswerFormat,
-    handlers::{ask_with, list_with},
+    handlers::{ask, list},
     reply::{self, Body},
     routes::SEARCH_PARAMETERS,
     rows::{self, Sending},
@@ -38,17 +38,17 @@ use crate::{
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// How GET /security is answered.
+/// The formats of GET /security.
 pub(super) const FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: &["json", "ndjson"], default: None },
     "`ndjson`: a line for each token, as they are done; else as `Accept` says, else json.",
 );
 
-/// Tokens that are asked about at once for one client.
+/// Tokens of one request that are worked on at once.
 const AT_ONCE: usize = 4;
-/// How often one who waits for an answer looks whether the client is still there.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often it is checked that the client is still connected.
+const CLIENT_CHECK: Duration = Duration::from_millis(100);
 
 /// GET /tokens: the list, or with `addresses` the details of those.
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
@@ -58,24 +58,24 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
             return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
         }
-        // Whoever filters would take the answer for filtered.
+        // Ignored, a filter would make the answer look filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
         if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
             let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
+        ask::<TokenBatchQuestion>(&Call { parameters: TokenBatchQuestion::PARAMETERS, ..*call })
     } else {
-        list_with::<SearchQuestion>(call, SEARCH_PARAMETERS)
+        list::<SearchQuestion>(&Call { parameters: SEARCH_PARAMETERS, ..*call })
     }
 }
 
-/// GET /security: the whole answer, or its lines.
+/// GET /security: one answer, or a line for each token.
 pub(super) fn security(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let lines = AnswerFormat::chosen(&arguments, call.headers)?.word == "ndjson";
     if !lines {
-        return ask_with::<SecurityBatchQuestion>(call, call.parameters);
+        return ask::<SecurityBatchQuestion>(call);
     }
     let question = SecurityBatchQuestion::parse(&arguments)?;
     let api = call.api;
@@ -84,7 +84,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::written(rows::patience(call), rows::place(api)?, move |sending| ask_each(&deck, &question, sending))?)
+        Body::Rows(rows::written(rows::patience(call), rows::permit(api)?, move |sending| ask_each(&deck, &question, sending))?)
     };
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
@@ -92,7 +92,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply))
 }
 
-/// Asks about each token once, some at a time, and sends its lines when it is answered: as many as it was asked for.
+/// Asks about each token once, some at a time, and sends its line as soon as it is answered: once for every time it was asked for.
 fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending) -> std::result::Result<(), Unwritten> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
@@ -117,8 +117,8 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
         if asked.is_empty() {
             return Ok(());
         }
-        let Ok(address) = answers.recv_timeout(LOOK) else {
-            // What nobody waits for is not worked out.
+        let Ok(address) = answers.recv_timeout(CLIENT_CHECK) else {
+            // Returning drops the pending answers, which cancels them.
             if lines.is_closed() {
                 return Err(Unwritten::Stopped);
             }
@@ -132,7 +132,7 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
     }
 }
 
-/// A token's line; none once nobody waits.
+/// A token's line; none where the answer was cancelled.
 fn line(token_address: Address, outcome: Result<Arc<Known<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
     /// As `TokenSecurity` is written.
     #[derive(Serialize)]

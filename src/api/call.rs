@@ -1,5 +1,4 @@
-//! What passes between the service and the handlers: a request as a handler sees it, and a reply that is there or on its way. No
-//! decisions.
+//! What passes between the service and the handlers: a request as a handler sees it, and a reply, now or later. No decisions.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -10,7 +9,10 @@ use super::{
     Api,
     reply::{IfNoneMatch, Reply},
 };
-use crate::{error::Result, question::parameter::Parameter};
+use crate::{
+    error::Result,
+    question::parameter::{Arguments, Parameter},
+};
 
 /// A request as a handler sees it.
 #[derive(Debug)]
@@ -22,11 +24,18 @@ pub(super) struct Call<'a> {
     pub query: &'a str,
     /// The path and the query as they came.
     pub target: &'a str,
-    /// None without a server.
+    /// `None` without a server.
     pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,
     /// Only the headers are wanted.
     pub head: bool,
+}
+
+impl<'a> Call<'a> {
+    /// Its path and query, checked against the endpoint's parameters.
+    pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
+        Arguments::new(self.parameters, self.path, self.query)
+    }
 }
 
 /// A reply that is awaited.
@@ -48,6 +57,6 @@ pub(super) type Answered = Result<HandlerStep>;
 
 /// Ready once the server stops.
 pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // The sender lives as long as the API; were it gone, that would be a stop too.
+    // A sender that is gone counts as a stop too.
     stopping.wait_for(|stopping| *stopping).await.ok();
 }

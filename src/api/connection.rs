@@ -1,6 +1,5 @@
-//! A client's connection with its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
-//! let go, and one that waits for its client leaves when its place is wanted. It counts bytes and phases; what is asked and answered is
-//! the service's.
+//! A client's connection and its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
+//! disconnected, and a connection that waits for its client closes when its place is needed. Requests and answers are the service's.
 
 use std::{
     future::Future,
@@ -28,29 +27,29 @@ const UNREAD_TIME: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// A head is being read; a new connection owes one.
+    /// A request's head is being read, or a new connection has sent nothing yet.
     Head = 0,
     /// Between requests.
     Idle = 1,
     /// A request is being answered, which has its own limits.
     Busy = 2,
-    /// The answer is there; what has not been written of it is on its way.
+    /// The answer is being written.
     Answered = 3,
 }
 
 /// The phase and since when, shared between the connection and its service.
 #[derive(Debug)]
-pub(super) struct ConnectionPulse {
+pub(super) struct ConnectionState {
     opened: Instant,
     phase: AtomicU8,
     /// Milliseconds after `opened`.
     since: AtomicU64,
-    /// The place is wanted for another client; taken back by the next request.
+    /// It should close for another client; the next request takes that back.
     dismissed: AtomicBool,
     dismissal: Notify,
 }
 
-impl ConnectionPulse {
+impl ConnectionState {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             opened: Instant::now(),
@@ -67,7 +66,7 @@ impl ConnectionPulse {
         self.dismissed.store(false, Ordering::Relaxed);
     }
 
-    /// Since when nothing is asked; `None` while something is.
+    /// Since when it is between requests; `None` where it is not.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.is(Phase::Idle).then(|| self.since())
     }
@@ -77,23 +76,18 @@ impl ConnectionPulse {
         self.is(Phase::Head).then(|| self.since())
     }
 
-    /// Tells a connection that waits for its client to leave; a request that comes first is still answered, and keeps it.
+    /// Has the connection close, unless a request comes first.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
         self.dismissal.notify_one();
     }
 
-    /// Whether it was told to leave and has no reason to stay.
+    /// Whether it has to close: it was dismissed, and still waits for its client.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Ordering::Relaxed) && self.waits()
+        self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::Idle) || self.is(Phase::Head))
     }
 
-    /// Whether it is the client's turn.
-    fn waits(&self) -> bool {
-        self.is(Phase::Idle) || self.is(Phase::Head)
-    }
-
-    /// Ready each time it is told to leave, for its connection to look.
+    /// Ready each time it is dismissed, so that the connection is polled.
     pub(super) async fn dismissal(&self) {
         self.dismissal.notified().await;
     }
@@ -110,26 +104,26 @@ impl ConnectionPulse {
 #[derive(Debug)]
 pub(super) struct WatchedStream {
     stream: TcpStream,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
     header_time: Duration,
     idle_time: Duration,
-    /// Since when the client takes no more bytes.
+    /// Since when the client reads nothing.
     stalled: Option<Instant>,
-    /// Armed at the first wait and then seldom moved: an early alarm only looks at the clock again.
+    /// Set at the first wait and seldom moved, which costs more: one that rings too early only reads the clock.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl WatchedStream {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<ConnectionPulse>, header_time: Duration, idle_time: Duration) -> Self {
-        Self { stream, pulse, header_time, idle_time, stalled: None, alarm: None }
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, header_time: Duration, idle_time: Duration) -> Self {
+        Self { stream, state, header_time, idle_time, stalled: None, alarm: None }
     }
 
-    /// When the client must have sent more; `None` while it owes nothing.
+    /// By when the client must have sent something; `None` while it owes nothing.
     fn read_deadline(&self) -> Option<Instant> {
-        if self.pulse.is(Phase::Head) {
-            Some(self.pulse.since() + self.header_time)
-        } else if self.pulse.is(Phase::Idle) {
-            Some(self.pulse.since() + self.idle_time)
+        if self.state.is(Phase::Head) {
+            Some(self.state.since() + self.header_time)
+        } else if self.state.is(Phase::Idle) {
+            Some(self.state.since() + self.idle_time)
         } else {
             None
         }
@@ -152,7 +146,7 @@ impl WatchedStream {
         }
     }
 
-    /// The outcome of a write, unless the client has taken nothing for too long.
+    /// The outcome of a write; an error where the client has read nothing for too long.
     fn written(&mut self, outcome: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if outcome.is_ready() {
             self.stalled = None;
@@ -168,13 +162,13 @@ impl AsyncRead for WatchedStream {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_ready() {
-            if buffer.filled().len() > before && self.pulse.is(Phase::Idle) {
-                self.pulse.enter(Phase::Head, Instant::now());
+            if buffer.filled().len() > before && self.state.is(Phase::Idle) {
+                self.state.enter(Phase::Head, Instant::now());
             }
             return outcome;
         }
-        // Nothing has come and nothing is left to send: this client loses no answer.
-        if self.pulse.is_dismissed() && self.stalled.is_none() {
+        // Nothing was received and nothing is left to send, so the client loses no answer.
+        if self.state.is_dismissed() && self.stalled.is_none() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         match self.read_deadline() {
@@ -201,10 +195,10 @@ impl AsyncWrite for WatchedStream {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        // Before, hyper still reads, to see whether the client has left: told to leave then, it would take the answer with it.
-        if flushed.is_ready() && self.pulse.is(Phase::Answered) {
-            self.pulse.enter(Phase::Idle, Instant::now());
-            // Nobody has to read again before the deadline: it is armed here, and looked at in reading.
+        // Idle only now: before, hyper reads too, to notice a client that leaves, and a dismissal would cut the answer off.
+        if flushed.is_ready() && self.state.is(Phase::Answered) {
+            self.state.enter(Phase::Idle, Instant::now());
+            // hyper may not read again before the deadline, so the alarm is set here; reading checks it.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);
             }

@@ -1,4 +1,5 @@
-//! What GET /datasets tells of the loaded data. Files are named relative to the dataset, never by where they lie on this machine.
+//! The answer of GET /datasets: the loaded data, their sources and findings. Files are named relative to the dataset, never by an absolute
+//! path of this machine.
 
 use std::path::Path;
 
@@ -20,20 +21,20 @@ pub(super) struct Datasets {
     synthetic: bool,
     /// Counts up with every load.
     generation: u64,
-    /// Why the data are older than their files: a load failed, and what stood before stays. Null while they are what the files say.
+    /// The last load, if it failed: the data are older than their files. Null while they are current.
     stale: Option<Stale>,
-    /// One entry for every table there can be.
+    /// One entry for every table of the schema.
     tables: Vec<DatasetTable>,
 }
 
-/// A load that failed, whose data are not shown.
+/// A failed load; the data of the one before stay.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Stale {
-    /// When a load failed first.
+    /// When a load failed for the first time since the last good one.
     since: Time,
-    /// Why the last one did.
+    /// Why the last one failed.
     reason: String,
-    /// The file, if the finding is in one.
+    /// The file with the fault, if it is in one.
     file: Option<String>,
     /// The row in that file, the first data row being 1; of `dataset.toml` the line.
     row: Option<u64>,
@@ -51,12 +52,12 @@ struct DatasetTable {
     rows_bad: u64,
     /// Milliseconds it took to load.
     load_ms: u64,
-    /// The sources its files lie at, where that is not here.
+    /// The remote sources of its files.
     remote_sources: Vec<String>,
-    /// When those files were looked at, where they could not be reached since: the rows are what was there then.
+    /// When those were read last, where they could not be reached since; null where they could.
     as_of: Option<Time>,
     sources: Vec<DatasetSource>,
-    /// What was found wrong, counted.
+    /// The findings of each kind, counted.
     findings: Vec<FindingCount>,
 }
 
@@ -137,7 +138,7 @@ fn is_part_of_a_name(sign: char) -> bool {
     sign.is_alphanumeric() || "-_./".contains(sign)
 }
 
-/// The text with `from` replaced where it is not the end of a longer name, and what comes after it `ends` it.
+/// The text with `from` replaced where no name goes on before it, and `ends` accepts the character after it.
 fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> String {
     let mut all = String::with_capacity(text.len());
     let mut rest = text;
@@ -157,7 +158,7 @@ mod tests {
     use crate::dataset::Spot;
 
     #[test]
-    fn no_file_is_named_by_where_it_lies() {
+    fn files_are_named_relative_to_the_dataset() {
         let folder = Path::new("/data/mine");
         for (file, shown) in [
             ("tokens.csv", "tokens.csv"),
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_its_file_as_the_dataset_has_it() {
+    fn a_failed_load_names_its_file_relative_to_the_dataset() {
         let failure = |file: &str| LoadFailure {
             reason: format!("the table `labels` can no longer be read: `{file}` is empty"),
             spot: Some(Spot { file: file.to_owned(), row: Some(7) }),

@@ -1,5 +1,5 @@
-//! GET /docs: the OpenAPI document as a page to read and to try, drawn by Swagger UI. Everything on it comes from this server, and
-//! the key that is typed in stays in the page's memory.
+//! GET /docs: the OpenAPI document as a page to read and to try out, with Swagger UI. Everything on it comes from this server, and a key
+//! that is typed in stays in the page's memory.
 
 use std::{
     io::{Cursor, Read},
@@ -20,7 +20,7 @@ use crate::{
     question::parameter::{Parameter, ParameterKind, parameter},
 };
 
-/// Nothing but what this server has, nothing written into the page itself, and no other page around it.
+/// Nothing from other servers, no script or style inside the page itself, and no other page around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -30,7 +30,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// The files beside the page, their types, and our own of them.
+/// The files beside the page with their types, and the text of those that are ours.
 const FILES: &[(&str, &str, Option<&str>)] = &[
     ("page.js", JAVASCRIPT, Some(include_str!("docs/page.js"))),
     ("page.css", CSS, Some(include_str!("docs/page.css"))),
@@ -44,12 +44,12 @@ type Tagged = (Bytes, String);
 
 static PAGE: LazyLock<Tagged> = LazyLock::new(|| tagged(Bytes::from_static(include_bytes!("docs/page.html"))));
 
-/// As `FILES`. Swagger UI's are unpacked when one is asked for first.
+/// The files in the order of `FILES`. Swagger UI's are unpacked at the first request for one.
 static UNPACKED: LazyLock<Vec<Option<Tagged>>> = LazyLock::new(|| {
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED)).ok();
     let mut unpacked = |name: &str| {
         let archive = archive.as_mut()?;
-        // Below a folder that is named after the version.
+        // They are in a folder that is named after the version.
         let path = archive.file_names().find(|path| path.split_once('/').is_some_and(|(_, path)| path.strip_prefix("dist/") == Some(name)));
         let path = path?.to_owned();
         let mut bytes = Vec::new();
@@ -70,14 +70,11 @@ pub(super) fn page(call: &Call<'_>) -> Answered {
 
 pub(super) fn file(call: &Call<'_>) -> Answered {
     let wanted = call.path.iter().find(|(name, _)| *name == FILE.name).map_or("", |(_, value)| value);
-    let place = FILES.iter().position(|(name, ..)| *name == wanted).ok_or_else(no_file)?;
+    let place = FILES.iter().position(|(name, ..)| *name == wanted);
+    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page."))?;
     let file = UNPACKED.get(place).and_then(Option::as_ref);
     let file = file.ok_or_else(|| Problem::new(Code::Defect, "The page's files cannot be unpacked: a defect of the program."))?;
     answer(call, FILES[place].1, file)
-}
-
-fn no_file() -> Problem {
-    Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page.")
 }
 
 fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answered {
@@ -108,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_page_is_there_and_the_page_names_no_other() {
+    fn the_page_loads_exactly_the_files_there_are() {
         for ((name, ..), file) in FILES.iter().zip(&*UNPACKED) {
             assert!(file.as_ref().is_some_and(|(bytes, etag)| !bytes.is_empty() && etag.len() == 18), "{name}");
         }

@@ -1,5 +1,5 @@
-//! What the server tells those who listen: one sequence of numbered events, the last of which are kept, so that a client that comes
-//! back is told what it missed. How one client is told is `stream`.
+//! The events that GET /events streams: one numbered sequence, whose last events are kept for clients that reconnect. `stream` sends them
+//! to one client.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use crate::{
     jobs::{FiredAlert, Heard, Job},
 };
 
-/// Events that are kept for clients that come back.
+/// Events that are kept for clients that reconnect.
 const KEPT: usize = 1_000;
 
 /// One kind of event.
@@ -33,23 +33,23 @@ pub struct EventKind {
     pub data: Shape,
 }
 
-/// THE table of events: the OpenAPI document tells it.
+/// THE table of events, which the OpenAPI document lists.
 pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: RELOADED,
-        meaning: "Another generation of the data is answered from.",
+        meaning: "Answers come from a new generation of the data.",
         data: SchemaGenerator::subschema_for::<Reloaded>,
     },
     EventKind {
         name: FAILED,
-        meaning: "A load failed; what stood before is still answered from.",
+        meaning: "A load failed; answers still come from the generation before.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
     EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
-    EventKind { name: JOB, meaning: "A deep analysis has gone on or has ended.", data: SchemaGenerator::subschema_for::<Job> },
+    EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
         name: MISSED,
-        meaning: "Events after `Last-Event-ID` are no longer kept: look at what you follow again. It has no id of its own.",
+        meaning: "Events after `Last-Event-ID` are no longer kept: fetch again what you follow. It has no id of its own.",
         data: SchemaGenerator::subschema_for::<Missed>,
     },
 ];
@@ -61,7 +61,7 @@ const MISSED: &str = "events.missed";
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Reloaded {
-    /// The one that stands now; counts up with every load.
+    /// Counts up with every load.
     generation: u64,
 }
 
@@ -73,7 +73,7 @@ struct Missed {
     oldest: Option<u64>,
 }
 
-/// The events so far, each with its id, as they are sent.
+/// The latest events, each with its id, as they are sent.
 #[derive(Debug)]
 pub(super) struct EventLog {
     kept: Mutex<Kept>,
@@ -82,39 +82,39 @@ pub(super) struct EventLog {
 
 #[derive(Debug)]
 struct Kept {
-    /// What came after this id is all here.
-    whole_after: u64,
+    /// Every event after this id is kept.
+    complete_after: u64,
     pieces: VecDeque<(u64, Bytes)>,
 }
 
 impl EventLog {
-    /// Ids are times in milliseconds, so they count up over restarts too.
+    /// Ids are times in milliseconds, so that they count up across restarts.
     pub(super) fn new() -> Self {
         let now = now().0.unsigned_abs();
-        Self { kept: Mutex::new(Kept { whole_after: now, pieces: VecDeque::new() }), newest: watch::Sender::new(now) }
+        Self { kept: Mutex::new(Kept { complete_after: now, pieces: VecDeque::new() }), newest: watch::Sender::new(now) }
     }
 
-    /// Tells of every event from now on, newest id first known.
+    /// The newest id, and a notice of every further one.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 
-    /// At most `limit` pieces for a client that has had everything up to `id`, and the id it has had everything up to then.
+    /// At most `limit` pieces for a client that has received everything up to `id`, and the id it has received everything up to with them.
     pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = *self.newest.borrow();
-        let (mut pieces, mut had) = (Vec::new(), id);
-        if id < kept.whole_after || id > newest {
+        let (mut pieces, mut received) = (Vec::new(), id);
+        if id < kept.complete_after || id > newest {
             let missed = Missed { last_event_id: id, oldest: kept.pieces.front().map(|(id, _)| *id) };
             pieces.push(piece(None, MISSED, &missed));
-            had = kept.whole_after;
+            received = kept.complete_after;
         }
-        let from = kept.pieces.partition_point(|(id, _)| *id <= had);
+        let from = kept.pieces.partition_point(|(id, _)| *id <= received);
         for (id, piece) in kept.pieces.iter().skip(from).take(limit) {
             pieces.push(piece.clone());
-            had = *id;
+            received = *id;
         }
-        (pieces, had)
+        (pieces, received)
     }
 
     fn add(&self, kind: &str, data: &impl Serialize) {
@@ -124,19 +124,19 @@ impl EventLog {
         if kept.pieces.len() > KEPT
             && let Some((gone, _)) = kept.pieces.pop_front()
         {
-            kept.whole_after = gone;
+            kept.complete_after = gone;
         }
         self.newest.send_replace(id);
     }
 }
 
-/// Writes down what the deck tells, until the deck or the server is gone.
-pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
-    // What fired right before the program ended last time is told first.
+/// Adds the deck's events to the log, until the deck or the server is gone.
+pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
+    // First the alerts that fired right before the program ended last time.
     let heard = Arc::default();
-    write_down_alerts(&api, &heard).await;
+    record_alerts(&api, &heard).await;
     loop {
-        match told.recv().await {
+        match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => api.events.add(RELOADED, &Reloaded { generation }),
             Ok(DeckEvent::LoadFailed(_)) => {
                 if let Some(failure) = api.deck.stale() {
@@ -149,11 +149,11 @@ pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
                     api.events.add(JOB, &job);
                 }
             }
-            Ok(DeckEvent::AlertsFired) => write_down_alerts(&api, &heard).await,
+            Ok(DeckEvent::AlertsFired) => record_alerts(&api, &heard).await,
             Ok(DeckEvent::Said(_)) => {}
-            // What was missed cannot be told any more; that the data may have changed can, and the store has what fired.
+            // Some events were lost: a reload may have been among them, and the store still has what fired.
             Err(RecvError::Lagged(_)) => {
-                write_down_alerts(&api, &heard).await;
+                record_alerts(&api, &heard).await;
                 if let Ok(snapshot) = api.deck.snapshot() {
                     api.events.add(RELOADED, &Reloaded { generation: snapshot.generation });
                 }
@@ -163,24 +163,24 @@ pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
     }
 }
 
-/// What fired and was not written down yet.
-async fn write_down_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
+/// Adds the alerts that fired since it was called last.
+async fn record_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
     let (api, heard) = (Arc::clone(api), Arc::clone(heard));
-    let write = move || {
+    let record = move || {
         let Some(jobs) = &api.jobs else { return };
         let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = jobs.news(&mut heard, |fired| {
+        let recorded = jobs.news(&mut heard, |fired| {
             tracing::info!("alert: {}", fired.says());
             api.events.add(FIRED, &fired);
         });
-        if let Err(problem) = told {
-            tracing::warn!("what fired cannot be told: {}", problem.detail);
+        if let Err(problem) = recorded {
+            tracing::warn!("alerts that fired cannot be read: {}", problem.detail);
         }
     };
-    tokio::task::spawn_blocking(write).await.ok();
+    tokio::task::spawn_blocking(record).await.ok();
 }
 
-/// JSON has no line breaks of its own, so `data` is one line.
+/// An event in the format of server-sent events. serde_json writes no line breaks, so `data` is one line.
 fn piece(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_comes_back_is_told_what_it_missed_in_order() {
+    fn a_client_that_reconnects_gets_the_events_it_missed_in_order() {
         let log = EventLog::new();
         let start = *log.watch().borrow();
         assert_eq!(log.after(start, 10), (vec![], start));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_kept_is_said_to_be_missed() {
+    fn a_client_whose_last_event_is_unknown_gets_one_event_that_says_so() {
         let log = EventLog::new();
         let start = *log.watch().borrow();
         for generation in 1..=KEPT as u64 {

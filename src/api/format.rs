@@ -8,19 +8,19 @@ use crate::{
     question::parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
 
-/// A format as requests and answers name it.
+/// A format of an answer.
 #[derive(Debug)]
 pub(super) struct AnswerFormat {
     pub(super) word: &'static str,
-    /// Its media type, and other names that `Accept` may have for it.
+    /// Its media type, followed by other names that `Accept` may have for it.
     pub(super) media: &'static [&'static str],
-    /// None of JSON, which is the answer in its own shape; the others are its rows alone.
+    /// How its rows are written; `None` where the answer is not rows alone.
     pub(super) form: Option<ExportFormat>,
-    /// Text, which a coding makes smaller.
+    /// Whether it is text, which a content coding makes smaller.
     pub(super) text: bool,
 }
 
-/// THE table of formats; of what a client likes equally the first is taken.
+/// THE table of formats of rows; of those that a client prefers equally the first is taken.
 pub(super) const FORMATS: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat {
@@ -36,7 +36,7 @@ pub(super) const FORMATS: &[AnswerFormat] = &[
 
 const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
 
-/// THE table of what a report is answered as: in its own shape, or as a document to read.
+/// THE table of formats of a report: JSON, or a document to read.
 pub(super) const PAGES: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat { word: "md", media: &["text/markdown"], form: None, text: true },
@@ -69,7 +69,7 @@ impl AnswerFormat {
     }
 }
 
-/// The format that the client likes best, and names most exactly among those; none where it likes none.
+/// The format that the client prefers, the one it names most exactly among equals; none where it accepts none.
 fn accepted(table: &'static [AnswerFormat], headers: &HeaderMap) -> Option<&'static AnswerFormat> {
     let ranges: Vec<(&str, u16)> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
@@ -96,7 +96,7 @@ fn exactness(range: &str, media: &[&str]) -> Option<u8> {
     }
 }
 
-/// `text/csv;q=0.5` and its weight in thousandths; one that cannot be read counts as 1.
+/// The name in `text/csv;q=0.5` and its weight in thousandths; a weight that cannot be read counts as 1.
 pub(super) fn weighed(item: &str) -> (&str, u16) {
     let mut parts = item.split(';');
     let name = parts.next().unwrap_or_default().trim();
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_formats_is_the_list_of_words() {
+    fn the_words_of_the_parameter_and_of_the_exports_are_those_of_the_table() {
         assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
         assert!(PAGES[1..].iter().all(|row| crate::document::DocumentForm::ALL.iter().any(|form| form.word() == row.word)));
         assert!(FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
     }
 
     #[test]
-    fn the_query_comes_first_and_then_what_the_client_likes_best() {
+    fn the_query_decides_before_the_accept_header() {
         let table: &'static [Parameter] = &[FORMAT];
         for (query, accept, format) in [
             ("", "", "json"),

@@ -1,10 +1,10 @@
-//! What every request must pass, in the settled order: size of target and head, Host, key, rate. Routes, bodies and parameters come
-//! after it; nothing here reads a body.
+//! The checks that every request must pass, in the settled order: size of target and headers, Host, key, rate. Routes, bodies and
+//! parameters are checked after them; nothing here reads a body.
 
 use std::time::Instant;
 
 use hyper::{
-    HeaderMap, Method, Uri, Version,
+    HeaderMap, Method, StatusCode, Uri, Version,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
         ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
@@ -14,7 +14,7 @@ use hyper::{
 
 use super::{
     Api,
-    reply::{Reply, reply},
+    reply::{Reply, empty},
     routes,
 };
 use crate::{
@@ -28,11 +28,11 @@ pub(super) const BODY_BYTES_MAX: usize = 1 << 20;
 
 pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Lets the request through, or says why not.
+/// Admits the request, or refuses it with the problem.
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
     check_sizes(&parts.uri, &parts.headers)?;
     check_host(&api.options.hosts, parts)?;
-    if routes::is_open(parts.uri.path()) || preflight(api, parts) {
+    if routes::is_open(parts.uri.path()) || is_preflight(api, parts) {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;
@@ -54,7 +54,7 @@ fn check_sizes(uri: &Uri, headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// A page that a browser runs can point any name at this machine; only names that were meant for it are answered.
+/// Refuses names that are not this server's, since a web page can have any name resolve to this machine (DNS rebinding).
 fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
@@ -64,7 +64,7 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
     };
     let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
     for name in [host, authority].into_iter().flatten() {
-        if !meant(name, configured) {
+        if !is_own_host(name, configured) {
             let name = clip(&String::from_utf8_lossy(name));
             let detail = format!("This server does not answer for the host `{name}`: use 127.0.0.1 or localhost, or configure the name.");
             return Err(Problem::new(Code::MisdirectedHost, detail));
@@ -74,7 +74,7 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
 }
 
 /// Whether the host is loopback with any port, or configured: `name` for any port, `name:port` for that one.
-fn meant(host: &[u8], configured: &[String]) -> bool {
+fn is_own_host(host: &[u8], configured: &[String]) -> bool {
     let name = match host.iter().rposition(|&byte| byte == b':') {
         // The last colon of an IPv6 address belongs to it unless the address is closed before.
         Some(colon) if host[colon + 1..].iter().all(u8::is_ascii_digit) && (host[0] != b'[' || host[colon - 1] == b']') => &host[..colon],
@@ -84,7 +84,7 @@ fn meant(host: &[u8], configured: &[String]) -> bool {
         || configured.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()) || host.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// The accepted key. Every refusal is the same, so that it tells nothing.
+/// The accepted key. Every refusal is the same, so that it reveals nothing.
 fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     let mut keys = headers.get_all(API_KEY).iter();
     match (keys.next(), keys.next()) {
@@ -93,7 +93,7 @@ fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     }
 }
 
-/// Whether a body of this declared length and type will be read at all.
+/// Refuses a body by its declared length, its coding and its type, before it is read.
 pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<()> {
     if declared.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
         return Err(too_large());
@@ -116,7 +116,7 @@ pub(super) fn too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes: send less."))
 }
 
-/// Whether the page that a browser names is one of this server's own or a configured one. Who sends no page is no browser's page.
+/// Refuses a browser's page of another origin that is not configured. A request without `Origin` comes from no such page.
 pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     let own = |origin: &[u8]| [&b"http://"[..], b"https://"].iter().any(|scheme| origin.strip_prefix(*scheme) == host);
@@ -130,19 +130,18 @@ pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// Whether a browser asks if a configured page may send a request; it sends no key with that question.
-fn preflight(api: &Api, parts: &Parts) -> bool {
+/// Whether this is the preflight of a configured page, which browsers send without a key.
+fn is_preflight(api: &Api, parts: &Parts) -> bool {
     parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) && allowed_origin(api, parts).is_some()
 }
 
-/// The answer to a preflight; `None` when the request is none.
+/// The answer to a preflight; `None` where the request is not one.
 pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
-    if !preflight(api, parts) {
+    if !is_preflight(api, parts) {
         return None;
     }
-    let mut reply = reply(204, "text/plain", "");
+    let mut reply = empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
-    headers.remove(CONTENT_TYPE);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
@@ -152,7 +151,7 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     Some(reply)
 }
 
-/// Tells the browser that a configured page may read the answer.
+/// Adds the headers by which a browser lets a configured page read the answer.
 pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
     if api.options.cors_origins.is_empty() {
         return;
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_loopback_and_configured_names_are_meant() {
+    fn only_loopback_and_configured_hosts_are_own() {
         let configured = ["deck.example".to_owned(), "other.example:99".to_owned()];
         for (host, expected) in [
             ("localhost", true),
@@ -201,7 +200,7 @@ mod tests {
             ("localhost:80:80", false),
             ("localhost@evil.example", false),
         ] {
-            assert_eq!(meant(host.as_bytes(), &configured), expected, "{host}");
+            assert_eq!(is_own_host(host.as_bytes(), &configured), expected, "{host}");
         }
     }
 

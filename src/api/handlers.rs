@@ -1,5 +1,5 @@
-//! How each kind of endpoint is answered: questions from the deck, jobs from their store, the rest from the API's own state. No
-//! routing and no guarding.
+//! The handlers of the endpoints: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No
+//! routing and no checks of who may ask.
 
 use std::sync::Arc;
 
@@ -20,39 +20,23 @@ use crate::{
     document::{self, DocumentForm},
     error::{Code, Problem, Result},
     jobs::{AlertBody, JobBody, Jobs, JobsWanted},
-    question::{
-        Question, known_token,
-        paging::Paging,
-        parameter::{Arguments, PAGE, Parameter},
-        tabular::Tabular,
-        yields::YieldQuestion,
-    },
+    question::{Question, known_token, paging::Paging, parameter::PAGE, tabular::Tabular, yields::YieldQuestion},
 };
 
-/// A question: from memory where the deck remembers it, else on its pool.
+/// Answers a question: from the deck's memo where it is there, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
-    ask_with::<Q>(call, Q::PARAMETERS)
-}
-
-/// As `ask`, of an endpoint that has other parameters than its question.
-pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
-    // Written as we write it, a request that was answered before need not be read.
+    // A target in canonical form that was answered before need not be parsed.
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
         && let Some(known) = call.api.deck.known_by_key::<Q>(snapshot.generation, call.target)
     {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
-    answer(call, Q::parse(&Arguments::new(parameters, call.path, call.query)?)?)
+    answer(call, Q::parse(&call.arguments()?)?)
 }
 
-/// A question whose answer is a list, in the format that the request asks for.
+/// Answers a list in the format that the request asks for.
 pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
-    list_with::<Q>(call, call.parameters)
-}
-
-/// As `list`, of an endpoint that has other parameters than its question and `format`.
-pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
-    let arguments = Arguments::new(parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let format = AnswerFormat::chosen(&arguments, call.headers)?;
     let question = Q::parse(&arguments)?;
     let whole = !arguments.given("limit") && !arguments.given("page");
@@ -65,7 +49,7 @@ pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Param
 fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
-    // Told here and now: on the pool it would cost more than an answer from memory.
+    // Refused at once: on the pool that would cost more than an answer from the memo.
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
@@ -73,7 +57,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {
-        // A tag of this generation was given out with an answer, so there is one and it is the same still.
+        // A client has a tag of this generation only with its answer, which is the same still.
         let etag = snapshot.etag(&question.target());
         if call.if_none_match.names(&etag) {
             return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
@@ -98,7 +82,7 @@ fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
-    let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
+    let question = YieldQuestion::parse_request(&call.arguments()?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
     if let Some(known) = call.api.deck.known(&question) {
         return Ok(HandlerStep::Now(reply::json(200, known.json.clone())));
@@ -108,7 +92,7 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
-    Arguments::new(call.parameters, call.path, call.query)?;
+    call.arguments()?;
     let wish = JobBody::parse(body)?;
     with_jobs(call, move |jobs| {
         let job = jobs.create(&wish)?;
@@ -121,7 +105,7 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let wanted = JobsWanted {
         filter: arguments.conditions("where")?,
         sort: arguments.orders("sort")?,
@@ -141,21 +125,21 @@ pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn job(call: &Call<'_>) -> Answered {
-    let id = job_id(call)?;
+    let id = call.arguments()?.identifier("job_id").to_owned();
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.job(&id)?))
 }
 
 pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
     if arguments.flag("purge")? {
-        return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::no_content()));
+        return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)));
     }
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))
 }
 
 pub(super) fn report(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
     let word = AnswerFormat::among(PAGES, &arguments, call.headers)?.word;
     let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
@@ -179,27 +163,23 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn alerts(call: &Call<'_>) -> Answered {
-    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let arguments = call.arguments()?;
     let (limit, before) = (arguments.integer("limit")?, arguments.integer("before")?);
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit, before)?))
 }
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
-    Arguments::new(call.parameters, call.path, call.query)?;
+    call.arguments()?;
     let wish = AlertBody::parse(body)?;
     let jobs = jobs(call)?;
-    // Its condition is looked at in the whole market.
+    // On the deck's pool, since its condition is checked for every token.
     let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&wish, progress).map_err(AlertBody::refused));
     Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
 }
 
 pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
-    let id = Arguments::new(call.parameters, call.path, call.query)?.identifier("alert_id").to_owned();
-    with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::no_content()))
-}
-
-fn job_id(call: &Call<'_>) -> Result<String> {
-    Ok(Arguments::new(call.parameters, call.path, call.query)?.identifier("job_id").to_owned())
+    let id = call.arguments()?.identifier("alert_id").to_owned();
+    with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)))
 }
 
 fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
@@ -207,7 +187,7 @@ fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
     call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
 }
 
-/// Jobs are kept in a file, so what they are asked is asked off the threads that answer requests.
+/// Calls `ask` off the threads that answer requests, since jobs are kept in a file.
 fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
     let jobs = jobs(call)?;
     Ok(HandlerStep::later(async move {
@@ -222,14 +202,14 @@ pub(super) fn datasets(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
 }
 
-/// Whether the server lives and has data.
+/// Whether the server runs and has data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Health {
-    /// `ok`, or `loading` until the first dataset stands.
+    /// `ok`, or `loading` until the first dataset is loaded.
     status: &'static str,
-    /// The program's.
+    /// The program's version.
     version: &'static str,
-    /// Only while a load has failed and older data stand; GET /datasets says why.
+    /// Present while the last load failed and older data are answered; GET /datasets says why.
     #[serde(skip_serializing_if = "is_false")]
     stale: bool,
 }

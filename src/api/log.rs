@@ -1,5 +1,5 @@
-//! The latest requests, for the terminal's API pane: a bounded ring; and each as a line for whoever writes a log. Queries are left
-//! out, since a client may put a secret there.
+//! The log of requests: a ring of the latest ones for the terminal's API view, and a line for each where a log is written. Queries are
+//! left out, since a client may put a secret there.
 
 use std::{
     cell::Cell,
@@ -48,7 +48,7 @@ impl LogEntry<'_> {
     }
 }
 
-/// Takes a line of the log, its end included.
+/// Takes a line of the log, with its line feed.
 pub type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
@@ -80,22 +80,19 @@ impl RequestLog {
         }
         let mut ring = self.lock();
         ring.total += 1;
-        // The oldest gives its buffers to the newest, so that the ring stops allocating once it is full.
+        // The newest reuses the buffers of the oldest, so that a full ring does not allocate.
         let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
         let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
-        method.clear();
-        let (given, cut) = shortened(entry.method, METHOD_CHARS_MAX);
-        method.push_str(given);
-        method.push_str(cut);
-        path.clear();
-        let (given, cut) = shortened(entry.path, PATH_CHARS_MAX);
-        path.push_str(given);
-        path.push_str(cut);
+        for (buffer, text, most) in [(&mut method, entry.method, METHOD_CHARS_MAX), (&mut path, entry.path, PATH_CHARS_MAX)] {
+            buffer.clear();
+            let (start, ellipsis) = shortened(text, most);
+            buffer.extend([start, ellipsis]);
+        }
         let micros = entry.micros();
         ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
     }
 
-    /// Has every request from here on written as a line; the first sink stays.
+    /// Writes every further request to the sink, unless one is set already.
     pub fn write_to(&self, sink: Sink) {
         self.sink.set(sink).ok();
     }
@@ -110,18 +107,18 @@ impl RequestLog {
         ring.requests.iter().rev().take(count).cloned().collect()
     }
 
-    /// All requests ever, by which a reader sees whether there are new ones.
+    /// Requests since the start.
     pub fn total(&self) -> u64 {
         self.lock().total
     }
 }
 
 thread_local! {
-    /// Kept by each thread, so that a line is written without a lock and without a new buffer.
+    /// One for each thread, so that a line needs no lock and no new buffer.
     static LINE: Cell<Line> = Cell::default();
 }
 
-/// A line of the log. Its time is kept up to the second: under load the next request falls into the same one.
+/// A line of the log. The text of its second is kept, since under load the next request comes in the same one.
 #[derive(Debug, Default)]
 struct Line {
     second: i64,
@@ -130,7 +127,7 @@ struct Line {
 }
 
 impl Line {
-    /// By hand, since a line for every request must cost next to nothing.
+    /// Without the formatter, since a line for every request must cost next to nothing.
     fn write(&mut self, time: i64, entry: &LogEntry<'_>) {
         let second = time.div_euclid(SECOND_MS);
         if self.second != second || self.second_text.is_empty() {
@@ -143,7 +140,7 @@ impl Line {
         text.clear();
         text.push_str(&self.second_text);
         text.push('.');
-        // Without the thousand, which keeps the leading zeros.
+        // Adding 1,000 and cutting off the 1 keeps the leading zeros.
         text.push_str(&number.format(1_000 + time.rem_euclid(SECOND_MS))[1..]);
         text.push_str("Z  INFO request method=");
         text.push_str(entry.method);
@@ -161,9 +158,9 @@ impl Line {
     }
 }
 
-/// The first `most` characters, and what marks that there were more.
+/// The first `most` characters, and an ellipsis where there were more.
 fn shortened(text: &str, most: usize) -> (&str, &'static str) {
-    // A text has no more characters than bytes.
+    // Characters are counted only where there are bytes enough.
     let end = if text.len() > most { text.char_indices().nth(most).map(|(end, _)| end) } else { None };
     end.map_or((text, ""), |end| (&text[..end], "…"))
 }
@@ -173,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_request_is_a_line_and_what_is_not_plain_is_escaped() {
+    fn a_request_is_one_line_with_control_characters_escaped() {
         let mut line = Line::default();
         for (time, path, expected) in [
             (0, "/tokens", "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n"),

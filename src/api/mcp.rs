@@ -1,5 +1,5 @@
-//! The Model Context Protocol: every question is a tool, asked of the same table of endpoints as a request is, and answered with the
-//! same bytes. The protocol itself is rmcp's: over HTTP without sessions, and over stdin and stdout. What a tool takes stands in `tools`.
+//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp speaks the protocol, over HTTP
+//! without sessions and over stdin and stdout. `tools` has the tools with their arguments.
 
 mod tools;
 
@@ -53,7 +53,7 @@ const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person
 pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     let mut headers = call.headers.cloned().unwrap_or_default();
     guard::check_origin(call.api, &headers)?;
-    // The guard has judged the host. Answers are JSON whatever a client would take besides.
+    // The guard has checked the host, and every answer is JSON: rmcp need not check either.
     headers.insert(HOST, HeaderValue::from_static("localhost"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -72,19 +72,18 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
         .with_json_response(true)
         .with_max_request_body_bytes(BODY_BYTES_MAX)
         .disable_allowed_hosts();
-    let tools = move || Ok(Tools { api: Arc::clone(&api), patient: false });
+    let tools = move || Ok(Tools { api: Arc::clone(&api), waits_for_data: false });
     let service = StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config);
     let (parts, body) = Response::into_parts(service.handle(request).await);
     let body = body.collect().await.map_err(|_| defect())?.to_bytes();
     let status = parts.status.as_u16();
-    let told = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
-    if told {
+    if parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
         return Ok(reply::json(status, body));
     }
     if parts.status.is_success() {
         return Ok(reply::empty(parts.status));
     }
-    // What rmcp refuses in plain text is told in the protocol's own words.
+    // What rmcp refuses in plain text becomes an error of the protocol.
     let (status, code, says) = match (status, is_json) {
         (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is no JSON: expected one JSON-RPC message.")),
         (415, true) => (400, ErrorCode::INVALID_REQUEST, "The body is no message of the protocol: expected one JSON-RPC message.".into()),
@@ -93,7 +92,7 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
 }
 
-/// What POST /mcp is sent.
+/// The shape of the body of POST /mcp.
 pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -115,14 +114,14 @@ pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), String> {
     serve_between(api, read, write).await
 }
 
-/// As `serve_stdio`, over any two ways.
+/// As `serve_stdio`, over any reader and writer.
 pub async fn serve_between(
     api: Arc<Api>,
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> std::result::Result<(), String> {
     let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
-    let serving = match serve_server(Tools { api, patient: true }, transport).await {
+    let serving = match serve_server(Tools { api, waits_for_data: true }, transport).await {
         Ok(serving) => serving,
         // The client closed the connection before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -135,8 +134,8 @@ pub async fn serve_between(
 #[derive(Debug)]
 struct Tools {
     api: Arc<Api>,
-    /// Waits for the first data instead of refusing while they are loading.
-    patient: bool,
+    /// Whether a call waits for the first load instead of being refused with `loading`.
+    waits_for_data: bool,
 }
 
 impl ServerHandler for Tools {
@@ -146,7 +145,7 @@ impl ServerHandler for Tools {
             .with_instructions(INSTRUCTIONS)
     }
 
-    /// Those without batches, which rmcp does not take and which a server of 2025-03-26 must.
+    /// All but 2025-03-26, whose servers must take batches, which rmcp does not.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
     }
@@ -175,13 +174,13 @@ impl ServerHandler for Tools {
                 Err(refusal) => reply::problem(&refusal, tool.path()),
             }
         };
-        // Without an answer the client would wait for ever.
+        // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
         let defect =
             |_| reply::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool.path());
         tokio::select! {
             reply = answering => Ok(result(reply.unwrap_or_else(defect)).into()),
-            // What nobody waits for is not worked out.
+            // Dropping the answer cancels the work.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
         }
     }
@@ -190,8 +189,8 @@ impl ServerHandler for Tools {
 impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
-        while self.patient && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
-            // Told of too much, one looks again.
+        while self.waits_for_data && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
+            // After a lag the state is looked at again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;
             }
@@ -199,19 +198,20 @@ impl Tools {
     }
 }
 
-/// Answers up to this many bytes are also given as structured content; of longer ones the text alone, which holds all of it, so that no
-/// thread of the server is busy with reading and writing it again.
+/// Answers up to this many bytes are given as structured content too. Longer ones are given as text alone, so that no thread of the server
+/// spends its time parsing and writing them again.
 const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 
-/// The reply's own bytes as text, and what they say; a refusal is the tool's error. Where the answer is a part, a second text says so.
+/// The reply's bytes as text and as structured content; a refusal becomes the tool's error. A second text says where the answer is a page
+/// of several.
 fn result(reply: Reply) -> CallToolResult {
     let refused = !reply.status().is_success();
-    // A list that is whole has a first and a last page too.
+    // A list of one page has links to its first and last page too.
     let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
     let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(more);
     let body = match reply.into_body() {
         Body::Whole(body) => body,
-        // No tool knows `format`, so that none streams.
+        // No tool takes `format`, so none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
@@ -222,7 +222,7 @@ fn result(reply: Reply) -> CallToolResult {
     result
 }
 
-/// Says where the rest of an answer is, as its `Link` header does.
+/// Says where the other pages of an answer are, as its `Link` header does.
 fn more(links: &str) -> String {
     format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
 }

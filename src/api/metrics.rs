@@ -1,5 +1,5 @@
-//! Figures of the API: requests by route and status, how long they took, and what is loaded; for Prometheus and the terminal.
-//! Counting only; nothing here answers a request.
+//! Metrics: requests by route and status, their latency, and the loaded data; for Prometheus and the terminal. Counting only: nothing
+//! here answers a request.
 
 use std::{
     fmt::Write,
@@ -11,28 +11,28 @@ use std::{
 use super::routes::ENDPOINTS;
 use crate::deck::Deck;
 
-/// Upper ends of the latency classes, microseconds; one more class is open.
+/// The upper bounds of the latency buckets, in microseconds; one more bucket has none.
 pub const LATENCY_MICROS: [u64; 15] =
     [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000, 10_000_000];
 
-/// The statuses there are; the last stands for any other.
+/// The statuses that are counted; any other counts as the last.
 const STATUSES: [u16; 22] = [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 421, 422, 429, 431, 500, 503, 499];
 
 #[derive(Debug)]
 pub struct Metrics {
-    /// For every endpoint, and one more for requests that found none: one counter a status.
+    /// For every endpoint, and for requests without one: a counter for each status.
     requests: Vec<[AtomicU64; STATUSES.len()]>,
     latency: [AtomicU64; LATENCY_MICROS.len() + 1],
     micros: AtomicU64,
     in_flight: AtomicI64,
 }
 
-/// How long requests took.
+/// The latency of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latency {
-    /// Requests of each class of `LATENCY_MICROS`, and of the open one.
+    /// Requests in each bucket of `LATENCY_MICROS`, and in the one above.
     pub counts: [u64; LATENCY_MICROS.len() + 1],
-    /// All together.
+    /// The sum of all latencies.
     pub micros: u64,
 }
 
@@ -41,15 +41,15 @@ impl Latency {
         self.counts.iter().sum()
     }
 
-    /// The upper end, in microseconds, of the class in which the share `share` (0-1) of the requests is reached; none without requests.
+    /// The upper bound, in microseconds, of the bucket that has this quantile (0-1); none without requests.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        let class = self.counts.iter().position(|count| {
+        let bucket = self.counts.iter().position(|count| {
             seen += count;
             seen >= wanted
         })?;
-        Some(LATENCY_MICROS[class.min(LATENCY_MICROS.len() - 1)])
+        Some(LATENCY_MICROS[bucket.min(LATENCY_MICROS.len() - 1)])
     }
 }
 
@@ -156,7 +156,7 @@ fn write_dataset(page: &mut Page, deck: &Deck) {
     }
 }
 
-/// Resident memory, where the system tells it.
+/// The process's resident memory, where /proc has it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -188,16 +188,13 @@ mod tests {
 
     #[test]
     fn every_status_has_its_counter() {
-        for row in CODES {
-            assert!(STATUSES.contains(&row.status), "{}", row.status);
-        }
-        for endpoint in ENDPOINTS {
-            assert!(STATUSES.contains(&endpoint.status), "{}", endpoint.name);
+        for status in CODES.iter().map(|row| row.status).chain(ENDPOINTS.iter().map(|endpoint| endpoint.status)) {
+            assert!(STATUSES.contains(&status), "{status}");
         }
     }
 
     #[test]
-    fn quantiles_are_the_upper_ends_of_their_class() {
+    fn a_quantile_is_the_upper_bound_of_its_bucket() {
         let metrics = Metrics::default();
         assert_eq!(metrics.latency().quantile(0.5), None);
         for micros in [1, 2, 3, 400, 50_000_000] {

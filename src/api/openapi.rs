@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
-//! the table of codes, so that it cannot tell anything else than what is answered.
+//! The OpenAPI 3.1 document, generated from the table of endpoints, the parameters of the questions, the shapes of the answers and the
+//! table of codes, so that it describes what is answered.
 
 mod lists;
 
@@ -30,12 +30,12 @@ static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     (text.into(), etag)
 });
 
-/// The entity tag of what is the same for as long as the program runs.
+/// The entity tag of bytes that stay the same for as long as the program runs.
 pub(super) fn etag(bytes: &[u8]) -> String {
     format!("\"{}\"", const_hex::encode(&Sha256::digest(bytes)[..8]))
 }
 
-/// An answer of each endpoint, by its name: what the demo data answer, which a test holds.
+/// An example answer for each endpoint, by its name. A test checks that the demo data answer so.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
@@ -50,14 +50,14 @@ fn document() -> Value {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    // What is sent need not have every member that an answer has.
+    // Of the shapes that are sent and answered, a request may leave members out.
     let mut bodies = settings.clone().for_deserialize().into_generator();
     let mut schemas = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
     for endpoint in ENDPOINTS {
         let operation = operation(endpoint, &mut schemas, &mut bodies);
         if let Value::Object(item) = paths.entry(endpoint.path).or_insert_with(|| json!({})) {
-            item.insert(endpoint.verb.word().to_owned(), operation);
+            item.insert(endpoint.verb.method().to_lowercase(), operation);
         }
     }
     schemas.subschema_for::<ProblemBody>();
@@ -90,8 +90,8 @@ fn document() -> Value {
     })
 }
 
-/// Words with a meaning each come as `oneOf` of `const`, which generators of clients cannot read: made one `enum`, the meanings told
-/// in its description.
+/// Turns a `oneOf` of `const`, as words with a meaning each are generated, into one `enum` with the meanings in its description: generators
+/// of clients cannot read the former.
 fn words_as_enum(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let mut words = Vec::new();
@@ -114,57 +114,13 @@ fn words_as_enum(schema: &mut Schema) {
 }
 
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
-    let mut success = json!({ "description": endpoint.summary });
-    success["content"] = match endpoint.content {
-        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
-        Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
-        Content::Events => {
-            let kinds =
-                EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
-            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
-        }
-        Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
-        Content::Nothing => Value::Null,
-    };
-    if let (Content::Nothing, Value::Object(success)) = (endpoint.content, &mut success) {
-        success.remove("content");
-    }
-    if let Some(words) = endpoint.formats() {
-        for row in FORMATS.iter().chain(PAGES).filter(|row| row.word != FORMATS[0].word && words.contains(&row.word)) {
-            // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
-            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
-            success["content"][row.media[0]] = json!({ "schema": bytes });
-        }
-    }
-    let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
-    let mut answers = Map::new();
-    if endpoint.tagged {
-        headers["etag"] = text_header("Names this answer: equal as long as the data are.");
-        let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
-        answers.insert("304".into(), unchanged);
-    }
-    if endpoint.paged() {
-        headers["link"] = text_header("RFC 8288: where the pages beside this one are, `next` and others; of candles those before these.");
-    }
-    if endpoint.status == 202 {
-        headers["location"] = text_header("Where the job is.");
-    }
-    if let Some(meaning) = endpoint.no_content {
-        answers.insert("204".into(), json!({ "description": meaning, "headers": headers.clone() }));
-    }
-    success["headers"] = headers;
-    answers.insert(endpoint.status.to_string(), success);
-    for (status, codes) in by_status(&codes_of(endpoint)) {
-        let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
-        answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
-    }
     let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
     if matches!(endpoint.content, Content::Events) {
         parameters.push(json!({
             "name": LAST_EVENT_ID,
             "in": "header",
             "required": false,
-            "description": "The `id` of the last event had: those after it come first.",
+            "description": "The `id` of the last event received: those after it come first.",
             "schema": { "type": "integer", "minimum": 0 },
         }));
     }
@@ -173,7 +129,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
         "parameters": parameters,
-        "responses": answers,
+        "responses": answers(endpoint, schemas),
     });
     if endpoint.open {
         operation["security"] = json!([]);
@@ -182,6 +138,58 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         operation["requestBody"] = request_body(shape, bodies);
     }
     operation
+}
+
+/// Every status that the endpoint may answer with.
+fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
+    let mut answers = Map::new();
+    if endpoint.tagged {
+        headers["etag"] = text_header("Identifies this answer: the same for as long as the data are.");
+        let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
+        answers.insert("304".into(), unchanged);
+    }
+    if endpoint.paged() {
+        headers["link"] = text_header("RFC 8288: the pages beside this one, `next` and others; of candles the earlier ones.");
+    }
+    if endpoint.status == 202 {
+        headers["location"] = text_header("The job's path.");
+    }
+    if let Some(meaning) = endpoint.no_content {
+        answers.insert("204".into(), json!({ "description": meaning, "headers": headers.clone() }));
+    }
+    let mut success = json!({ "description": endpoint.summary, "headers": headers });
+    if let Some(content) = content_of(endpoint, schemas) {
+        success["content"] = content;
+    }
+    answers.insert(endpoint.status.to_string(), success);
+    for (status, codes) in by_status(&codes_of(endpoint)) {
+        let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
+        answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
+    }
+    answers
+}
+
+/// The body of success by its media types; none without a body.
+fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Value> {
+    let mut content = match endpoint.content {
+        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
+        Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
+        Content::Events => {
+            let kinds =
+                EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
+            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
+        }
+        Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
+        Content::Nothing => return None,
+    };
+    if let Some(words) = endpoint.formats() {
+        for row in FORMATS.iter().chain(PAGES).filter(|row| row.word != FORMATS[0].word && words.contains(&row.word)) {
+            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+            content[row.media[0]] = json!({ "schema": bytes });
+        }
+    }
+    Some(content)
 }
 
 fn text_header(meaning: &str) -> Value {
@@ -203,7 +211,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     if !endpoint.open {
         codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
     }
-    if endpoint.asks() {
+    if endpoint.needs_data() {
         codes.extend([Code::Loading, Code::SourceUnavailable, Code::Cancelled]);
     }
     for parameter in endpoint.parameters {
@@ -279,7 +287,7 @@ fn described(parameter: &Parameter) -> Value {
     described
 }
 
-/// What a parameter's value looks like.
+/// The schema of a parameter's value.
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
         ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -300,7 +308,7 @@ pub(super) fn value_of(kind: ParameterKind) -> Value {
     }
 }
 
-/// The body's shape, with the example that stands in it.
+/// The request body's schema, with the example that its shape has.
 fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
     let schema = shape(bodies);
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The rate limit: a token bucket for every key that was accepted, so there are never more buckets than keys. Off unless configured.
+//! The rate limit: a token bucket for every accepted key, so that there are never more buckets than keys. Off unless configured.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use crate::error::{Code, Problem, Result};
 
 #[derive(Debug)]
 pub(super) struct Rate {
-    /// Requests a second, and the most that may come at once.
+    /// Requests a second, and the size of a bucket.
     per_second: u32,
     hasher: RandomState,
-    /// By hash of the key, which itself is kept nowhere.
+    /// By a hash of the key, so that the key itself is not kept.
     buckets: Mutex<HashMap<u64, Bucket>>,
 }
 
@@ -29,7 +29,7 @@ impl Rate {
         Self { per_second: per_second.max(1), hasher: RandomState::new(), buckets: Mutex::default() }
     }
 
-    /// Takes one request of the key's allowance.
+    /// Takes one request from the key's bucket.
     pub(super) fn take(&self, key: &[u8], now: Instant) -> Result<()> {
         let most = f64::from(self.per_second);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_its_own_allowance_and_it_refills() {
+    fn each_key_has_a_bucket_that_refills() {
         let (rate, now) = (Rate::new(3), Instant::now());
         assert_eq!([(); 5].map(|()| rate.take(b"a", now).is_ok()), [true, true, true, false, false]);
         assert!(rate.take(b"b", now).is_ok());
         assert!(rate.take(b"a", now + Duration::from_millis(340)).is_ok());
         assert!(rate.take(b"a", now + Duration::from_millis(340)).is_err());
-        assert!(rate.take(b"a", now + Duration::from_millis(540)).is_err(), "a part of a request is none");
+        assert!(rate.take(b"a", now + Duration::from_millis(540)).is_err(), "a fraction of a request is not enough");
         assert_eq!([(); 4].map(|()| rate.take(b"a", now + Duration::from_mins(1)).is_ok()), [true, true, true, false]);
     }
 }

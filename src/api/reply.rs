@@ -1,4 +1,4 @@
-//! Replies: bodies, problems as RFC 9457, entity tags and the headers that every response carries. No decisions about who may ask.
+//! Replies: bodies, problems as RFC 9457, entity tags and the headers that every response has. No decisions about who may ask.
 
 use std::{
     pin::Pin,
@@ -35,16 +35,16 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Seconds after which a refused client may ask again.
 const RETRY_SECONDS: u64 = 1;
 
-/// Of the path that a problem names.
+/// The most bytes of the path that a problem names.
 const INSTANCE_BYTES_MAX: usize = 1_024;
 
-/// What a response carries.
+/// The body of a response.
 #[derive(Debug)]
 pub(super) enum Body {
     Whole(Bytes),
-    /// Pieces as they come.
+    /// Events, without an end.
     Stream(mpsc::Receiver<Bytes>),
-    /// Rows to their end.
+    /// Rows, with an end.
     Rows(RowStream),
 }
 
@@ -97,7 +97,7 @@ pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
     Ok(json(status, body))
 }
 
-/// A document; as a page it may do nothing but be read.
+/// A document; in a browser its policy forbids scripts and requests.
 pub(super) fn page(form: DocumentForm, text: String) -> Reply {
     let kind = match form {
         DocumentForm::Html => "text/html; charset=utf-8",
@@ -108,11 +108,11 @@ pub(super) fn page(form: DocumentForm, text: String) -> Reply {
     reply
 }
 
-/// The problem as its reply. `instance` is the path asked for; a 401 names none, so that it tells nothing.
+/// A problem. `instance` is the path asked for, which a 401 leaves out, so that it reveals nothing.
 pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
-    // Whoever tries keys gets the same bytes each time, and at the least cost.
+    // Every 401 has the same bytes, which are written once, since they are what an attack costs the server.
     static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
-    // A path that was refused for its length is not sent back whole.
+    // A path that is refused for its length is cut.
     let instance = &instance[..instance.floor_char_boundary(INSTANCE_BYTES_MAX)];
     let render = |instance| Bytes::from(problem.json(instance));
     let body = match problem.code {
@@ -132,10 +132,10 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     reply
 }
 
-/// The answer with its tag, or 304 where the client holds it already.
+/// The answer with its tag, or 304 where the client has it already.
 pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -> Reply {
     let (mut reply, held) = match if_none_match.held(etag) {
-        Some(held) => (not_modified(), held),
+        Some(held) => (empty(StatusCode::NOT_MODIFIED), held),
         None => (json(200, body.clone()), etag.as_bytes()),
     };
     if let Ok(held) = HeaderValue::from_bytes(held) {
@@ -153,7 +153,7 @@ pub(super) fn tag(reply: &mut Reply, etag: &str) {
     vary(reply);
 }
 
-/// What other requests would be answered otherwise by.
+/// Adds the `Vary` header: the request headers on which the answer depends.
 pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
@@ -165,26 +165,17 @@ pub(super) fn link(reply: &mut Reply, links: &str) {
     }
 }
 
-/// As if the client held the answer: for `If-None-Match: *`, which any answer meets.
+/// The 304 of the answer, for `If-None-Match: *`, which every answer matches.
 pub(super) fn into_not_modified(reply: &Reply) -> Reply {
-    let mut bare = not_modified();
+    let mut not_modified = empty(StatusCode::NOT_MODIFIED);
     if let Some(etag) = reply.headers().get(ETAG) {
-        bare.headers_mut().insert(ETAG, etag.clone());
+        not_modified.headers_mut().insert(ETAG, etag.clone());
     }
-    vary(&mut bare);
-    bare
+    vary(&mut not_modified);
+    not_modified
 }
 
-fn not_modified() -> Reply {
-    bare(StatusCode::NOT_MODIFIED, Bytes::new())
-}
-
-/// Done, and nothing to say.
-pub(super) fn no_content() -> Reply {
-    empty(StatusCode::NO_CONTENT)
-}
-
-/// The status says it all.
+/// A reply without a body.
 pub(super) fn empty(status: StatusCode) -> Reply {
     bare(status, Bytes::new())
 }
@@ -210,8 +201,7 @@ impl<'a> IfNoneMatch<'a> {
         self.0.is_some()
     }
 
-    /// Whether one of the tags is `etag` or that of one of its codings, compared weakly as RFC 9110 13.1.2 has it; `*` holds whatever is
-    /// there.
+    /// Whether one of the tags is `etag` or that of one of its content codings, by weak comparison (RFC 9110 13.1.2), or is `*`.
     pub(super) fn holds(self, etag: &str) -> bool {
         self.names(etag) || self.values().any(|value| value.trim_ascii() == b"*")
     }
@@ -240,7 +230,7 @@ impl<'a> IfNoneMatch<'a> {
 
 /// The tag of the list that is `etag`, or that of one of its codings. Reads the list tag by tag, since a quoted tag may hold a comma.
 fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
-    // Most clients hold the one tag they were given.
+    // The usual case: the one tag that the client was given.
     if list == etag {
         return Some(list);
     }
@@ -256,7 +246,7 @@ fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Adds the headers that every response carries.
+/// Adds the headers that every response has.
 pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(REQUEST_ID, request_id);
@@ -264,7 +254,7 @@ pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// Names requests: a random start for the process, and a count.
+/// Makes request ids: random bytes of the process, and a count.
 #[derive(Debug)]
 pub(super) struct RequestIds {
     start: [u8; 4],
@@ -274,7 +264,7 @@ pub(super) struct RequestIds {
 impl RequestIds {
     pub(super) fn new() -> Self {
         let mut start = [0; 4];
-        // Without randomness the names are still unique within the process, which is all they are for.
+        // Without randomness they are still unique within the process.
         getrandom::fill(&mut start).ok();
         Self { start, count: AtomicU64::new(1) }
     }
@@ -291,7 +281,7 @@ impl RequestIds {
     fn next(&self) -> HeaderValue {
         let mut text = [b'-'; 21];
         let count = self.count.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        // The slices have room; six bytes count more requests than a process can live to answer.
+        // The slices have the right length; six bytes count more requests than any process answers.
         const_hex::encode_to_slice(self.start, &mut text[..8]).ok();
         const_hex::encode_to_slice(&count[2..], &mut text[9..]).ok();
         HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
@@ -330,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_holds_whatever_is_there_but_names_nothing() {
+    fn a_star_matches_every_tag_but_names_none() {
         let mut headers = HeaderMap::new();
         assert!(!IfNoneMatch::of(&headers).holds("\"a\""));
         headers.insert(hyper::header::IF_NONE_MATCH, HeaderValue::from_static(" * "));

@@ -1,14 +1,14 @@
-//! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
-//! requests are judged and answered stands beside it, not in it.
+//! THE table of endpoints: the router, the OpenAPI document, the tools and the metrics read it. A question is one line of it. How requests
+//! are checked and answered is not decided here.
 
-mod verb;
+mod router;
 
-use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
+use std::marker::PhantomData;
 
-use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub use self::verb::Verb;
+pub use self::router::Verb;
+pub(super) use self::router::{NoRoute, find};
 use super::{
     batch,
     call::{Answered, Call},
@@ -19,7 +19,7 @@ use super::{
     mcp, openapi, stream,
 };
 use crate::{
-    error::{Code, Problem},
+    error::Code,
     jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
     question::{
         Question,
@@ -31,7 +31,7 @@ use crate::{
         holders::{HolderCountsQuestion, HoldersQuestion},
         indicators::IndicatorsQuestion,
         list,
-        parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
+        parameter::{PAGE, Parameter, ParameterKind, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
         request::Request,
@@ -53,28 +53,28 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint {
     pub verb: Verb,
-    /// With placeholders as in `parameters`.
+    /// Its placeholders are the path parameters.
     pub path: &'static str,
-    /// The OpenAPI operation id, and what it is called in figures.
+    /// The OpenAPI operation id, and its name in the figures.
     pub name: &'static str,
     pub summary: &'static str,
-    /// Of `TAGS`.
+    /// One of `TAGS`.
     pub tag: &'static str,
-    /// Asked as a tool too, by those who speak the Model Context Protocol.
+    /// Whether it is a tool of the Model Context Protocol too.
     pub tool: bool,
     pub parameters: &'static [Parameter],
-    /// The problems it alone may meet; those that follow from its kind and its parameters are not repeated.
+    /// The problems it may answer with, beside those that follow from its kind and its parameters.
     pub codes: &'static [Code],
     /// The status of success.
     pub status: u16,
-    /// The meaning of a 204, where the endpoint may answer with one.
+    /// What a 204 means, where it may answer with one.
     pub no_content: Option<&'static str>,
     pub content: Content,
     /// Answered without a key.
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
-    /// The shape of its JSON body; none where it reads none.
+    /// The shape of the JSON body it reads.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
 }
@@ -87,37 +87,37 @@ pub type Shape = fn(&mut SchemaGenerator) -> Schema;
 pub enum Content {
     /// JSON of this shape.
     Json(Shape),
-    /// A JSON document that describes itself.
+    /// JSON whose shape is not described further.
     Document,
     /// Server-sent events, of the kinds in `EVENTS`.
     Events,
     /// Text of this type.
     Text(&'static str),
-    /// No body: the status says it all.
+    /// No body.
     Nothing,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Handler {
-    /// Answered from what the address says.
+    /// Reads no body.
     Plain(fn(&Call<'_>) -> Answered),
-    /// Answered from its JSON body.
+    /// Reads a JSON body.
     Body(fn(&Call<'_>, &[u8]) -> Answered),
 }
 
-/// The prefix of the jobs, and the other spelling that is accepted for it.
+/// The prefix of the jobs' paths, and the other spelling that is accepted.
 pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
 
-/// What endpoints are grouped by, and what a group is about.
+/// The groups of endpoints in the OpenAPI document, each with its description.
 pub const TAGS: &[(&str, &str)] = &[
     ("tokens", "Tokens, their candles, holders and posts."),
     ("technical", "Trendlines and chart patterns."),
-    ("security", "What the code, the transfers and the holders tell."),
+    ("security", "What the code, the transfers and the holders show."),
     ("dexes", "Where tokens trade."),
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
     ("deep analysis", "Jobs that ask everything about some tokens."),
-    ("alerts", "Conditions that are looked at with each new generation of the data."),
+    ("alerts", "Conditions that are checked with each new generation of the data."),
     ("tables", "The tables of the dataset, row by row."),
     ("service", "The server and its data."),
 ];
@@ -170,21 +170,17 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<CountsQuestion>("tables", &[Code::TableNotFound]),
     question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
-        verb: Verb::Post,
-        path: "/deep-analysis/jobs",
-        name: "create_job",
-        summary: "Starts a deep analysis of one token or several: six tasks each.",
-        tag: "deep analysis",
-        tool: false,
         parameters: &[],
         codes: &[],
         status: 202,
-        no_content: None,
-        content: shape::<Job>(),
-        open: false,
-        tagged: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
-        handler: Handler::Body(handlers::create_job),
+        ..job::<Job>(
+            Verb::Post,
+            "/deep-analysis/jobs",
+            "create_job",
+            "Starts a deep analysis of one token or several: six tasks each.",
+            Handler::Body(handlers::create_job),
+        )
     },
     Endpoint {
         codes: &[],
@@ -195,14 +191,20 @@ pub const ENDPOINTS: &[Endpoint] = &[
             PAGE,
             parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
         ],
-        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
+        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", Handler::Plain(handlers::list_jobs))
     },
-    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
+    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", Handler::Plain(handlers::job)),
     Endpoint {
         codes: &[Code::JobNotFound, Code::JobEnded],
         parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Removes the job with all it found, ended or not.")],
         no_content: Some("With `purge`: the job is removed."),
-        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", handlers::terminate_job)
+        ..job::<Job>(
+            Verb::Delete,
+            "/deep-analysis/jobs/{job_id}",
+            "terminate_job",
+            "Terminates a job.",
+            Handler::Plain(handlers::terminate_job),
+        )
     },
     Endpoint {
         parameters: &[JOB, PAGE_FORMAT],
@@ -212,66 +214,89 @@ pub const ENDPOINTS: &[Endpoint] = &[
             "/deep-analysis/jobs/{job_id}/report",
             "job_report",
             "What a job found; partial while it runs.",
-            handlers::report,
+            Handler::Plain(handlers::report),
         )
     },
     Endpoint {
         parameters: &[
-            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Of those that fired, the latest."),
-            parameter("before", FIRED_ID, "A `firedId`: only what fired before that one, for the next page."),
+            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "How many of the latest firings."),
+            parameter("before", FIRED_ID, "A `fired_id`: only the firings before it, for the next page."),
         ],
-        ..alert(Verb::Get, "/alerts", "alerts", "The alerts of the dataset, and what fired, newest first.", handlers::alerts)
+        ..alert(
+            Verb::Get,
+            "/alerts",
+            "alerts",
+            "The alerts of the dataset, and what fired, newest first.",
+            Handler::Plain(handlers::alerts),
+        )
     },
     Endpoint {
         codes: &[Code::Loading, Code::SourceUnavailable],
         status: 201,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
         content: shape::<Alert>(),
-        handler: Handler::Body(handlers::add_alert),
-        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, handlers::alerts)
+        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Handler::Body(handlers::add_alert))
     },
     Endpoint {
         parameters: &[parameter("alert_id", ParameterKind::Identifier, "The alert's id, as its creation answered it.")],
         codes: &[Code::AlertNotFound],
         status: 204,
         content: Content::Nothing,
-        ..alert(Verb::Delete, "/alerts/{alert_id}", "remove_alert", "Removes an alert; what it fired stays.", handlers::remove_alert)
+        ..alert(
+            Verb::Delete,
+            "/alerts/{alert_id}",
+            "remove_alert",
+            "Removes an alert; its firings stay.",
+            Handler::Plain(handlers::remove_alert),
+        )
     },
     Endpoint {
         verb: Verb::Post,
         codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
         body: Some(mcp::message),
-        handler: Handler::Body(mcp::answer),
-        ..plain("/mcp", "mcp", MCP, Content::Document, handlers::alerts)
+        ..plain("/mcp", "mcp", MCP, Content::Document, Handler::Body(mcp::answer))
     },
     plain(
         "/events",
         "events",
-        "Server-sent events, numbered; `Last-Event-ID` names the last one had, and those after it come first.",
+        "Server-sent events, numbered; `Last-Event-ID` names the last one received, and those after it come first.",
         Content::Events,
-        stream::open,
+        Handler::Plain(stream::open),
     ),
     Endpoint {
         codes: &[Code::Loading],
-        ..plain("/datasets", "datasets", "The tables that are loaded, their sources and findings.", shape::<Datasets>(), handlers::datasets)
+        ..plain(
+            "/datasets",
+            "datasets",
+            "The tables that are loaded, their sources and findings.",
+            shape::<Datasets>(),
+            Handler::Plain(handlers::datasets),
+        )
     },
-    Endpoint { open: true, ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz) },
-    Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
+    Endpoint {
+        open: true,
+        ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), Handler::Plain(handlers::healthz))
+    },
     Endpoint {
         open: true,
         tagged: true,
-        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), docs::page)
+        ..plain("/openapi.json", "openapi", "This document.", Content::Document, Handler::Plain(openapi::answer))
+    },
+    Endpoint {
+        open: true,
+        tagged: true,
+        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), Handler::Plain(docs::page))
     },
     Endpoint {
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), docs::file)
+        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), Handler::Plain(docs::file))
     },
-    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
+    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Handler::Plain(handlers::metrics)),
 ];
 
-/// The parameters of two questions.
+/// Both lists of parameters, one after the other.
 const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
     let mut all = [first[0]; N];
     let mut i = 0;
@@ -282,7 +307,7 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
     all
 }
 
-/// What GET /tokens answers.
+/// What GET /tokens answers: the list, or the batch.
 fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
     let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
     json_schema!({ "anyOf": shapes })
@@ -316,7 +341,7 @@ const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint
 /// The most parameters that a list has, `format` among them.
 const LIST_PARAMETERS_MAX: usize = 24;
 
-/// Of the search, without those that ask for something else.
+/// The parameters of GET /tokens without `addresses`.
 pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
 
 struct WithFormat<Q>(PhantomData<Q>);
@@ -335,38 +360,25 @@ impl<Q: Question> WithFormat<Q> {
     const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
 
-/// Up to the one that none reaches, which stands for the latest.
+/// The default is an id that no firing reaches, so that the latest come first.
 const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
 
-const fn job<A: JsonSchema>(
-    verb: Verb,
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    handler: fn(&Call<'_>) -> Answered,
-) -> Endpoint {
+const fn job<A: JsonSchema>(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
     let codes = &[Code::JobNotFound];
     Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
 }
 
-const ADD_ALERT: &str =
-    "Puts up an alert: it fires when its condition comes to hold for the token, or for any token, between two generations of the data.";
+const ADD_ALERT: &str = "Adds an alert: it fires when the token, or any token, meets its condition in one generation of the data and did not in the one before.";
 
 const MCP: &str = "The Model Context Protocol, streamable HTTP without sessions: every question is a tool, its answer the same as here.";
 
-const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: fn(&Call<'_>) -> Answered) -> Endpoint {
+const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
     Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }
 }
 
-const fn plain(
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    content: Content,
-    handler: fn(&Call<'_>) -> Answered,
-) -> Endpoint {
+const fn plain(path: &'static str, name: &'static str, summary: &'static str, content: Content, handler: Handler) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
         path,
@@ -382,7 +394,7 @@ const fn plain(
         open: false,
         tagged: false,
         body: None,
-        handler: Handler::Plain(handler),
+        handler,
     }
 }
 
@@ -391,85 +403,26 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
-    /// Whether its answers lead to those beside them.
+    /// Whether its answers have a `Link` header to the pages beside them.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
             || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
     }
 
-    /// The formats that `format` chooses among, where it knows the parameter.
+    /// The formats that its parameter `format` chooses among, if it has one.
     pub fn formats(&self) -> Option<&'static [&'static str]> {
         let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
-    /// Whether it asks the deck, and so needs data.
-    pub fn asks(&self) -> bool {
+    /// Whether it asks the deck, and so needs loaded data.
+    pub fn needs_data(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
     }
 }
 
-/// Whether the path is answered without a key: an open endpoint's own, or one below it.
+/// Whether the path is answered without a key: that of an open endpoint, or one below it.
 pub(super) fn is_open(path: &str) -> bool {
     let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
     ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
-}
-
-/// The endpoints of one path, as positions in the table.
-type Methods = BTreeMap<Verb, usize>;
-
-static ROUTER: LazyLock<matchit::Router<Methods>> = LazyLock::new(|| {
-    let mut paths: BTreeMap<String, Methods> = BTreeMap::new();
-    for (i, endpoint) in ENDPOINTS.iter().enumerate() {
-        paths.entry(endpoint.path.to_owned()).or_default().insert(endpoint.verb, i);
-        if let Some(rest) = endpoint.path.strip_prefix(DEEP_ANALYSIS[0]) {
-            paths.entry(format!("{}{rest}", DEEP_ANALYSIS[1])).or_default().insert(endpoint.verb, i);
-        }
-    }
-    let mut router = matchit::Router::new();
-    for (path, methods) in paths {
-        router.insert(path, methods).expect("the table's paths do not conflict: a test builds this router");
-    }
-    router
-});
-
-/// A request that has found its endpoint.
-#[derive(Debug)]
-pub(super) struct Route<'k, 'p> {
-    /// Position in the table.
-    pub position: usize,
-    pub arguments: matchit::Params<'k, 'p>,
-}
-
-/// Why there is no endpoint: 404, or 405 with the methods there are.
-#[derive(Debug)]
-pub(super) struct NoRoute {
-    pub problem: Problem,
-    pub allow: Option<String>,
-}
-
-pub(super) fn find<'p>(method: &Method, path: &'p str) -> Result<Route<'static, 'p>, NoRoute> {
-    let router: &'static _ = &*ROUTER;
-    let Ok(found) = router.at(path) else {
-        let detail = "No such route: GET /openapi.json lists the routes there are.";
-        return Err(NoRoute { problem: Problem::new(Code::RouteNotFound, detail), allow: None });
-    };
-    if let Some(&position) = Verb::of(method).and_then(|verb| found.value.get(&verb)) {
-        return Ok(Route { position, arguments: found.params });
-    }
-    let allow = allow(found.value);
-    let detail = format!("`{}` is not answered here: expected {allow}.", clip(method.as_str()));
-    Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
-}
-
-fn allow(methods: &Methods) -> String {
-    let words: Vec<&str> = methods
-        .keys()
-        .map(|verb| match verb {
-            Verb::Get => "GET, HEAD",
-            Verb::Post => "POST",
-            Verb::Delete => "DELETE",
-        })
-        .collect();
-    words.join(", ")
 }

@@ -1,5 +1,5 @@
-//! Rows on their way to a client: found by the deck, written on a thread of their own into pieces that wait for the client, so that
-//! memory does not grow with the rows. A client that leaves ends the work; what fails in the middle ends the connection.
+//! Streams of rows: the deck finds the rows, and a thread writes them into pieces that wait for the client, so that memory does not grow
+//! with their number. A client that leaves ends the work; a failure in the middle ends the connection.
 
 use std::{
     io::{self, Write},
@@ -43,18 +43,18 @@ use crate::{
 };
 
 /// Bytes of a piece, and pieces that wait for a client.
-const PIECE: usize = 256 << 10;
-const PIECES: usize = 4;
+const PIECE_BYTES: usize = 256 << 10;
+const PIECES_WAITING: usize = 4;
 
-/// A part of what is streamed.
+/// A part of a stream.
 #[derive(Debug)]
 enum Piece {
     Data(Bytes),
-    /// All of it was sent: without this it broke off.
+    /// The stream is complete; one that ends without it broke off.
     End,
 }
 
-/// What is streamed broke off: the client must not take what came for all.
+/// The stream broke off: the client must not take what it received for all.
 #[derive(Debug)]
 pub(super) struct BrokenOff;
 
@@ -69,7 +69,7 @@ impl std::error::Error for BrokenOff {}
 /// Called once at the end, with the bytes sent and whether they were all.
 pub(super) type Ended = Box<dyn FnOnce(u64, bool) + Send>;
 
-/// Rows as hyper takes them.
+/// The client's end of a stream.
 pub(super) struct RowStream {
     pieces: mpsc::Receiver<Piece>,
     bytes: u64,
@@ -136,14 +136,14 @@ impl Drop for RowStream {
     }
 }
 
-/// The rows of a list, as the deck looks for them.
-struct RowsOf<Q> {
+/// The rows of a list, for the deck to find: those of its page, or with `whole` all of them.
+struct FindRows<Q> {
     question: Q,
     whole: bool,
     snapshot: Arc<Snapshot>,
 }
 
-impl<Q: Tabular> Find for RowsOf<Q> {
+impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
@@ -166,9 +166,9 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
         return Ok(HandlerStep::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
     }
     let any = call.if_none_match.holds("");
-    let (permit, time) = (place(api)?, patience(call));
+    let (permit, time) = (permit(api)?, patience(call));
     let deck = Arc::clone(&api.deck);
-    let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
+    let coming = deck.find(&snapshot, FindRows { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
     Ok(HandlerStep::later(async move {
         let tabled = coming.await?;
         let next = tabled.next.clone();
@@ -196,11 +196,11 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
     }))
 }
 
-/// What writes a stream hands its pieces to this: it waits while the client is behind, for as long as the client reads at all.
+/// The writer's end of a stream: sending waits for a slow client, as long as it reads at all.
 #[derive(Debug, Clone)]
 pub(super) struct Sending {
     sender: mpsc::Sender<Piece>,
-    /// With a server: who keeps the time, and how long a client may read nothing.
+    /// With a server: the runtime that measures it, and how long a client may read nothing.
     patience: Option<(Handle, Duration)>,
 }
 
@@ -222,20 +222,20 @@ impl Sending {
     }
 }
 
-/// A stream that is written on a thread of its own; `permit` is held until it ends.
+/// A stream that `write` writes on a thread of its own; `permit` is held until it ends.
 pub(super) fn written(
     patience: Option<Duration>,
     permit: OwnedSemaphorePermit,
     write: impl FnOnce(&Sending) -> std::result::Result<(), Unwritten> + Send + 'static,
 ) -> Result<RowStream> {
-    let (sender, pieces) = mpsc::channel(PIECES);
+    let (sender, pieces) = mpsc::channel(PIECES_WAITING);
     let sending = Sending { sender, patience: patience.map(|time| (Handle::current(), time)) };
     let run = move || {
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sending))) {
             Ok(Ok(())) => sending.send(Piece::End).unwrap_or_default(),
             Ok(Err(Unwritten::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
-            // The client has gone.
+            // The client has left.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),
         }
@@ -245,27 +245,26 @@ pub(super) fn written(
     Ok(RowStream { pieces, bytes: 0, done: false, ended: None })
 }
 
-/// A place among those who are sent rows.
-pub(super) fn place(api: &Api) -> Result<OwnedSemaphorePermit> {
+/// A permit for one more stream.
+pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
     Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
         let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
         Problem::new(Code::Busy, detail)
     })
 }
 
-/// How long the client of the call may read nothing; without a server it takes its time.
+/// How long the client may read nothing; without a server, as long as it likes.
 pub(super) fn patience(call: &Call<'_>) -> Option<Duration> {
     call.headers.map(|_| call.api.options.idle_time)
 }
 
-/// What is written, gathered into pieces for the client.
+/// Gathers what is written into pieces for the client.
 struct Pieces {
     sending: Sending,
     gathered: BytesMut,
 }
 
 impl Pieces {
-    /// Waits until the client has taken enough of what was sent before.
     fn send(&mut self) -> io::Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
@@ -277,12 +276,12 @@ impl Pieces {
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.gathered.capacity() == 0 {
-            self.gathered.reserve(PIECE);
+            self.gathered.reserve(PIECE_BYTES);
         }
-        // A column of a record batch is larger than a piece.
-        let taken = &bytes[..bytes.len().min(PIECE - self.gathered.len().min(PIECE))];
+        // Only a piece's worth, as a column of a record batch can be much larger.
+        let taken = &bytes[..bytes.len().min(PIECE_BYTES - self.gathered.len().min(PIECE_BYTES))];
         self.gathered.extend_from_slice(taken);
-        if self.gathered.len() >= PIECE {
+        if self.gathered.len() >= PIECE_BYTES {
             self.send()?;
         }
         Ok(taken.len())
@@ -294,7 +293,7 @@ impl Write for Pieces {
 }
 
 impl Drop for Pieces {
-    /// The end of a coding is written when it is dropped.
+    /// A coding writes its end when it is dropped, right before this.
     fn drop(&mut self) {
         self.send().ok();
     }

@@ -1,5 +1,5 @@
-//! The server: accepts connections up to a bound, hands each to hyper with its limits, and stops gracefully. At the bound the
-//! connection whose client is waited for longest gives its place to the next one. Knows no route.
+//! The server: accepts connections up to a limit, serves each with hyper, and stops gracefully. At the limit the connection that has
+//! waited longest for its client is closed for the next one. Knows no route.
 
 use std::{
     future::Future,
@@ -22,49 +22,50 @@ use tokio::{
 use super::{
     Api,
     call::stopped,
-    connection::{ConnectionPulse, WatchedStream},
+    connection::{ConnectionState, WatchedStream},
     events,
-    service::Face,
+    service::ConnectionService,
 };
 
-/// How many clients may wait to be accepted, which the system may bound further. The usual 128 are full at once when a crowd comes, and
-/// then a client tries again only after a second.
-const WAITING_CLIENTS: i32 = 4_096;
-/// How long requests under way may take once the server is told to stop.
+/// The backlog of connections to accept, which the system may limit further. A crowd fills the usual 128 at once, and then a client tries
+/// again only after a second.
+const BACKLOG: i32 = 4_096;
+/// How long requests under way may take once the server has to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-/// The longest head hyper reads before it refuses; the guard's own limits are narrower and answer with a body.
+/// The longest head that hyper reads; the guard's limits are lower and answer with a problem.
 const HEAD_BYTES: usize = 96 << 10;
-/// The first and the longest wait after an accept that failed, as when the process is out of file descriptors.
+/// The first and the longest wait after a failed accept, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// A place that is wanted is left to a client that owes a request for this part of the time that its head may take.
+/// At the limit, a client that owes a request keeps its connection for this part of the time that the head may take.
 const HEAD_GRACE: u32 = 10;
-/// And so long to one that was answered: it may be about to ask again.
+/// And one that was answered keeps it for so long: it may be about to ask again.
 const IDLE_GRACE: Duration = Duration::from_millis(20);
+/// Connections that are closed together.
 const DISMISSED_AT_ONCE: usize = 16;
-/// At the bound, how often one looks for a connection that has become idle.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// At the limit, how often it is checked whether a connection can be closed.
+const RECHECK: Duration = Duration::from_millis(20);
 
 /// Answers on `listener` until `shutdown` is ready, then finishes what is under way.
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
-    if let Err(error) = SockRef::from(&listener).listen(WAITING_CLIENTS) {
-        tracing::warn!("no room for {WAITING_CLIENTS} waiting clients: {error}");
+    if let Err(error) = SockRef::from(&listener).listen(BACKLOG) {
+        tracing::warn!("no backlog for {BACKLOG} clients: {error}");
     }
-    let writing = tokio::spawn(events::write_down(Arc::clone(&api), api.deck.listen()));
+    let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
-    let mut pulses = Pulses { standing: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
-    // Accepted, without a place so far.
+    let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
+    // A connection that was accepted and has no place yet.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
             () = &mut shutdown => break,
             stream = accept(&listener), if waiting.is_none() => waiting = Some(stream),
-            place = pulses.place(&places), if waiting.is_some() => {
+            place = connections.place(&places), if waiting.is_some() => {
                 if let Some(stream) = waiting.take() {
-                    clients.spawn(attend(stream, pulses.begin(), Arc::clone(&api), place));
+                    clients.spawn(serve_client(stream, connections.add(), Arc::clone(&api), place));
                 }
             }
             Some(_) = clients.join_next() => {}
@@ -80,54 +81,54 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     }
 }
 
-/// The pulses of the connections that stand.
+/// The open connections.
 #[derive(Debug)]
-struct Pulses {
-    standing: Vec<Weak<ConnectionPulse>>,
+struct OpenConnections {
+    open: Vec<Weak<ConnectionState>>,
     head_grace: Duration,
 }
 
-impl Pulses {
-    fn begin(&mut self) -> Arc<ConnectionPulse> {
-        // Now and then, those that ended are forgotten.
-        if self.standing.len() == self.standing.capacity() {
-            self.standing.retain(|pulse| pulse.strong_count() > 0);
+impl OpenConnections {
+    fn add(&mut self) -> Arc<ConnectionState> {
+        // Before the list would grow, those that ended are removed.
+        if self.open.len() == self.open.capacity() {
+            self.open.retain(|state| state.strong_count() > 0);
         }
-        let pulse = ConnectionPulse::new();
-        self.standing.push(Arc::downgrade(&pulse));
-        pulse
+        let state = ConnectionState::new();
+        self.open.push(Arc::downgrade(&state));
+        state
     }
 
-    /// A place for one more connection, for which an idle one may have to leave.
+    /// A place for one more connection; another connection may be closed for it.
     async fn place(&self, places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(places).try_acquire_owned() {
                 return place;
             }
             self.dismiss();
-            if let Ok(Ok(place)) = timeout(LOOK_AGAIN, Arc::clone(places).acquire_owned()).await {
+            if let Ok(Ok(place)) = timeout(RECHECK, Arc::clone(places).acquire_owned()).await {
                 return place;
             }
         }
     }
 
-    /// Makes places free, unless one is becoming so: those that owe a request for too long leave, some at once, as those who keep a
-    /// server busy this way come in crowds; without any, the one that is idle longest does.
+    /// Closes connections, unless one is closing already: those that owe a request for too long, several together since such clients come
+    /// in crowds; without any, the one that is idle longest.
     fn dismiss(&self) {
-        let standing: Vec<Arc<ConnectionPulse>> = self.standing.iter().filter_map(Weak::upgrade).collect();
-        if standing.iter().any(|pulse| pulse.is_dismissed()) {
+        let open: Vec<Arc<ConnectionState>> = self.open.iter().filter_map(Weak::upgrade).collect();
+        if open.iter().any(|state| state.is_dismissed()) {
             return;
         }
         let now = Instant::now();
-        let owing = standing.iter().filter(|pulse| pulse.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
-        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|pulse| pulse.dismiss()).count();
+        let owing = open.iter().filter(|state| state.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
+        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
         if dismissed == 0 {
-            // While newcomers may still ask, none of those who asked goes for them too soon.
-            let newcomers = standing.iter().any(|pulse| pulse.owes_since().is_some());
+            // While a new client may still send its request, a client that was answered keeps its connection as long as that one may take.
+            let newcomers = open.iter().any(|state| state.owes_since().is_some());
             let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
-            let idle = standing.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
-            if let Some((_, pulse)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
-                pulse.dismiss();
+            let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
+            if let Some((_, state)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
+                state.dismiss();
             }
         }
     }
@@ -150,23 +151,23 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves one client until it leaves or the server stops.
-async fn attend(stream: TcpStream, pulse: Arc<ConnectionPulse>, api: Arc<Api>, place: OwnedSemaphorePermit) {
+async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, place: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
-    let watched = WatchedStream::new(stream, Arc::clone(&pulse), api.options.header_time, api.options.idle_time);
+    let watched = WatchedStream::new(stream, Arc::clone(&state), api.options.header_time, api.options.idle_time);
     let mut stopping = api.stopping.subscribe();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // `WatchedStream` tells a slow head from an idle connection, which hyper's own timeout does not.
+        // hyper's own timeout does not distinguish a slow head from an idle connection, as `WatchedStream` does.
         .header_read_timeout(None)
-        // At most 100 headers, which is hyper's own bound: with another it would allocate room for them at every request.
+        // The number of headers stays hyper's default, 100: with another it would allocate at every request.
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(watched), Face::new(api, Arc::clone(&pulse)));
+        .serve_connection(TokioIo::new(watched), ConnectionService::new(api, Arc::clone(&state)));
     let mut connection = pin!(connection);
     loop {
         tokio::select! {
             _ = &mut connection => break,
-            // Polled once more, the connection leaves if it still may.
-            () = pulse.dismissal() => {}
+            // Polled once more, the connection closes if its client still owes a request or is idle.
+            () = state.dismissal() => {}
             () = stopped(&mut stopping) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await.ok();

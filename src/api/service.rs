@@ -1,5 +1,5 @@
-//! From a request to its reply: guard, route, body, handler; a panic becomes a 500 that tells nothing. Every reply leaves through
-//! `finish`, which gives it its headers and writes it down. Also the same without a server.
+//! From a request to its reply: guard, route, body, handler; a panic becomes a 500 that reveals nothing. `finish` gives every reply its
+//! headers and logs it. `answer_offline` does the same without a server.
 
 use std::{
     convert::Infallible,
@@ -23,9 +23,9 @@ use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
-    call::{Awaited, Call, HandlerStep},
+    call::{Answered, Awaited, Call, HandlerStep},
     coding,
-    connection::{ConnectionPulse, Phase},
+    connection::{ConnectionState, Phase},
     guard,
     log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
@@ -36,25 +36,25 @@ use crate::{
     question::parameter::Parameter,
 };
 
-/// The status noted for a client that left before it was answered.
+/// The status logged for a client that left before it was answered.
 const HUNG_UP: u16 = 499;
-/// A refused body is read on for so long and so far, so that the client comes to read the refusal.
+/// For how long, and how many bytes, a refused body is still read, so that the client gets to read the refusal.
 const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
 
-/// One client's face of the API.
+/// The service of one connection.
 #[derive(Debug)]
-pub(super) struct Face {
+pub(super) struct ConnectionService {
     api: Arc<Api>,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
 }
 
-impl Face {
-    pub(super) fn new(api: Arc<Api>, pulse: Arc<ConnectionPulse>) -> Self {
-        Self { api, pulse }
+impl ConnectionService {
+    pub(super) fn new(api: Arc<Api>, state: Arc<ConnectionState>) -> Self {
+        Self { api, state }
     }
 }
 
-impl hyper::service::Service<Request<Incoming>> for Face {
+impl hyper::service::Service<Request<Incoming>> for ConnectionService {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Answering;
@@ -62,12 +62,12 @@ impl hyper::service::Service<Request<Incoming>> for Face {
     fn call(&self, request: Request<Incoming>) -> Answering {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        self.pulse.enter(Phase::Busy, started);
+        self.state.enter(Phase::Busy, started);
         let mut position = None;
         let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
         let step = step.unwrap_or_else(|_| HandlerStep::Now(defect(parts.uri.path())));
         let step = coding::apply(&self.api, &parts.headers, step);
-        let exchange = Exchange { api: Arc::clone(&self.api), pulse: Arc::clone(&self.pulse), parts, position, started };
+        let exchange = Exchange { api: Arc::clone(&self.api), state: Arc::clone(&self.state), parts, position, started };
         match step {
             HandlerStep::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
             HandlerStep::Later(reply) => {
@@ -78,7 +78,7 @@ impl hyper::service::Service<Request<Incoming>> for Face {
     }
 }
 
-/// Guards and routes the request, and starts to answer it. `position` is where its endpoint stands, for the figures.
+/// Guards and routes the request, and starts to answer it. `position` becomes its endpoint's place in the table, for the metrics.
 fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> HandlerStep {
     let path = parts.uri.path();
     if let Err(refusal) = guard::admit(api, parts) {
@@ -108,32 +108,35 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
             let count = route.arguments.len().min(values.len());
             values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
             handler(&Call {
-                api,
-                parameters: endpoint.parameters,
-                path: &values[..count],
-                query: parts.uri.query().unwrap_or_default(),
-                target: parts.uri.path_and_query().map_or(path, |target| target.as_str()),
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
+                ..untagged_call(api, &values[..count], &parts.uri, endpoint.parameters)
             })
         }
-        Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
-            Ok(()) => {
-                let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
-                Ok(HandlerStep::Later(Box::pin(async move {
-                    let body = read(body, api.options.body_time).await?;
-                    let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, endpoint.parameters) };
-                    settle(handler(&call, &body)?).await
-                })))
-            }
-            Err(refusal) => {
-                linger(parts, body);
-                Err(refusal)
-            }
-        },
+        Handler::Body(handler) => answer_with_body(api, parts, body, endpoint.parameters, handler),
     };
     answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
+}
+
+/// Reads the body and calls the handler with it.
+fn answer_with_body(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Incoming,
+    parameters: &'static [Parameter],
+    handler: fn(&Call<'_>, &[u8]) -> Answered,
+) -> Answered {
+    if let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
+        linger(parts, body);
+        return Err(refusal);
+    }
+    let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
+    Ok(HandlerStep::later(async move {
+        let body = read(body, api.options.body_time).await?;
+        let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, parameters) };
+        settle(handler(&call, &body)?).await
+    }))
 }
 
 async fn settle(step: HandlerStep) -> Result<Reply> {
@@ -143,7 +146,7 @@ async fn settle(step: HandlerStep) -> Result<Reply> {
     }
 }
 
-/// A call that no entity tag and no HEAD bear on: one with a body, or one without a server.
+/// A call without entity tags and HEAD: one with a body, or one without a server.
 fn untagged_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
     let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
     Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
@@ -184,7 +187,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
     tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Reads on what a refused client is still sending: a connection closed under it would lose the refusal too.
+/// Reads what a refused client is still sending: if the connection closed meanwhile, the refusal would be lost too.
 fn linger(parts: &Parts, mut body: Incoming) {
     if body.is_end_stream() || parts.headers.contains_key(EXPECT) {
         return;
@@ -203,18 +206,18 @@ fn linger(parts: &Parts, mut body: Incoming) {
     });
 }
 
-/// A request under way, with what its reply needs of it.
+/// A request under way, with what finishes its reply.
 #[derive(Debug, Clone)]
 struct Exchange {
     api: Arc<Api>,
-    pulse: Arc<ConnectionPulse>,
+    state: Arc<ConnectionState>,
     parts: Parts,
     position: Option<usize>,
     started: Instant,
 }
 
 impl Exchange {
-    /// The headers every reply has, and its line in the log.
+    /// Adds the headers that every reply has, and logs it.
     fn finish(&self, mut reply: Reply) -> Reply {
         let bytes = match reply.body() {
             Body::Whole(bytes) if self.parts.method != Method::HEAD => bytes.len() as u64,
@@ -226,16 +229,16 @@ impl Exchange {
         match reply.body_mut() {
             Body::Whole(_) => {
                 let now = Instant::now();
-                self.pulse.enter(Phase::Answered, now);
+                self.state.enter(Phase::Answered, now);
                 self.note(status, bytes, now);
             }
-            // Events go on for as long as the client stays.
+            // Logged at its start, since a stream of events has no end.
             Body::Stream(_) => self.note(status, bytes, Instant::now()),
             Body::Rows(rows) => {
                 let exchange = self.clone();
                 rows.ended = Some(Box::new(move |bytes, whole| {
                     let now = Instant::now();
-                    exchange.pulse.enter(Phase::Answered, now);
+                    exchange.state.enter(Phase::Answered, now);
                     exchange.note(if whole { status } else { HUNG_UP }, bytes, now);
                 }));
             }
@@ -289,7 +292,8 @@ impl Drop for Answering {
     }
 }
 
-/// Answers a request in process: no server, no key, no limits, but the same table of endpoints. Not for threads of a runtime.
+/// Answers a request in process: no server, no key, no limits, but the same table of endpoints. It blocks, so it is not for a thread of a
+/// runtime.
 pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let reply = match runtime {
@@ -304,7 +308,7 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
     }
 }
 
-/// As `answer_offline`, for who waits on a runtime. Whoever stops waiting cancels what is worked out.
+/// As `answer_offline`, on a runtime. Dropping it cancels the work.
 pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
     let settled = match begin(api, method, target, body) {
         Ok(step) => settle(step).await,
@@ -333,11 +337,11 @@ mod tests {
     use crate::{api::ApiOptions, deck::Deck, state::keys::Keys};
 
     #[test]
-    fn a_panic_becomes_a_500_that_tells_nothing() {
+    fn a_panic_becomes_a_500_that_reveals_nothing() {
         let deck = Deck::new(std::path::Path::new("nowhere"), crate::deck::DeckOptions::default()).expect("a deck");
         let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
         let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
-        let exchange = Exchange { api: Arc::clone(&api), pulse: ConnectionPulse::new(), parts, position: None, started: Instant::now() };
+        let exchange = Exchange { api: Arc::clone(&api), state: ConnectionState::new(), parts, position: None, started: Instant::now() };
         api.metrics.begin();
         let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
         let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));

@@ -1,4 +1,4 @@
-//! One client that listens: the events from where it was, then each as it comes, until it leaves or the server stops.
+//! GET /events for one client: the events it missed, then each as it comes, until it leaves or the server stops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,20 +21,20 @@ use crate::{
     question::parameter::clip,
 };
 
-/// The header by which a client that comes back names the last event it has had.
+/// The header in which a client that reconnects names the last event it received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
-/// A comment as often keeps proxies from closing a quiet stream.
+/// How often a comment is sent, so that proxies do not close a quiet stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// Pieces that may wait for a client that reads slowly.
 const WAITING: usize = 64;
-/// The first piece sends the headers on their way, and says after how many milliseconds to come back.
+/// Sent at once, so that the headers arrive; it says after how many milliseconds to reconnect.
 const FIRST: &[u8] = b": listening\nretry: 2000\n\n";
 
 pub(super) fn open(call: &Call<'_>) -> Answered {
     let api = call.api;
     let last = call.headers.map(last_event_id).transpose()?.flatten();
-    let Ok(permit) = Arc::clone(&api.streams).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
         let detail = format!("{} clients listen to events already: ask again in a moment.", api.options.event_streams);
         return Err(Problem::new(Code::Busy, detail));
     };
@@ -50,7 +50,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     tokio::spawn(async move {
         let gone = sender.clone();
         tokio::select! {
-            () = tell(&log, newest, last, sender) => {}
+            () = send_events(&log, newest, last, sender) => {}
             () = gone.closed() => {}
             () = stopped(&mut stopping) => {}
         }
@@ -59,7 +59,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply))
 }
 
-/// The event after which a client wants to hear on; none where it comes for the first time.
+/// The last event that the client has received; none where it connects for the first time.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = given.to_str().unwrap_or("…");
@@ -69,12 +69,12 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
     })
 }
 
-/// Ends when the client reads no more.
-async fn tell(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
+/// Ends when the client does not read any more.
+async fn send_events(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
     let mut pieces = vec![Bytes::from_static(FIRST)];
     loop {
         for piece in pieces {
-            // A client that leaves so much unread has gone to sleep.
+            // A client that leaves so much unread has stopped reading.
             let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(piece)).await else { return };
         }
         newest.mark_unchanged();

@@ -1,14 +1,13 @@
-//! `tokendeck alert`: conditions that the dashboard and the server look at with each new generation of the data.
+//! `tokendeck alert`: conditions that the dashboard and the server check with each new generation of the data.
 
 use clap::{Args, Subcommand};
 
 use super::{
     Place,
-    get::load,
-    outcome::{Failure, Outcome, print, printable},
+    outcome::{Failure, Outcome, print, print_line},
     program::{Program, configuration, kept_jobs},
     shot::token,
-    table::aligned_to_the_end,
+    table::section,
 };
 use crate::{
     dataset::{address::Address, time::Time},
@@ -17,7 +16,7 @@ use crate::{
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
 };
 
-/// Of those that fired, the latest that are printed.
+/// How many of the latest firings are printed.
 const FIRED: u64 = 20;
 
 #[derive(Debug, Args)]
@@ -36,11 +35,11 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Put up an alert: it fires when the condition comes to hold
+    /// Add an alert: it fires when its condition is met and was not before
     Add {
         /// The condition, as in 'price>20' or 'score<40 chain:base'
         condition: String,
-        /// The token it is about: its address, or a coin as in coin:BTC; else every token
+        /// The token it is about: its address, or a coin as in coin:BTC; any token without it
         #[arg(long, value_name = "ADDRESS", value_parser = token)]
         token: Option<Address>,
         #[command(flatten)]
@@ -61,28 +60,24 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
         let mut config = configuration(place.config.as_deref())?;
         place.overrule(&mut config);
         let kept = kept_jobs(&config).map_err(Failure::Bad)?;
-        print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?).as_bytes())
+        print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
     };
     let Some(command) = &args.command else { return list(&args.place) };
     match command {
         Command::List { place } => list(place),
         Command::Add { condition, token, place } => {
-            let program = Program::open(place)?;
-            program.require_dataset()?;
-            program.require_consent()?;
-            load(&program)?;
+            let program = Program::open_loaded(place)?;
             let kept = kept_jobs(&program.config).map_err(Failure::Bad)?;
             let wish = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
             let alert = kept.add_alert(&program.deck, &wish).map_err(failed)?;
             let already =
                 if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
-            print(printable(&format!("{}{already}", alert.alert_id)).as_bytes())?;
-            print(b"\n")
+            print_line(&format!("{}{already}", alert.alert_id))
         }
         Command::Remove { id, place } => {
             let config = configuration(place.config.as_deref())?;
             kept_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
-            print(format!("removed {id}\n").as_bytes())
+            print(format!("removed {id}\n"))
         }
     }
 }
@@ -90,20 +85,12 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
 fn listed(list: &AlertList) -> String {
     let row = |alert: &Alert| {
         let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
-        let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
-        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, stands]
+        let state = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
+        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, state]
     };
-    let rows: Vec<_> = list.alerts.iter().map(row).collect();
-    let mut text = String::new();
-    if !rows.is_empty() {
-        text += &aligned_to_the_end(&["alert_id", "about", "condition", "fired", "last fired", "stands"], &rows);
-        text += "\n";
-    }
     let fired = |fired: &FiredAlert| vec![fired.fired_at.minute_text(), fired.about(), fired.condition.clone()];
-    let rows: Vec<_> = list.fired.iter().map(fired).collect();
-    if !rows.is_empty() {
-        text += &aligned_to_the_end(&["fired, UTC", "token", "condition"], &rows);
-        text += "\n";
-    }
-    format!("{text}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))
+    let header = ["alert_id", "about", "condition", "fired", "last fired", "state"];
+    let alerts = section(&header, list.alerts.iter().map(row));
+    let firings = section(&["fired, UTC", "token", "condition"], list.fired.iter().map(fired));
+    format!("{alerts}{firings}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))
 }

@@ -1,4 +1,4 @@
-//! How the screen looks, from the configuration, the theme's file and what the terminal tells of itself.
+//! How the screen looks: from the configuration, the theme's file and what the terminal reports about itself.
 
 use std::{fs::File, io::Read, path::Path, sync::OnceLock, time::Duration};
 
@@ -15,28 +15,28 @@ use crate::{
 
 /// A theme has some twenty colours; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
-/// A terminal that does not answer is not waited for any longer.
+/// How long a terminal may take to report its background.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 
-/// Whether the terminal is light, once it was asked.
+/// Whether the terminal is light, once that is known.
 static LIGHT: OnceLock<bool> = OnceLock::new();
 
-/// For the terminal the program runs in; `fixed` when the theme was asked for on the command line.
+/// For the terminal the program runs in; `fixed` where the command line names the theme.
 pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearance, Failure> {
     let depth = Depth::detect(variable);
-    // What the environment tells is not asked again: an answer over a slow line delays the first frame.
-    let told = variable("COLORFGBG");
-    let light = || *LIGHT.get_or_init(|| is_light(None, told.as_deref(), if told.is_some() { None } else { background(depth) }));
+    let colours = variable("COLORFGBG");
+    // The terminal is asked only where the environment says nothing: over a slow line its answer delays the first frame.
+    let light = || *LIGHT.get_or_init(|| is_light(None, colours.as_deref(), if colours.is_some() { None } else { background(depth) }));
     look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
 }
 
-/// As for the terminal it was made for before, which is not asked again: its answer would come among the keys.
+/// As `for_terminal`, while the dashboard runs: the terminal is not asked again, since its answer would come among the keys.
 pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
-    let told = || is_light(None, variable("COLORFGBG").as_deref(), None);
-    look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(told), true)
+    let from_environment = || is_light(None, variable("COLORFGBG").as_deref(), None);
+    look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(from_environment), true)
 }
 
-/// For a picture, whatever terminal there is: all colours, dark unless asked otherwise.
+/// For a picture, whatever the terminal: all colours, dark by default.
 pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::True, || false, true)
 }
@@ -65,7 +65,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The terminal's background, if it tells; one without colours is not asked.
+/// The terminal's background, if it reports it; one without colours is not asked.
 fn background(depth: Depth) -> Option<(u8, u8, u8)> {
     if depth == Depth::None {
         return None;

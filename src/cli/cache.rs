@@ -10,12 +10,15 @@ use clap::{Args, Subcommand};
 use super::{
     outcome::{Failure, Outcome, print},
     program::{cache, configuration},
-    table::aligned_to_the_end,
+    table::section,
 };
-use crate::dataset::{
-    cache::{Entry, list},
-    source::kept,
-    time::Time,
+use crate::{
+    dataset::{
+        cache::{Entry, list},
+        source::kept,
+        time::Time,
+    },
+    document::format::many,
 };
 
 #[derive(Debug, Args)]
@@ -39,7 +42,7 @@ pub(super) fn run(args: &CacheArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     let folder = cache(&config).folder.ok_or_else(|| Failure::Bad("there is no cache folder: set HOME, or [cache] dir".to_owned()))?;
     match args.command {
-        None | Some(Command::List) => print(listed(&folder, &list(&folder)).as_bytes()),
+        None | Some(Command::List) => print(listed(&folder, &list(&folder))),
         Some(Command::Clear) => clear(&folder),
     }
 }
@@ -51,24 +54,23 @@ fn listed(folder: &Path, entries: &[Entry]) -> String {
         let used = used.map_or_else(String::new, |used| Time(used.as_millis() as i64).minute_text());
         vec![table.to_owned(), entry.rows.to_string(), megabytes(entry.bytes), used, entry.name.clone()]
     };
-    let rows: Vec<_> = entries.iter().map(row).collect();
-    let table = if rows.is_empty() { String::new() } else { aligned_to_the_end(&["table", "rows", "MB", "used", "name"], &rows) + "\n" };
+    let table = section(&["table", "rows", "MB", "used", "name"], entries.iter().map(row));
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
     let kept = kept::bytes(folder);
     let kept = if kept == 0 { String::new() } else { format!("; of files elsewhere {} MB more", megabytes(kept)) };
-    format!("{table}{} in `{}`: {} MB{kept}\n", count(entries.len()), folder.display(), megabytes(bytes))
+    format!("{table}{} in `{}`: {} MB{kept}\n", tables(entries.len()), folder.display(), megabytes(bytes))
 }
 
 fn clear(folder: &Path) -> Outcome {
     let entries = list(folder);
     let (removed, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.remove());
     let bytes = removed.iter().map(|entry| entry.bytes).sum::<u64>() + kept::clear(folder);
-    let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", count(kept.len())) };
-    print(format!("removed {}, {} MB{rest}\n", count(removed.len()), megabytes(bytes)).as_bytes())
+    let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", tables(kept.len())) };
+    print(format!("removed {}, {} MB{rest}\n", tables(removed.len()), megabytes(bytes)))
 }
 
-fn count(tables: usize) -> String {
-    if tables == 1 { "1 table".to_owned() } else { format!("{tables} tables") }
+fn tables(count: usize) -> String {
+    many(count as u64, "table", "tables")
 }
 
 fn megabytes(bytes: u64) -> String {

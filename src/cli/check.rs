@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
-    program::{cache, configuration, no_dataset, require_consent, wire},
-    table::aligned_to_the_end,
+    program::{cache, configuration, require_data, wire},
+    table::section,
 };
 use crate::{
     dataset::{
@@ -17,6 +17,7 @@ use crate::{
         findings::{Finding, Severity},
         load::load_as,
     },
+    document::format::{self, many},
     wire::Consent,
 };
 
@@ -41,19 +42,16 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         config.remote.enabled = Consent::Always;
     }
     let folder = args.dir.as_ref().unwrap_or(&config.datasets.dir);
-    if !folder.is_dir() {
-        return Err(no_dataset(folder, "it is not a folder"));
-    }
     let wire = wire(&config);
-    require_consent(folder, &wire)?;
+    require_data(folder, Some(&wire))?;
     let loaded = {
         let meter = Meter::new("reading");
         load_as(folder, &cache(&config), Some(&wire), &meter, None, false)
     };
     let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` is no dataset: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
-    print(text.as_bytes())?;
-    if count(&dataset, Severity::Error) > 0 { Err(Failure::Told) } else { Ok(()) }
+    print(text)?;
+    if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }
 }
 
 /// The findings of that severity; a table that could not be used counts as an error.
@@ -62,7 +60,7 @@ fn count(dataset: &Dataset, severity: Severity) -> u64 {
     dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
 }
 
-/// Why the table was left out, unless one of its findings says it already.
+/// Why the table is unusable, unless one of its findings says so already.
 fn unusable_reason(table: &Table) -> Option<&str> {
     match &table.state {
         TableState::Unusable(reason) if !table.findings.kept().iter().any(|finding| finding.reason == *reason) => Some(reason),
@@ -87,12 +85,7 @@ fn as_table(dataset: &Dataset) -> String {
             }
         }
     }
-    let findings = if rows.is_empty() {
-        String::new()
-    } else {
-        aligned_to_the_end(&["severity", "file", "row", "column", "value", "reason"], &rows) + "\n"
-    };
-    findings + &summary(dataset) + "\n"
+    section(&FINDING_HEADER, rows) + &summary(dataset) + "\n"
 }
 
 /// The file that made the table unusable: its reason begins with the name. Without one, what is known of the table.
@@ -102,6 +95,9 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     let source = || table.sources.last().map(|source| source.file.as_str());
     named.or_else(source).unwrap_or(table.schema.name)
 }
+
+/// The columns of `finding_line` and `line`.
+pub(super) const FINDING_HEADER: [&str; 6] = ["severity", "file", "row", "column", "value", "reason"];
 
 pub(super) fn finding_line(finding: &Finding) -> Vec<String> {
     let row = finding.row.map(|row| row.to_string());
@@ -123,16 +119,16 @@ fn word(severity: Severity) -> &'static str {
 fn summary(dataset: &Dataset) -> String {
     let loaded: Vec<&Table> = dataset.tables.iter().filter(|table| table.loaded()).collect();
     let rows: usize = loaded.iter().map(|table| table.height()).sum();
-    let aside: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
-    let plural = |n: u64, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    let rejected: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
     format!(
-        "{} of {} tables, {} ({aside} rejected): {}, {}, {}",
+        "{} of {} tables, {} ({} rejected): {}, {}, {}",
         loaded.len(),
         dataset.tables.len(),
-        plural(rows as u64, "row"),
-        plural(count(dataset, Severity::Error), "error"),
-        plural(count(dataset, Severity::Warning), "warning"),
-        plural(count(dataset, Severity::Note), "note"),
+        many(rows as u64, "row", "rows"),
+        format::count(rejected),
+        many(count(dataset, Severity::Error), "error", "errors"),
+        many(count(dataset, Severity::Warning), "warning", "warnings"),
+        many(count(dataset, Severity::Note), "note", "notes"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! `tokendeck completions` and `tokendeck man`: made from the arguments themselves.
+//! `tokendeck completions` and `tokendeck man`: generated from the definition of the arguments.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -17,10 +17,10 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), "tokendeck", &mut script);
-    print(&script)
+    print(script)
 }
 
-/// The page of the program, followed by one section a command.
+/// The manual page: the program's, with one section for each command.
 pub(super) fn man() -> Outcome {
     let mut page = Vec::new();
     let mut command = CommandLine::command();
@@ -32,5 +32,5 @@ pub(super) fn man() -> Outcome {
         man.render_description_section(&mut page)?;
         man.render_options_section(&mut page)?;
     }
-    print(&page)
+    print(page)
 }

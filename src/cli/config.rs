@@ -1,4 +1,4 @@
-//! `tokendeck config`: the configuration in force, with the origin of every setting.
+//! `tokendeck config`: every setting in force, with its origin.
 
 use std::path::PathBuf;
 
@@ -18,5 +18,5 @@ pub(super) struct ConfigArgs {
 
 pub(super) fn run(args: &ConfigArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    print(config.in_force(|name| std::env::var(name).ok()).as_bytes())
+    print(config.in_force(|name| std::env::var(name).ok()))
 }

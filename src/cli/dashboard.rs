@@ -1,4 +1,4 @@
-//! `tokendeck`: the dashboard with the API beside it.
+//! `tokendeck` without a command: the dashboard, with the API beside it.
 
 use std::{
     io::{IsTerminal, stdin, stdout},
@@ -13,9 +13,9 @@ use super::{
     Place, appearance, defect,
     desk::ApiControl,
     live::Live,
-    memory::Kept,
+    memory::StateFolder,
     outcome::{Failure, Outcome},
-    program::Program,
+    program::{Program, open_keys},
 };
 use crate::{
     config::{Config, Expect, ThemeChoice},
@@ -44,16 +44,16 @@ pub(super) struct DashboardArgs {
     /// Leave the mouse to the terminal
     #[arg(long)]
     no_mouse: bool,
-    #[arg(skip = kept as OpenMemory)]
+    #[arg(skip = user_memory as OpenMemory)]
     pub(super) memory: OpenMemory,
 }
 
-/// Opens what the dashboard remembers from one run to the next, below the user's folders where there are any.
+/// Opens what the dashboard remembers from one run to the next; the user's folders, where there are any.
 pub type OpenMemory = fn(Option<&Dirs>) -> Box<dyn Memory>;
 
-fn kept(dirs: Option<&Dirs>) -> Box<dyn Memory> {
+fn user_memory(dirs: Option<&Dirs>) -> Box<dyn Memory> {
     match dirs {
-        Some(dirs) => Box::new(Kept::open(dirs.state.clone())),
+        Some(dirs) => Box::new(StateFolder::open(dirs.state.clone())),
         None => Box::new(Forgetful),
     }
 }
@@ -63,22 +63,22 @@ pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
 }
 
 impl DashboardArgs {
-    /// What was said on the command line goes before the file, for as long as the program runs; the settings it says.
+    /// Puts what the command line sets in place of what the file says, for this run; the names of those settings.
     fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
-        let mut said = self.place.overrule(config);
+        let mut overruled = self.place.overrule(config);
         if self.no_api {
             config.api.enabled = false;
-            said.push("api.enabled");
+            overruled.push("api.enabled");
         }
         if self.no_mouse {
             config.terminal.mouse = false;
-            said.push("terminal.mouse");
+            overruled.push("terminal.mouse");
         }
         if let Some(theme) = &self.theme {
             config.terminal.theme.clone_from(theme);
-            said.push("terminal.theme");
+            overruled.push("terminal.theme");
         }
-        said
+        overruled
     }
 }
 
@@ -95,8 +95,8 @@ pub(super) fn run(args: &DashboardArgs) -> Outcome {
     show(&program, look, args)
 }
 
-/// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
-/// had, saying so in its header.
+/// Runs the dashboard, which offers demo data where there is no dataset. Without a place for jobs, keys or a watch on the files it runs
+/// all the same and warns in its header.
 fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
@@ -118,8 +118,8 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     };
     defect::restore_with(terminal::restore);
     let args = args.clone();
-    let said = move |config: &mut Config| args.overrule(config);
-    let live = Live::watch(&program.config, &program.deck, said).map(|live| live as Arc<dyn LiveSettings>);
+    let overrule = move |config: &mut Config| args.overrule(config);
+    let live = Live::watch(&program.config, &program.deck, overrule).map(|live| live as Arc<dyn LiveSettings>);
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {
@@ -131,9 +131,9 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     }
 }
 
-/// The API beside the dashboard. Without a place for keys it has one for this run alone.
+/// The API beside the dashboard. Without a state folder it has a key for this run alone.
 fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
-    let keys = program.keys().or_else(|reason| {
+    let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);
         Keys::in_memory()
     });

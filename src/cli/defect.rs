@@ -1,4 +1,4 @@
-//! What happens when the program itself is wrong: the terminal is given back, a report goes to a file, and one line names it.
+//! A defect of the program: the panic hook restores the terminal, writes a report to a file and prints one line that names it.
 
 use std::{
     backtrace::Backtrace,
@@ -19,35 +19,30 @@ use color_eyre::config::{HookBuilder, Theme};
 use super::outcome::say;
 use crate::{state::Dirs, untrusted::decoding};
 
-/// A defect that repeats must not fill the disk.
+/// Reports of one run: a defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
 
 static RESTORE: OnceLock<fn()> = OnceLock::new();
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
-/// From here on a panic leaves a report. One on this thread, the main one, ends the process with 101; on another it costs an answer.
+/// Installs the panic hook. A panic on this thread, the main one, ends the process with 101; one on another thread costs an answer.
 pub fn install() {
     let (reporter, _) = HookBuilder::blank().theme(Theme::new()).display_env_section(false).into_hooks();
     let main = thread::current().id();
     set_hook(Box::new(move |panic| {
-        if !expected() {
-            tell(panic, &reporter.panic_report(panic).to_string(), thread::current().id() == main);
+        // Damaged files make decoders panic, and hostile bytecode may make the interpreter: both are caught and become a finding.
+        if !decoding() {
+            report_defect(panic, &reporter.panic_report(panic).to_string(), thread::current().id() == main);
         }
     }));
 }
 
-/// What gives the terminal back before anything is printed; told once, by the face that takes it.
+/// Sets what restores the terminal before anything is printed.
 pub fn restore_with(restore: fn()) {
     RESTORE.set(restore).ok();
 }
 
-/// Whether the panic is one that is caught: damaged files make decoders panic, and hostile bytecode may make the interpreter; both
-/// become a finding.
-fn expected() -> bool {
-    decoding()
-}
-
-fn tell(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
+fn report_defect(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
     if fatal && let Some(restore) = RESTORE.get() {
         restore();
     }
@@ -78,7 +73,7 @@ fn write(folders: &[PathBuf], report: &str, number: u32) -> Option<PathBuf> {
     folders.iter().find_map(|folder| {
         let file = folder.join(&name);
         fs::create_dir_all(folder).ok()?;
-        // Never through a link that somebody laid in a shared folder.
+        // `create_new` follows no link that somebody put into a shared folder.
         let mut opened = fs::OpenOptions::new().write(true).create_new(true).open(&file).ok()?;
         opened.write_all(text.as_bytes()).ok().map(|()| file)
     })

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     meter::Meter,
@@ -23,29 +23,21 @@ pub(super) struct DemoArgs {
     /// How many days back the data reach
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days)]
     days: u32,
-    /// Names the market: the same for the same number
+    /// The same seed and options write the same market
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]
     seed: u64,
-    /// Candles in all, shared among the tokens
+    /// Candles of all tokens together
     #[arg(long, value_name = "N")]
     candles: Option<u64>,
-    /// Transfers in all, shared among the tokens
+    /// Transfers of all tokens together
     #[arg(long, value_name = "N")]
     transfers: Option<u64>,
-    /// Length of every candle, as in 1m, 1h or 1d
+    /// The interval of every candle, as in 1m, 1h or 1d
     #[arg(long, value_name = "F", value_parser = interval)]
     interval: Option<Interval>,
     /// Format of the tables that can be large
-    #[arg(long, value_enum, default_value_t = FileFormat::Mixed)]
-    format: FileFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FileFormat {
-    Csv,
-    Parquet,
-    /// Each table in a format it is often found in
-    Mixed,
+    #[arg(long, value_enum, default_value_t = DemoOptions::default().format)]
+    format: Format,
 }
 
 fn interval(text: &str) -> Result<Interval, String> {
@@ -60,11 +52,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         candles: args.candles,
         transfers: args.transfers,
         interval: args.interval,
-        format: match args.format {
-            FileFormat::Csv => Format::Csv,
-            FileFormat::Parquet => Format::Parquet,
-            FileFormat::Mixed => Format::Mixed,
-        },
+        format: args.format,
     };
     let written = {
         let meter = Meter::new("writing");
@@ -79,7 +67,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     // Writing to a String cannot fail.
     writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, args.dir.display()).ok();
     writeln!(text, "open them with: tokendeck --data {}", shell_word(&args.dir.to_string_lossy())).ok();
-    print(text.as_bytes())
+    print(text)
 }
 
 /// The text as one word of a shell's command.

@@ -1,5 +1,5 @@
-//! The API as the dashboard's API view sees it: started and stopped beside the terminal, on threads of its own. The one place where
-//! the two faces meet.
+//! The API as the dashboard's API view needs it: started and stopped beside the terminal, on its own threads, with its requests and
+//! figures. The one place where the two faces meet.
 
 use std::{
     net::TcpListener,
@@ -15,7 +15,7 @@ use crate::{
     tui::view::{ApiDesk, ApiState, RequestLine, Wake},
 };
 
-/// How often the view is told of new requests; with none it is not.
+/// How often the dashboard is woken, if there were new requests.
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) struct ApiControl {
@@ -60,12 +60,12 @@ impl ApiControl {
                 api::serve(listener, api, async move { stopped.await.unwrap_or_default() }).await;
             }
         });
-        self.watch(&runtime);
+        self.wake_on_requests(&runtime);
         Ok((format!("http://{address}"), Running { stop, runtime }))
     }
 
-    /// Wakes the dashboard when requests were answered since it was woken last.
-    fn watch(&self, runtime: &Runtime) {
+    /// Wakes the dashboard after new requests.
+    fn wake_on_requests(&self, runtime: &Runtime) {
         let Some(wake) = self.lock().wake.clone() else { return };
         let api = Arc::clone(&self.api);
         runtime.spawn(async move {
@@ -135,9 +135,9 @@ impl ApiDesk for ApiControl {
         };
         if let Some(running) = running {
             running.stop.send(()).ok();
-            // Requests under way are answered by threads that end by themselves; the dashboard does not wait for them.
+            // On a thread of its own, so that the dashboard does not wait for requests under way.
             let end = move || running.runtime.shutdown_timeout(Duration::from_secs(5));
-            // Without a thread to wait on, the runtime ends as it is dropped.
+            // Where no thread can be started, dropping the closure ends the runtime.
             std::thread::Builder::new().name("api-end".into()).spawn(end).ok();
         }
     }

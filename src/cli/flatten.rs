@@ -1,13 +1,13 @@
-//! An answer as rows: what a spreadsheet or a person wants of JSON. An object with one list is that list; any other object is one
-//! row (CSV), or its values and then each list in a table of its own (table).
+//! A JSON answer as rows, for a spreadsheet or for a person. As CSV an object with one list is that list, any other object one row; as a
+//! table an object is its values, followed by each of its lists.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::table::aligned;
 
 type Rows<'a> = Vec<&'a Value>;
 
-/// The answer as CSV, with a header. Objects inside a row become columns `outer.inner`, lists JSON text, null nothing.
+/// The answer as CSV with a header. Objects inside a row become columns `outer.inner`, lists become JSON text, null an empty cell.
 pub(super) fn csv(answer: &Value) -> Vec<u8> {
     let rows = match lists(answer).as_slice() {
         [(_, rows)] => rows.clone(),
@@ -28,11 +28,8 @@ pub(super) fn table(answer: &Value) -> String {
     let lists = lists(answer);
     let mut parts = Vec::new();
     if let Value::Object(members) = answer {
-        let others: Map<String, Value> = members
-            .iter()
-            .filter(|(name, _)| !lists.iter().any(|(list, _)| list == *name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let mut others = members.clone();
+        others.retain(|name, _| !lists.iter().any(|(list, _)| list == name));
         let others = Value::Object(others);
         let (names, cells) = grid(&[&others]);
         let width = names.iter().map(String::len).max().unwrap_or(0);
@@ -58,18 +55,13 @@ pub(super) fn table(answer: &Value) -> String {
 }
 
 /// The lists of an answer by name: arrays that hold objects, or nothing. An answer that is a list itself has no name.
-fn lists(answer: &Value) -> Vec<(String, Rows<'_>)> {
-    let rows = |value: &'_ Value| match value {
-        Value::Array(items) if items.iter().all(Value::is_object) => Some(items.len()),
-        _ => None,
-    };
+fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
+    let objects = |items: &&Vec<Value>| items.iter().all(Value::is_object);
     match answer {
-        Value::Array(items) => vec![(String::new(), items.iter().collect())],
-        Value::Object(members) => members
-            .iter()
-            .filter(|(_, value)| rows(value).is_some())
-            .map(|(name, value)| (name.clone(), value.as_array().into_iter().flatten().collect()))
-            .collect(),
+        Value::Array(items) => vec![("", items.iter().collect())],
+        Value::Object(members) => {
+            members.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_array().filter(objects)?.iter().collect()))).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -81,7 +73,7 @@ fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
     let mut cells = Vec::with_capacity(rows.len());
     for row in rows {
         let mut flat = Vec::new();
-        spread("", row, &mut flat);
+        flatten("", row, &mut flat);
         let mut line = vec![String::new(); header.len()];
         for (name, value) in flat {
             let place = *places.entry(name.clone()).or_insert_with(|| {
@@ -99,11 +91,12 @@ fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
     (header, cells)
 }
 
-fn spread(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
+/// Adds the columns of `value`, which stands in the column `name`.
+fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (key, inner) in members {
-                spread(&if name.is_empty() { key.clone() } else { format!("{name}.{key}") }, inner, flat);
+                flatten(&if name.is_empty() { key.clone() } else { format!("{name}.{key}") }, inner, flat);
             }
         }
         Value::Object(_) if name.is_empty() => {}
@@ -126,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_become_rows() {
+    fn an_answer_with_one_list_is_its_rows_and_any_other_one_row() {
         let cases = [
             (
                 json!({"page": 1, "total": 2, "tokens": [{"a": 1, "b": {"c": "x,y"}}, {"a": null, "d": [1, 2]}]}),
@@ -144,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_sees_the_values_and_then_each_list() {
+    fn a_table_is_the_values_followed_by_each_list() {
         let answer = json!({"trend": "up", "deep": {"x": 1.5}, "rows": [{"n": 10, "t": "a"}, {"n": 9}], "none": []});
         assert_eq!(table(&answer), "trend   up\ndeep.x  1.5\n\nrows\n n  t\n10  a\n 9\n\nnone\n(none)\n");
         assert_eq!(table(&json!([{"a": 1}])), "a\n1\n");

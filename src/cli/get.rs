@@ -13,19 +13,17 @@ use serde_json::Value;
 
 use super::{
     Place, flatten,
-    meter::Meter,
-    outcome::{Failure, Outcome, print, say},
-    program::{Program, no_dataset},
+    outcome::{Failure, Outcome, print},
+    program::Program,
 };
 use crate::{
     api::{self, OfflineRows},
     config::plain_reason,
-    deck::DeckEvent,
     state::keys::Keys,
 };
 
-/// As much as the API takes.
-const BODY_MAX: u64 = 1 << 20;
+/// The largest body that the API takes.
+const BODY_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct GetArgs {
@@ -37,9 +35,9 @@ pub(super) struct GetArgs {
     /// A file with the JSON body of a POST; - for stdin
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
-    /// GET, or POST with a body, unless said otherwise
-    #[arg(long, value_enum, ignore_case = true)]
-    method: Option<Method>,
+    /// The method; without it GET, with a body POST
+    #[arg(long, value_parser = ["get", "post", "delete"], ignore_case = true)]
+    method: Option<String>,
     #[command(flatten)]
     place: Place,
 }
@@ -51,43 +49,23 @@ enum Format {
     Table,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Method {
-    Get,
-    Post,
-    Delete,
-}
-
-impl Method {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
-}
-
 pub(super) fn run(args: &GetArgs) -> Outcome {
     if !args.path.starts_with('/') {
         return Err(Failure::Usage(format!("the path `{}` does not begin with `/`: expected one as in /tokens?limit=5", args.path)));
     }
     let body = args.body.as_ref().map(read_body).transpose()?;
-    let method = args.method.unwrap_or(if body.is_some() { Method::Post } else { Method::Get });
-    let program = Program::open(&args.place)?;
-    program.require_dataset()?;
-    program.require_consent()?;
-    load(&program)?;
-    // Nobody is asked for a key here, so none is read or made.
+    let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
+    let program = Program::open_loaded(&args.place)?;
+    // No key is checked here, so none is read or made.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
-    // Opening the jobs takes them up where they were left: only for a request that is about them.
+    // Opening the jobs goes on with those that wait, so only a request about them does it.
     let about_jobs = ["/deep", "/alerts"].iter().any(|path| args.path.starts_with(path));
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let body = body.unwrap_or_default();
-    let ask = || api::answer_offline(&api, method.word(), &sendable(&args.path), &body);
+    let ask = || api::answer_offline(&api, &method, &percent_encoded(&args.path), &body);
     let mut reply = ask();
-    // The tables are there, so what is still loading is an answer that is put together over several requests: as long as it comes further.
+    // The tables are loaded, so `loading` means an answer that takes several requests: asked again for as long as it makes progress.
     while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
         let next = ask();
         if next.body == reply.body {
@@ -110,67 +88,38 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         Format::Json => {
             let mut line = reply.body.to_vec();
             line.push(b'\n');
-            print(&line)
+            print(line)
         }
-        Format::Csv => print(&flatten::csv(&parsed(&reply.body)?)),
-        Format::Table => print(flatten::table(&parsed(&reply.body)?).as_bytes()),
+        Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
+        Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     }
 }
 
-/// The path with what no request line may hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
-fn sendable(path: &str) -> String {
+/// The path with every character that a request line may not hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
+fn percent_encoded(path: &str) -> String {
     const REFUSED: &AsciiSet =
         &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
     utf8_percent_encode(path, REFUSED).to_string()
 }
 
-/// Rows in a format that the path asks for, as they come.
+/// Prints rows in the format that the path asks for, as they come.
 fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
     if format != Format::Json {
         return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
     }
     while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
-        print(&piece)?;
+        print(piece)?;
     }
     Ok(())
-}
-
-/// Loads the data, showing how far that has come.
-pub(super) fn load(program: &Program) -> Outcome {
-    let meter = Meter::new("loading");
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let mut events = program.deck.listen();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut news = || {
-                while let Ok(event) = events.try_recv() {
-                    if let DeckEvent::Said(text) = event {
-                        say(&text);
-                    }
-                }
-            };
-            while !done.load(std::sync::atomic::Ordering::Acquire) {
-                for (table, read, total) in program.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
-                    meter.show(table, *read, *total);
-                }
-                news();
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            news();
-        });
-        let outcome = program.deck.load();
-        done.store(true, std::sync::atomic::Ordering::Release);
-        outcome.map(drop).map_err(|reason| no_dataset(&program.deck.folder(), &reason))
-    })
 }
 
 /// The body, read to one byte beyond what the API takes, so that it is the API that refuses a larger one.
 fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     let outcome = if file.as_os_str() == "-" {
-        stdin().lock().take(BODY_MAX + 1).read_to_end(&mut body)
+        stdin().lock().take(BODY_BYTES_MAX + 1).read_to_end(&mut body)
     } else {
-        File::open(file).and_then(|file| file.take(BODY_MAX + 1).read_to_end(&mut body))
+        File::open(file).and_then(|file| file.take(BODY_BYTES_MAX + 1).read_to_end(&mut body))
     };
     outcome.map_err(|error| Failure::Usage(format!("the body `{}` cannot be read: {}", file.display(), plain_reason(&error))))?;
     Ok(body)
@@ -201,7 +150,7 @@ mod tests {
             ("/tokens?where=name:\"usd ü\"&limit=3", "/tokens?where=name:%22usd%20%C3%BC%22&limit=3"),
             ("/tokens?query=a%20b+c", "/tokens?query=a%20b+c"),
         ] {
-            assert_eq!(sendable(typed), sent);
+            assert_eq!(percent_encoded(typed), sent);
         }
     }
 

@@ -1,4 +1,4 @@
-//! `tokendeck import`: takes files as researchers get them into a dataset's own columns, and says what became of each.
+//! `tokendeck import`: converts third-party files into the tables of a dataset, and reports what became of each file.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    check::{finding_line, line},
+    check::{FINDING_HEADER, finding_line, line},
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
@@ -69,13 +69,13 @@ pub(super) struct ImportArgs {
     /// In what amounts of tokens are: smallest units or whole tokens; and yields: percent or fractions
     #[arg(long, value_name = "raw|whole|percent|fraction", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
-    /// What volumes count, where the file does not tell
+    /// The unit of volumes, where the file does not say
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
     volume: Option<VolumeUnit>,
     /// The decimals of a token that the dataset does not know
     #[arg(long, value_name = "N", value_parser = decimals)]
     decimals: Option<u32>,
-    /// Which of day and month stands first in dates that do not show it
+    /// Which of day and month comes first in ambiguous dates
     #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
     dates: Option<Dates>,
     /// Take a file even if over 1 % of its rows are broken
@@ -98,7 +98,7 @@ pub(super) struct ImportArgs {
     formats: bool,
 }
 
-/// Shows how far it is, and ends when the person no longer wants it.
+/// Shows the progress, and cancels after a signal.
 struct Watch {
     meter: Meter,
     stop: Arc<AtomicBool>,
@@ -112,14 +112,8 @@ impl LoadProgress for Watch {
 }
 
 pub(super) fn run(args: &ImportArgs) -> Outcome {
-    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats().as_bytes()) };
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // A second one ends the program at once; nothing half-written is left by that either.
-        let outcome = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        outcome.map_err(|error| Failure::Bad(format!("signals cannot be heard: {error}")))?;
-    }
+    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats()) };
+    let stop = stop_on_signals()?;
     let options = ImportOptions {
         token: args.token.or_else(|| args.coin.as_deref().map(Address::coin)),
         coin: args.coin.clone(),
@@ -140,7 +134,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
     if asks && !agreed(args, into, &options, &stop)? {
         say("nothing was changed");
-        return Err(Failure::Told);
+        return Err(Failure::Reported);
     }
     let report = take(args, into, &options, &stop)?;
     let text = if args.json {
@@ -152,21 +146,36 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         }
         text
     };
-    print(text.as_bytes())?;
-    let mut refused = report.files.iter().filter_map(|file| file.refused.as_ref().map(|reason| (file, reason))).peekable();
-    if refused.peek().is_none() {
-        return Ok(());
+    print(text)?;
+    report_refused(&report, into)
+}
+
+/// Set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves nothing half written either.
+fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let outcome = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
+        outcome.map_err(|error| Failure::Bad(format!("signals cannot be received: {error}")))?;
     }
-    for (file, reason) in refused {
+    Ok(stop)
+}
+
+/// Prints every file that was refused, and what would take it.
+fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
+    let mut outcome = Ok(());
+    for file in &report.files {
+        let Some(reason) = &file.refused else { continue };
         say(&format!("`{}` {reason}", file.file));
         if !file.try_with.is_empty() {
             say_more(&try_line(file, into));
         }
+        outcome = Err(Failure::Reported);
     }
-    Err(Failure::Told)
+    outcome
 }
 
-/// The whole line that would take the file, or asks for the next thing.
+/// The command that would take the file, or comes nearer to it.
 fn try_line(file: &FileReport, into: &Path) -> String {
     let (path, into) = (file.path.to_string_lossy(), into.to_string_lossy());
     let words = ["tokendeck", "import", &path, "--into", &into].into_iter().chain(file.try_with.iter().map(String::as_str));
@@ -178,7 +187,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
     format!("  try: {line}{yours}")
 }
 
-/// Imports, or says why not.
+/// Imports the files, showing the progress.
 fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
     let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
     let outcome = import(&args.files, into, options, &watch);
@@ -193,7 +202,7 @@ fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<Atom
     }
 }
 
-/// Shows what would be written, and asks. True where there is nothing to ask about.
+/// Prints what would be written, and asks whether to. True where there is nothing to ask about.
 fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
     if args.files.iter().any(|file| file == Path::new("-")) {
         // What is piped in cannot be read twice.
@@ -203,7 +212,7 @@ fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<At
     if report.files.iter().all(|file| file.refused.is_some()) {
         return Ok(true);
     }
-    print(as_text(&report, true).as_bytes())?;
+    print(as_text(&report, true))?;
     write!(stderr(), "write this to {}? [y/N] ", into.display()).ok();
     let mut answer = String::new();
     stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
@@ -238,7 +247,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
         }
         let lines = finding_lines(file);
         if !lines.is_empty() {
-            let table = aligned_to_the_end(&["severity", "file", "row", "column", "value", "reason"], &lines);
+            let table = aligned_to_the_end(&FINDING_HEADER, &lines);
             for line in table.lines() {
                 writeln!(text, "  {line}").ok();
             }
@@ -279,7 +288,7 @@ fn preview_lines(preview: &Preview) -> String {
     text
 }
 
-/// `1,344 rows: 1,340 new, 4 repeated`; what there is none of is not said.
+/// `1,344 rows: 1,340 new, 4 repeated`, without the counts that are 0.
 fn taken_line(taken: &Taken, several: bool) -> String {
     let counts = [
         (taken.new, "new"),

@@ -8,16 +8,19 @@ use clap::{Args, Subcommand};
 use super::{
     outcome::{Failure, Outcome, print},
     program::{configuration, kept_jobs},
-    table::aligned_to_the_end,
+    table::section,
 };
 use crate::{
-    dataset::{time::Time, wall_clock::now},
+    dataset::{
+        time::{DAY_MS, Time},
+        wall_clock::now,
+    },
+    document::format::many,
     error::Problem,
     jobs::{Job, Purge, created},
 };
 
-const DAY_MS: i64 = 86_400_000;
-/// Jobs that are listed unless told otherwise.
+/// Jobs that are listed by default.
 const LISTED: u64 = 50;
 
 #[derive(Debug, Args)]
@@ -31,7 +34,7 @@ pub(super) struct JobsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the jobs, newest first: when they were created, how they stand, what they are about
+    /// Print the jobs, newest first: creation, status, tokens, id
     List {
         /// Jobs to print
         #[arg(long, default_value_t = LISTED)]
@@ -53,8 +56,8 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
     let jobs = kept_jobs(&config).map_err(Failure::Bad)?;
     let failed = |problem: Problem| Failure::Bad(problem.detail);
     match &args.command {
-        None => print(listed(&jobs.list(1, LISTED).map_err(failed)?).as_bytes()),
-        Some(Command::List { limit }) => print(listed(&jobs.list(1, *limit).map_err(failed)?).as_bytes()),
+        None => print(listed(&jobs.list(1, LISTED).map_err(failed)?)),
+        Some(Command::List { limit }) => print(listed(&jobs.list(1, *limit).map_err(failed)?)),
         Some(Command::Purge { id, days }) => {
             let which = match (id, days) {
                 (Some(id), _) => Purge::One(id.clone()),
@@ -65,7 +68,7 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
             if let (Some(id), 0) = (id, removed) {
                 return Err(Failure::Bad(format!("no job `{id}` that has ended: `tokendeck jobs list` prints them all")));
             }
-            print(format!("removed {}\n", count(removed)).as_bytes())
+            print(format!("removed {}\n", many(removed, "job", "jobs")))
         }
     }
 }
@@ -77,16 +80,7 @@ fn listed((total, jobs): &(u64, Vec<Job>)) -> String {
         let about = about.split(':').next().unwrap_or_default();
         vec![created, job.status.word().to_owned(), job.tokens_used.to_string(), about.to_owned(), job.job_id.clone()]
     };
-    let rows: Vec<_> = jobs.iter().map(row).collect();
-    let table = if rows.is_empty() {
-        String::new()
-    } else {
-        aligned_to_the_end(&["created", "status", "tokens", "first token", "job_id"], &rows) + "\n"
-    };
+    let table = section(&["created", "status", "tokens", "first token", "job_id"], jobs.iter().map(row));
     let shown = if (jobs.len() as u64) < *total { format!(", the newest {} shown", jobs.len()) } else { String::new() };
-    format!("{table}{}{shown}\n", count(*total))
-}
-
-fn count(jobs: u64) -> String {
-    if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
+    format!("{table}{}{shown}\n", many(*total, "job", "jobs"))
 }

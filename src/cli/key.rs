@@ -1,4 +1,4 @@
-//! `tokendeck key`: the API keys. A key is revoked by its id, so that no key stands in the list of processes.
+//! `tokendeck key`: the API keys. A key is revoked by its id, so that no key appears in the list of processes.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
     match &args.command {
         None => {
             let key = keys.show().ok_or_else(|| Failure::Bad("there is no key: make one with `tokendeck key new`".to_owned()))?;
-            print(format!("{}\n", key.reveal()).as_bytes())
+            print(format!("{}\n", key.reveal()))
         }
         Some(Command::Show) => {
             let lines: String = keys
@@ -46,15 +46,15 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
                 .iter()
                 .flat_map(|key| [&key.id, "  ", key.reveal(), "  ", key.created.as_deref().unwrap_or("-"), "\n"].map(str::to_owned))
                 .collect();
-            print(lines.as_bytes())
+            print(lines)
         }
         Some(Command::New) => {
             let key = keys.new_key().map_err(Failure::Bad)?;
-            print(format!("{}\n", key.reveal()).as_bytes())
+            print(format!("{}\n", key.reveal()))
         }
         Some(Command::Revoke { id }) => {
             let key = keys.revoke(id).map_err(Failure::Bad)?;
-            print(format!("revoked {}\n", key.id).as_bytes())
+            print(format!("revoked {}\n", key.id))
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The configuration while the dashboard runs: when its file changes it is read again, and what can hold at once does. A file that
-//! cannot be read leaves the last good one in force, and the person is told what is wrong with it.
+//! The configuration while the dashboard runs: its file is read again when it changes, and the settings that can be applied at once
+//! are. A file with a fault leaves the last good one in force, and the person is shown what is wrong with it.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,14 +23,14 @@ use crate::{
     },
 };
 
-/// How long the file must be at rest before it is read.
+/// How long the file must stay unchanged before it is read.
 const QUIET: Duration = Duration::from_millis(150);
-/// How often one looks where the system tells nothing.
+/// How often the file is looked at where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
 pub(super) struct Live {
     inner: Mutex<Inner>,
-    /// The system's watch ends with it.
+    /// Dropping it ends the system's watch.
     _watcher: Option<RecommendedWatcher>,
 }
 
@@ -51,28 +51,28 @@ impl LiveSettings for Live {
 }
 
 impl Live {
-    /// Keeps an eye on the file that `config` was read from; none where there is none.
-    /// What `said` sets, on the command line, goes before the file each time.
+    /// Watches the file that `config` was read from; none without a file. `overrule` puts what the command line sets in place of what
+    /// the file says, and names those settings.
     pub(super) fn watch(
         config: &Config,
         deck: &Arc<Deck>,
-        said: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
+        overrule: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
     ) -> Option<Arc<Self>> {
         let file = std::path::absolute(config.file.as_ref()?).ok()?;
         let (nudge, nudged) = sync_channel(1);
         let watcher = watcher(&file, nudge.clone());
-        let blind = watcher.is_none();
+        let polls = watcher.is_none();
         let live = Arc::new(Self { inner: Mutex::default(), _watcher: watcher });
-        // The sender stays with the thread, so that it waits where the system tells nothing.
+        // The thread owns a sender too: without a watcher the channel would close and the thread end.
         let watch = Watch {
             live: Arc::downgrade(&live),
             deck: Arc::downgrade(deck),
             config: config.clone(),
-            said: Box::new(said),
+            overrule: Box::new(overrule),
             file,
             _nudge: nudge,
         };
-        thread::Builder::new().name("settings".into()).spawn(move || watch.run(&nudged, blind)).ok()?;
+        thread::Builder::new().name("settings".into()).spawn(move || watch.run(&nudged, polls)).ok()?;
         Some(live)
     }
 
@@ -91,7 +91,7 @@ fn watcher(file: &Path, nudge: SyncSender<()>) -> Option<RecommendedWatcher> {
     let hear = move |event: notify::Result<notify::Event>| {
         let about = |event: &notify::Event| event.paths.iter().any(|path| path.file_name() == Some(&name)) && !event.kind.is_access();
         if event.is_ok_and(|event| about(&event)) {
-            // One that waits already is enough.
+            // A full channel means that the thread will look anyway.
             nudge.try_send(()).ok();
         }
     };
@@ -100,54 +100,49 @@ fn watcher(file: &Path, nudge: SyncSender<()>) -> Option<RecommendedWatcher> {
     Some(watcher)
 }
 
-type Said = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
+type Overrule = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
 
 struct Watch {
     live: Weak<Live>,
     deck: Weak<Deck>,
     /// The last good one.
     config: Config,
-    /// Sets what the command line says; the names of those settings.
-    said: Said,
+    overrule: Overrule,
     file: PathBuf,
     _nudge: SyncSender<()>,
 }
 
 impl Watch {
-    fn run(mut self, nudged: &Receiver<()>, blind: bool) {
+    fn run(mut self, nudged: &Receiver<()>, polls: bool) {
         let mut seen = std::fs::read_to_string(&self.file).ok();
         loop {
-            let heard = if blind { nudged.recv_timeout(POLL) } else { nudged.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+            let heard = if polls { nudged.recv_timeout(POLL) } else { nudged.recv().map_err(|_| RecvTimeoutError::Disconnected) };
             if heard == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
             while nudged.recv_timeout(QUIET).is_ok() {}
             let Some(live) = self.live.upgrade() else { return };
             let text = std::fs::read_to_string(&self.file).ok();
-            // A file that is gone leaves what it said in force; an editor may be about to put it back.
+            // A file that is gone leaves its settings in force: an editor may be about to put it back.
             if text.is_none() || text == seen {
                 continue;
             }
             seen = text;
-            match self.read(seen.as_deref().unwrap_or_default()) {
-                Ok(Some(news)) => live.tell(Ok(news)),
-                Ok(None) => {}
-                Err(reason) => live.tell(Err(reason)),
-            }
+            live.tell(self.read(seen.as_deref().unwrap_or_default()));
         }
     }
 
-    /// What the file says now, if anything that counts.
-    fn read(&mut self, text: &str) -> Result<Option<NewSettings>, String> {
-        // Which file it is the person knows, and the line is short.
+    /// The settings that the file changes now.
+    fn read(&mut self, text: &str) -> Result<NewSettings, String> {
+        // Without the folder, which the person knows, so that the message fits into a line.
         let short =
             |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
         let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
-        let said = (self.said)(&mut config);
+        let set = (self.overrule)(&mut config);
         let (overruled, changed): (Vec<String>, Vec<String>) =
-            self.config.differs(&config).into_iter().partition(|name| said.contains(&name.as_str()));
+            self.config.differs(&config).into_iter().partition(|name| set.contains(&name.as_str()));
         if changed.is_empty() && overruled.is_empty() {
-            return Ok(Some(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] }));
+            return Ok(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] });
         }
         let (keymap, problems) = Keymap::with(&config.keys);
         if let Some(problem) = problems.first() {
@@ -155,7 +150,7 @@ impl Watch {
         }
         let look = appearance::again(&config.terminal).map_err(|failure| match failure {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,
-            Failure::Told | Failure::Signal(_) | Failure::Unread => "the theme cannot be had".to_owned(),
+            Failure::Reported | Failure::Signal(_) | Failure::Unread => "the theme cannot be read".to_owned(),
         })?;
         let is_look = |name: &String| name.starts_with("terminal.") && *name != KEYS_SECTION && name != "terminal.mouse";
         let is_analysis = |name: &String| name.starts_with("analysis.");
@@ -170,13 +165,13 @@ impl Watch {
         let now: Vec<&str> = changed.iter().map(String::as_str).filter(|name| !later.contains(name)).collect();
         let mut says = Vec::new();
         if !now.is_empty() {
-            says.push(format!("taken in: {}", now.join(", ")));
+            says.push(format!("in force now: {}", now.join(", ")));
         }
         if !later.is_empty() {
             says.push(format!("from the next start: {}", later.join(", ")));
         }
         if !overruled.is_empty() {
-            says.push(format!("the command line goes before it: {}", overruled.join(", ")));
+            says.push(format!("overruled by the command line: {}", overruled.join(", ")));
         }
         let news = NewSettings {
             keymap: changed.iter().any(|name| name == KEYS_SECTION).then_some(keymap),
@@ -184,6 +179,6 @@ impl Watch {
             says,
         };
         self.config = config;
-        Ok(Some(news))
+        Ok(news)
     }
 }

@@ -1,5 +1,5 @@
-//! Where `serve` writes its log: stderr, many lines at once. A line for every request would cost a system call each; a thread of its
-//! own writes what has gathered. Warnings and errors are written at once.
+//! The log of `serve` and `mcp` on stderr, many lines in one write: a system call for every request would cost too much, so a thread
+//! writes what has gathered. Warnings and errors are written at once.
 
 use std::{
     io::{self, IsTerminal, Write, stderr},
@@ -13,10 +13,10 @@ use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt,
 
 use crate::api::log::Sink;
 
-/// How long a line may wait for company.
+/// How long a line waits for further ones.
 const WAIT: Duration = Duration::from_millis(20);
-/// More than this is written by whoever adds to it, so that a log nobody reads does not fill the memory.
-const HELD_BYTES: usize = 64 << 10;
+/// Whoever adds a line beyond this writes them all, so that a log nobody reads does not fill the memory.
+const HELD_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 struct Held {
@@ -32,28 +32,28 @@ struct Shared {
     writing: Mutex<()>,
 }
 
-/// The log of this process; what is left is written when it is dropped.
+/// The log of this process; dropping it writes what is left.
 #[derive(Debug)]
 pub(super) struct Log(Arc<Shared>);
 
 impl Log {
-    /// Takes the lines of requests.
+    /// What the API writes the lines of its requests to.
     pub(super) fn sink(&self) -> Sink {
         let shared = Arc::clone(&self.0);
         Box::new(move |line| shared.add(line.as_bytes(), false))
     }
 
-    /// Sends all that is traced to stderr from here on.
+    /// Writes all that is traced from here on to stderr.
     pub(super) fn to_stderr() -> Self {
         let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let log = Self(Arc::default());
         let shared = Arc::clone(&log.0);
-        // Without its thread the lines are written as they fill up, and at the end.
-        thread::Builder::new().name("log".into()).spawn(move || shared.write_on()).ok();
+        // Without the thread the lines are written whenever they are too many, and at the end.
+        thread::Builder::new().name("log".into()).spawn(move || shared.write_until_ended()).ok();
         let logging = tracing_subscriber::fmt().with_writer(Lines(Arc::clone(&log.0))).with_ansi(colours);
-        // Only a logger set before could refuse; its logs are as good.
-        // Of the protocol only what goes wrong: it would tell of every message.
+        // rmcp logs every message.
         let shown = Targets::new().with_default(Level::INFO).with_target("rmcp", Level::WARN);
+        // It fails only where a logger is set already, which does as well.
         logging.finish().with(shown).try_init().ok();
         log
     }
@@ -76,7 +76,7 @@ impl Shared {
         let mut held = self.lock();
         let first = held.lines.is_empty();
         held.lines.extend_from_slice(line);
-        let full = held.lines.len() > HELD_BYTES;
+        let full = held.lines.len() > HELD_BYTES_MAX;
         drop(held);
         if urgent || full {
             self.flush();
@@ -88,12 +88,12 @@ impl Shared {
     fn flush(&self) {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = std::mem::take(&mut self.lock().lines);
-        // There is nowhere to say that stderr takes nothing.
+        // A failure could be reported nowhere else.
         stderr().write_all(&lines).ok();
     }
 
-    /// Sleeps until there is a line, lets others join it, writes them.
-    fn write_on(&self) {
+    /// Waits for a line and a moment for others, then writes them; until the log ends.
+    fn write_until_ended(&self) {
         loop {
             let idle = |held: &mut Held| held.lines.is_empty() && !held.ended;
             let held = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ struct Lines(Arc<Shared>);
 struct Line<'a> {
     shared: &'a Shared,
     urgent: bool,
-    /// Said by this program. What the crates below it say may repeat what servers said, and those what they were sent.
+    /// Logged by this program. What other crates log is left out: it may repeat what servers answered, and that what they were sent.
     ours: bool,
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_wait_for_company_and_urgent_ones_do_not() {
+    fn lines_are_held_until_one_is_urgent_or_they_are_too_many() {
         let shared = Shared::default();
         shared.add(b"", false);
         assert!(shared.lock().lines.is_empty());
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(shared.lock().lines.split(|byte| *byte == b'\n').count(), 3);
         shared.add(b"log: urgent\n", true);
         assert!(shared.lock().lines.is_empty());
-        shared.add(&vec![b' '; HELD_BYTES + 1], false);
+        shared.add(&vec![b' '; HELD_BYTES_MAX + 1], false);
         assert!(shared.lock().lines.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! `tokendeck mcp`: the Model Context Protocol on stdin and stdout, for a client that starts the program. Nothing else is written to
-//! stdout; what there is to say goes to stderr.
+//! `tokendeck mcp`: the Model Context Protocol on stdin and stdout, for a client that starts the program. Messages to the person go to
+//! stderr, so that stdout holds the protocol alone.
 
 use std::{
     io::{IsTerminal, stdin},
@@ -26,13 +26,11 @@ pub(super) struct McpArgs {
 
 pub(super) fn run(args: &McpArgs) -> Outcome {
     let _log = Log::to_stderr();
-    let program = Program::open(&args.place)?;
-    program.require_dataset()?;
-    program.require_consent()?;
+    let program = Program::open_with_data(&args.place)?;
     if stdin().is_terminal() {
         say("waiting for a client of the Model Context Protocol, which is to start this program itself; Ctrl-C ends it");
     }
-    // Nobody is asked for a key here, so none is read or made.
+    // The client needs no key, so none is read or made.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     let api = program.api(keys, None, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -47,7 +45,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
             reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
         }
     });
-    // A read of stdin that waits for the client would hold the program up.
+    // Without waiting: a read of stdin may still wait for the client.
     runtime.shutdown_background();
     outcome
 }

@@ -1,4 +1,4 @@
-//! The dashboard's memory, kept in the user's state directory. What cannot be kept is said once and costs nothing else.
+//! The dashboard's memory in the user's state folder: the session and the watchlist. What cannot be saved is a warning and no more.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -10,19 +10,19 @@ use crate::{
     tui::memory::Memory,
 };
 
-pub(super) struct Kept {
+pub(super) struct StateFolder {
     folder: PathBuf,
     session: Map<String, Value>,
     watchlist: Watchlist,
 }
 
-impl Kept {
+impl StateFolder {
     pub(super) fn open(folder: PathBuf) -> Self {
         Self { session: session::open(&folder), watchlist: Watchlist::open(&folder), folder }
     }
 }
 
-impl Memory for Kept {
+impl Memory for StateFolder {
     fn watchlist(&self) -> HashSet<Address> {
         self.watchlist.tokens().copied().collect()
     }

@@ -1,4 +1,4 @@
-//! One line on stderr that says how far a long command has come; only where stderr is a terminal.
+//! A progress line on stderr for long commands; only where stderr is a terminal.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -11,26 +11,27 @@ use crate::dataset::progress::{Cancelled, LoadProgress};
 
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Shown from the first step that comes later than a tenth of a second; wiped when dropped.
+/// First drawn a tenth of a second after it was made, so that short commands draw nothing; wiped when dropped.
 pub(super) struct Meter {
     verb: &'static str,
-    shown: bool,
+    is_terminal: bool,
     state: Mutex<State>,
 }
 
 struct State {
+    /// When it was drawn last, or made.
     last: Instant,
     drawn: bool,
 }
 
 impl Meter {
     pub(super) fn new(verb: &'static str) -> Self {
-        Self { verb, shown: stderr().is_terminal(), state: Mutex::new(State { last: Instant::now(), drawn: false }) }
+        Self { verb, is_terminal: stderr().is_terminal(), state: Mutex::new(State { last: Instant::now(), drawn: false }) }
     }
 
     pub(super) fn show(&self, table: &str, done: u64, total: u64) {
         let Ok(mut state) = self.state.lock() else { return };
-        if !self.shown || state.last.elapsed() < EVERY {
+        if !self.is_terminal || state.last.elapsed() < EVERY {
             return;
         }
         (state.last, state.drawn) = (Instant::now(), true);

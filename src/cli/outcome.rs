@@ -12,15 +12,15 @@ pub(super) type Outcome = Result<(), Failure>;
 /// Why a command did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The data or the answer is bad; one line for the person. Exit code 1.
+    /// The data or the answer is bad; the message is one line. Exit code 1.
     Bad(String),
-    /// As `Bad`, and all was said already.
-    Told,
-    /// It was asked for in a way that cannot be done; one line for the person. Exit code 2.
+    /// As `Bad`, where the messages are printed already.
+    Reported,
+    /// Wrong usage; the message is one line. Exit code 2.
     Usage(String),
-    /// A signal ended it; the exit code a shell gives that.
+    /// A signal ended it; the exit code that a shell gives it.
     Signal(u8),
-    /// Nobody reads the output any more (`| head`): as good as done.
+    /// Nobody reads the output any more (`| head`): counts as done.
     Unread,
 }
 
@@ -34,11 +34,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Says the failure, if there is one, and gives the exit code.
+/// Prints the failure's message, if it has one; the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     let (message, code) = match outcome {
         Ok(()) | Err(Failure::Unread) => (None, 0),
-        Err(Failure::Told) => (None, 1),
+        Err(Failure::Reported) => (None, 1),
         Err(Failure::Bad(message)) => (Some(message), 1),
         Err(Failure::Usage(message)) => (Some(message), 2),
         Err(Failure::Signal(code)) => (None, code),
@@ -54,24 +54,29 @@ pub(super) fn say(message: &str) {
     writeln!(io::stderr(), "tokendeck: {}", printable(message)).ok();
 }
 
-/// A line on stderr that belongs to the one before.
+/// A further line on stderr, which belongs to the one before.
 pub(super) fn say_more(message: &str) {
     writeln!(io::stderr(), "{}", printable(message)).ok();
 }
 
-/// Writes the whole text to stdout.
-pub(super) fn print(text: &[u8]) -> Outcome {
+/// Writes all of it to stdout.
+pub(super) fn print(text: impl AsRef<[u8]>) -> Outcome {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text)?;
+    stdout.write_all(text.as_ref())?;
     Ok(stdout.flush()?)
 }
 
-/// The text without what would steer a terminal: control characters and those that turn the direction of writing.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+/// Writes a line to stdout that may hold what files say.
+pub(super) fn print_line(text: &str) -> Outcome {
+    print(printable(text) + "\n")
 }
 
-fn steers(c: char) -> bool {
+/// The text with what would steer a terminal replaced: control characters, and those that change the direction of writing.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn steers_a_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -1,21 +1,26 @@
-//! The parts of the program, put together from the configuration: the deck, and beside it the keys, the jobs and the API.
+//! The program's parts, put together from the configuration: the deck with its data, the keys, the jobs and the API.
 
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::Duration,
 };
 
 use super::{
     Place,
-    outcome::{Failure, say},
+    meter::Meter,
+    outcome::{Failure, Outcome, say},
 };
 use crate::{
     api::{Api, ApiOptions},
     config::{self, Config},
     dataset::{cache::CacheOptions, load::asks, manifest},
-    deck::{Deck, DeckOptions},
+    deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, KeptJobs},
     state::{Dirs, keys::Keys, remote::Remote},
     wire::{Ledger, MemoryLedger, Wire},
@@ -31,7 +36,7 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     let variable = std::env::var_os(config::VARIABLE).map(PathBuf::from);
     // Without a home there is no such file, and the defaults do.
     let home = Dirs::find().ok().map(|dirs| dirs.config);
-    // A named file that is not there, or one that is wrong, is for the person to mend before anything starts.
+    // A named file that is missing or wrong stops the program: the person has to mend it.
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
 
@@ -44,27 +49,56 @@ impl Program {
         Ok(Self { config, deck })
     }
 
-    /// Keeps the deck on its files, unless that is turned off; the error is no reason to stop.
+    /// As `open`, for a command that needs the data and cannot ask the person: refused without a dataset, and where the dataset names
+    /// files elsewhere that the person has not agreed to.
+    pub(super) fn open_with_data(place: &Place) -> Result<Self, Failure> {
+        let program = Self::open(place)?;
+        require_data(&program.config.datasets.dir, program.deck.options().wire.as_ref())?;
+        Ok(program)
+    }
+
+    /// As `open_with_data`, with the data loaded.
+    pub(super) fn open_loaded(place: &Place) -> Result<Self, Failure> {
+        let program = Self::open_with_data(place)?;
+        program.load()?;
+        Ok(program)
+    }
+
+    /// Loads the data, showing how far that has come.
+    pub(super) fn load(&self) -> Outcome {
+        let meter = Meter::new("loading");
+        let done = AtomicBool::new(false);
+        let mut events = self.deck.listen();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut print_notices = || {
+                    while let Ok(event) = events.try_recv() {
+                        if let DeckEvent::Said(text) = event {
+                            say(&text);
+                        }
+                    }
+                };
+                while !done.load(Ordering::Acquire) {
+                    for (table, read, total) in self.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
+                        meter.show(table, *read, *total);
+                    }
+                    print_notices();
+                    thread::sleep(Duration::from_millis(5));
+                }
+                print_notices();
+            });
+            let outcome = self.deck.load();
+            done.store(true, Ordering::Release);
+            outcome.map(drop).map_err(|reason| no_dataset(&self.deck.folder(), &reason))
+        })
+    }
+
+    /// Reloads the data when their files change, unless that is turned off. Where they cannot be watched the program goes on.
     pub(super) fn watch(&self) -> Result<(), String> {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
-    /// Refuses to go on where there is no folder to read.
-    pub(super) fn require_dataset(&self) -> Result<(), Failure> {
-        let folder = &self.config.datasets.dir;
-        if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
-    }
-
-    /// Refuses to go on where the dataset asks for files elsewhere and nobody can be asked whether it may.
-    pub(super) fn require_consent(&self) -> Result<(), Failure> {
-        self.deck.options().wire.as_ref().map_or(Ok(()), |wire| require_consent(&self.config.datasets.dir, wire))
-    }
-
-    pub(super) fn keys(&self) -> Result<Keys, String> {
-        open_keys(&self.config)
-    }
-
-    /// The jobs as they were left; none, and why, where no state can be kept.
+    /// The jobs as they were left; the error where no state can be kept.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
         let folder = Dirs::find()?.state;
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
@@ -90,12 +124,12 @@ impl Program {
     }
 }
 
-/// Where large tables are kept; nowhere without a home.
+/// Where large tables are cached; nowhere without a home folder.
 pub(super) fn cache(config: &Config) -> CacheOptions {
     config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
 }
 
-/// Who asks for files elsewhere; what the person agreed to is kept in their state, if they have one.
+/// What fetches files that lie elsewhere. What the person agreed to is kept in their state folder, if they have one.
 pub(super) fn wire(config: &Config) -> Arc<Wire> {
     let ledger: Arc<dyn Ledger> = match Dirs::find() {
         Ok(dirs) => Arc::new(Remote::new(&dirs.state)),
@@ -104,9 +138,10 @@ pub(super) fn wire(config: &Config) -> Arc<Wire> {
     Wire::new(config.wire_options(), ledger)
 }
 
-/// Refuses to go on where the dataset asks for files elsewhere and nobody can be asked whether it may.
-pub(super) fn require_consent(folder: &Path, wire: &Wire) -> Result<(), Failure> {
-    let asks = asks(folder, wire);
+/// Refuses a folder that is not there, and a dataset that names files elsewhere which the person has not agreed to.
+pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<(), Failure> {
+    require_folder(folder)?;
+    let asks = wire.map(|wire| asks(folder, wire)).unwrap_or_default();
     if asks.is_empty() {
         return Ok(());
     }
@@ -133,7 +168,11 @@ pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
     Keys::open(&Dirs::find()?.state, config.api.keys_file.as_deref())
 }
 
-/// What to do about a folder that is no dataset.
+pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
+}
+
+/// The failure of a folder that is no dataset, with what can be done about it.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
     // Nobody's own dataset is to be written over.
@@ -142,7 +181,7 @@ pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     Failure::Bad(format!("no dataset in `{shown}`: {reason}; name another folder with --data DIR{demo}"))
 }
 
-/// Something that does not stop the program, said once.
+/// Prints a warning: something that does not stop the program.
 pub(super) fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }

@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::{
     Place,
-    get::load,
-    outcome::{Failure, Outcome, print, printable},
+    outcome::{Failure, Outcome, print_line},
     program::Program,
     shot::token,
 };
@@ -23,7 +22,7 @@ pub(super) struct ReportArgs {
     /// The token's address, or a coin as in coin:BTC
     #[arg(value_name = "ADDRESS", value_parser = token)]
     token: Address,
-    /// The file to write; its ending says how: .html or .md
+    /// The file to write; its ending decides the format: .html or .md
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: Out,
     #[command(flatten)]
@@ -44,16 +43,12 @@ fn out_file(text: &str) -> Result<Out, String> {
 }
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
-    let program = Program::open(&args.place)?;
-    program.require_dataset()?;
-    program.require_consent()?;
-    load(&program)?;
+    let program = Program::open_loaded(&args.place)?;
     let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
     let text = document.write(args.out.form);
     let file = args.out.file.display();
     std::fs::write(&args.out.file, &text).map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;
-    print(printable(&format!("{}: {file}, {}", document.title, format::bytes(text.len() as u64))).as_bytes())?;
-    print(b"\n")
+    print_line(&format!("{}: {file}, {}", document.title, format::bytes(text.len() as u64)))
 }
 
 #[cfg(test)]
@@ -61,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_says_how_it_is_written() {
+    fn the_file_ending_decides_the_format() {
         assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(DocumentForm::Html));
         assert_eq!(out_file("b.md").map(|out| out.form), Ok(DocumentForm::Markdown));
         assert!(out_file("b.pdf").is_err() && out_file("html").is_err());

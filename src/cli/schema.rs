@@ -1,4 +1,4 @@
-//! `tokendeck schema`: the table of tables, for people, for programs, and as a `dataset.toml` to fill.
+//! `tokendeck schema`: the tables and columns of a dataset, for people, as JSON, and as a `dataset.toml` to fill in.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     outcome::{Failure, Outcome, print},
-    table::aligned,
+    table::{aligned, aligned_to_the_end},
 };
 use crate::{
     dataset::{
@@ -35,7 +35,7 @@ pub(super) struct SchemaArgs {
 
 pub(super) fn run(args: &SchemaArgs) -> Outcome {
     if args.chains {
-        return print(chains(args.json).as_bytes());
+        return print(chains(args.json));
     }
     let tables: Vec<&TableSchema> = match &args.table {
         Some(name) => vec![table(name).ok_or_else(|| unknown(name))?],
@@ -51,7 +51,7 @@ pub(super) fn run(args: &SchemaArgs) -> Outcome {
     } else {
         overview()
     };
-    print(text.as_bytes())
+    print(text)
 }
 
 fn unknown(name: &str) -> Failure {
@@ -61,24 +61,16 @@ fn unknown(name: &str) -> Failure {
 }
 
 fn overview() -> String {
-    let rows: Vec<Vec<String>> = TABLES
-        .iter()
-        .map(|table| {
-            let required: Vec<&str> = table.required().map(|column| column.name).collect();
-            vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
-        })
-        .collect();
-    // Not cut: the required columns are what one comes here for.
-    let width = |i: usize| rows.iter().map(|row| row[i].len()).max().unwrap_or(0);
-    let (name, meaning) = (width(0), width(1));
-    let mut text = format!("{:name$}  {:meaning$}  required columns\n", "table", "meaning");
-    for row in &rows {
-        writeln!(text, "{:name$}  {:meaning$}  {}", row[0], row[1], row[2]).ok();
-    }
-    text + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
+    let row = |table: &TableSchema| {
+        let required: Vec<&str> = table.required().map(|column| column.name).collect();
+        vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
+    };
+    let rows: Vec<Vec<String>> = TABLES.iter().map(row).collect();
+    aligned_to_the_end(&["table", "meaning", "required columns"], &rows)
+        + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
 }
 
-/// THE list of chains, as it is read and answered.
+/// The known chains with every name they are read by.
 fn chains(json: bool) -> String {
     if json {
         let row = |row: &ChainRow| json!({ "chain": row.short_name, "id": row.id, "name": row.name, "aliases": row.aliases });
@@ -124,7 +116,7 @@ fn as_json(table: &TableSchema) -> Value {
     })
 }
 
-/// Lines to fill stand as comments, so that the file is good as it is.
+/// A `dataset.toml` whose lines to fill in are comments, so that it is valid as it is.
 fn template(tables: &[&TableSchema]) -> String {
     let mut text = String::from(
         "# Describes the dataset in this folder. Take the # off the lines you need; columns already named as ours need none.\n\

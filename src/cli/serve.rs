@@ -13,7 +13,7 @@ use super::{
     Place,
     log::Log,
     outcome::{Failure, Outcome, print},
-    program::{Program, no_dataset},
+    program::{Program, no_dataset, open_keys},
 };
 use crate::{
     api,
@@ -36,17 +36,15 @@ fn listen_address(text: &str) -> Result<String, String> {
 
 pub(super) fn run(args: &ServeArgs) -> Outcome {
     let log = Log::to_stderr();
-    let program = Program::open(&args.place)?;
-    program.require_dataset()?;
-    program.require_consent()?;
-    let keys = program.keys().map_err(Failure::Bad)?;
+    let program = Program::open_with_data(&args.place)?;
+    let keys = open_keys(&program.config).map_err(Failure::Bad)?;
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
     runtime.block_on(async {
-        // Heard from here on, so that a signal right after the first line ends the server cleanly.
-        let (signals, reload) = (Signals::new()?, hear(SignalKind::user_defined1())?);
+        // Before the first line is printed, so that a signal right after it ends the server cleanly.
+        let (signals, reload) = (Signals::new()?, listen_for(SignalKind::user_defined1())?);
         let (listener, address) = bind(listen).await?;
         if let Some(reason) = keys.refused_on(address.ip()) {
             return Err(Failure::Bad(reason));
@@ -61,7 +59,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
         let (sender, mut ending) = oneshot::channel();
         let deck = Arc::clone(&program.deck);
         api::serve(listener, api, async move {
-            sender.send(wait(signals, reload, events, &deck).await).ok();
+            sender.send(wait_for_end(signals, reload, events, &deck).await).ok();
         })
         .await;
         match ending.try_recv() {
@@ -85,9 +83,9 @@ async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     Ok((listener, address))
 }
 
-/// The first line of stdout, by which a caller learns the port.
+/// Prints the first line of stdout, from which a caller learns the port.
 fn announce(address: SocketAddr) -> Outcome {
-    match print(format!("listening on http://{address}\n").as_bytes()) {
+    match print(format!("listening on http://{address}\n")) {
         Err(Failure::Unread) => Ok(()),
         outcome => outcome,
     }
@@ -95,15 +93,15 @@ fn announce(address: SocketAddr) -> Outcome {
 
 /// Why the server stops.
 enum Ending {
-    /// The exit code that belongs to the signal.
+    /// By a signal, with its exit code.
     Signal(u8),
-    /// There was nothing to serve from the start; the reason.
+    /// The first load failed; the reason.
     NoData(String),
 }
 
-/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once. SIGUSR1 is no such
-/// reason: the data are loaded again, and what lies elsewhere is asked whether it changed.
-async fn wait(mut signals: Signals, mut reload: Signal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
+/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once. SIGUSR1 reloads the
+/// data instead, files elsewhere included.
+async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
     let reloading = async {
         while reload.recv().await.is_some() {
             deck.load_in_background();
@@ -121,13 +119,13 @@ async fn wait(mut signals: Signals, mut reload: Signal, events: broadcast::Recei
     }
 }
 
-/// Waits until it is clear that there will be no data; otherwise never ends.
+/// Waits for the first load to fail, and logs what happens to the data; after a good load it never ends.
 pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => tracing::info!(generation, "the data are loaded"),
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
-            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("the data before stay: {reason}"),
+            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("a reload failed, the earlier data stay: {reason}"),
             Ok(DeckEvent::Said(text)) => tracing::info!("{text}"),
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
@@ -135,8 +133,8 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
     }
 }
 
-fn hear(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be heard: {}", plain_reason(&error))))
+fn listen_for(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be received: {}", plain_reason(&error))))
 }
 
 /// The signals that end the server, each with its exit code.
@@ -149,9 +147,9 @@ struct Signals {
 impl Signals {
     fn new() -> Result<Self, Failure> {
         Ok(Self {
-            terminate: hear(SignalKind::terminate())?,
-            interrupt: hear(SignalKind::interrupt())?,
-            hang_up: hear(SignalKind::hangup())?,
+            terminate: listen_for(SignalKind::terminate())?,
+            interrupt: listen_for(SignalKind::interrupt())?,
+            hang_up: listen_for(SignalKind::hangup())?,
         })
     }
 

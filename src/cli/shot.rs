@@ -1,4 +1,4 @@
-//! `tokendeck shot`: a view drawn into a file. Drawing is the terminal's; the arguments are settled here.
+//! `tokendeck shot`: a view as a picture in a file. Here are the arguments; `tui` draws.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ use clap::{
 use super::{
     Place, appearance,
     outcome::{Failure, Outcome},
-    program::Program,
+    program::{Program, require_folder},
 };
 use crate::{
     config::{ThemeChoice, plain_reason},
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// The least the views are made for, and the most that a picture makes sense of.
+/// From the smallest size that the views support up to one that is still readable.
 const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;
 const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
 
@@ -40,7 +40,7 @@ pub(super) struct ShotArgs {
     /// Columns and rows
     #[arg(long, value_name = "WxH", default_value = "140x42", value_parser = size)]
     size: Size,
-    /// The file to write; its ending says how: .svg, .txt or .ansi
+    /// The file to write; its ending decides the format: .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: Picture,
     /// The token that is selected, by address; else the largest
@@ -59,7 +59,7 @@ struct Size {
     rows: u16,
 }
 
-/// How the picture is written.
+/// The format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Svg,
@@ -98,7 +98,7 @@ fn out_file(text: &str) -> Result<Picture, String> {
     Ok(Picture { file: PathBuf::from(text), ink })
 }
 
-/// The words of the table of views.
+/// One of the views, by its word.
 fn view() -> impl TypedValueParser<Value = ViewId> {
     PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
 }
@@ -109,18 +109,17 @@ pub(super) fn token(text: &str) -> Result<Address, String> {
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
     let mut program = Program::open(&args.place)?;
-    program.require_dataset()?;
+    require_folder(&program.config.datasets.dir)?;
     if let Some(theme) = &args.theme {
         program.config.terminal.theme = theme.clone();
     }
     let look = appearance::for_picture(&program.config.terminal)?;
-    super::get::load(&program)?;
+    program.load()?;
     let picture = draw(args, &program, look)?;
     std::fs::write(&args.out.file, picture)
         .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
 }
 
-/// The one place where the terminal is asked for a picture.
 fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, Failure> {
     if let Some(token) = args.token {
         let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_endings_are_judged() {
+    fn sizes_out_of_range_and_unknown_endings_are_refused() {
         assert_eq!(size("140x42"), Ok(Size { columns: 140, rows: 42 }));
         for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
             assert!(size(bad).is_err(), "{bad}");

@@ -1,10 +1,10 @@
-//! Candles of the demo: each step of a token's path is filled by a bridge of finer moves, busier at some hours than at others.
-//! Streamed: what is held is one token's path and one step's candles.
+//! Candles of the demo: each step of a token's path is filled by a Brownian bridge, with more activity at some hours than at others.
+//! Streamed: in memory are one token's path and one step's candles.
 
 use super::{
     DemoOptions,
     market::{DemoMarket, DemoToken, END_MS, LEADERS},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     path::Path,
     random::{Random, round},
 };
@@ -16,7 +16,7 @@ use crate::dataset::{
 pub(super) const COLUMNS: &[&str] = &["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
 const PRICE_DIGITS: i32 = 6;
 const VOLUME_DIGITS: i32 = 4;
-/// How busy each hour of the UTC day is: low in the small hours, high when Europe and America both trade.
+/// The activity of each hour of the UTC day: low at night, high when Europe and America both trade.
 const HOURS: [f64; 24] =
     [0.95, 0.9, 0.85, 0.8, 0.75, 0.72, 0.75, 0.85, 0.95, 1.0, 1.0, 1.02, 1.1, 1.3, 1.5, 1.55, 1.45, 1.3, 1.15, 1.05, 1.0, 0.98, 0.97, 0.96];
 
@@ -40,14 +40,14 @@ impl CandlePlan {
     }
 }
 
-/// The longest usual interval that fits `count` candles into `days`, else a minute.
+/// The longest usual interval with which `count` candles fit into `days`, else a minute.
 fn finest_needed(count: u64, days: u64) -> Interval {
     let fits = |interval: &&Interval| count * interval.0 as u64 <= days * DAY_MS as u64;
     let minutes = |n: i64| Interval(n * Interval::HOUR.0 / 60);
     [Interval::DAY, Interval::FOUR_HOURS, Interval::HOUR, minutes(5), minutes(1)].iter().find(fits).copied().unwrap_or(minutes(1))
 }
 
-/// Every candle's interval divides a day or is whole days, and the first lies after 1970.
+/// Refuses an interval that neither divides a day nor is whole days, and candles before 1970.
 pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     let plan = CandlePlan::new(options, 0);
     let length = plan.interval.0;
@@ -70,43 +70,34 @@ pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn rows(options: &DemoOptions) -> u64 {
-    (0..options.tokens as usize).map(|token| CandlePlan::new(options, token).count).sum()
+pub(super) fn rows(market: &DemoMarket) -> u64 {
+    (0..market.tokens.len()).map(|token| CandlePlan::new(&market.options, token).count).sum()
 }
 
-/// The price path of `token` at the step its candles need, and the number of candles in a step.
+/// The price path of `token` in days, or in longer candles, and the number of candles in a step.
 pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> (Path, usize) {
     let step = plan.interval.0.max(DAY_MS);
     let inside = (step / plan.interval.0) as u64;
-    (Path::new(token, market.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
+    (Path::new(token, market.options.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
 }
 
-pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
-        let plan = CandlePlan::new(options, token.index);
+        let plan = CandlePlan::new(&market.options, token.index);
         let (path, inside) = path(market, token, plan);
-        let address = token.address.to_string();
         let interval = plan.interval.to_string();
-        let mut random = Random::new(market.seed, &format!("candles:{}:{}", token.asset, plan.interval));
+        let mut random = Random::new(market.options.seed, &format!("candles:{}:{}", token.asset, plan.interval));
         let mut filler = Filler::new(token, &path, inside, &mut random);
-        // The first step may be longer than what is asked for.
+        // The first step may have more candles than are asked for.
         let skipped = path.spreads.len() * inside - plan.count as usize;
         let start = END_MS - plan.interval.0 * (plan.count as usize + skipped) as i64;
         for step in 0..path.spreads.len() {
             filler.fill(step, &mut random);
-            for (j, [open, high, low, close, volume]) in filler.candles.iter().enumerate() {
+            for (j, &[open, high, low, close, volume]) in filler.candles.iter().enumerate() {
                 let i = step * inside + j;
                 if i >= skipped {
-                    table.row(&[
-                        DemoCell::Text(&address),
-                        DemoCell::Text(&interval),
-                        DemoCell::Time(Time(start + plan.interval.0 * i as i64)),
-                        DemoCell::Float(*open),
-                        DemoCell::Float(*high),
-                        DemoCell::Float(*low),
-                        DemoCell::Float(*close),
-                        DemoCell::Float(*volume),
-                    ])?;
+                    let timestamp = Time(start + plan.interval.0 * i as i64);
+                    row!(table, token.address, &interval, timestamp, open, high, low, close, volume)?;
                 }
             }
         }
@@ -117,9 +108,9 @@ pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut Demo
 /// Fills the steps of one token's path with candles.
 struct Filler<'a> {
     path: &'a Path,
-    /// Share of a step's variance up to each candle's end.
+    /// The share of a step's variance up to the end of each candle.
     shares: Vec<f64>,
-    /// Tokens traded in a usual step, at its usual price.
+    /// Tokens traded in a usual step.
     usual_volume: f64,
     /// Open, high, low, close, volume of the step filled last.
     candles: Vec<[f64; 5]>,
@@ -153,13 +144,13 @@ impl<'a> Filler<'a> {
         self.shares[j] - if j == 0 { 0.0 } else { self.shares[j - 1] }
     }
 
-    /// A random walk tied to the step's two ends (a Brownian bridge), its time running as busily as the hours.
+    /// Fills a step with a random walk between its two ends (a Brownian bridge), its variance spread as the activity of the hours.
     fn fill(&mut self, step: usize, random: &mut Random) {
         let (from, to, spread) = (self.path.levels[step], self.path.levels[step + 1], self.path.spreads[step]);
         let inside = self.inner.len();
         let mut level = 0.0;
         for j in 0..inside {
-            // Busy and calm stretches last some candles.
+            // Busy and calm spells last several candles.
             self.mood = 0.93 * self.mood + 0.13 * random.normal();
             level += spread * self.share(j).sqrt() * (1.0 + self.mood).max(0.3) * random.normal();
             self.inner[j] = level;
@@ -184,9 +175,13 @@ impl<'a> Filler<'a> {
 }
 
 /// The path of `token` day by day: that of its candles where their steps are days.
-pub(super) fn daily(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Path {
-    let plan = CandlePlan::new(options, token.index);
-    if plan.interval <= Interval::DAY { path(market, token, plan).0 } else { Path::new(token, market.seed, market.days, 1.0) }
+pub(super) fn daily(market: &DemoMarket, token: &DemoToken) -> Path {
+    let plan = CandlePlan::new(&market.options, token.index);
+    if plan.interval <= Interval::DAY {
+        path(market, token, plan).0
+    } else {
+        Path::new(token, market.options.seed, market.options.days as usize, 1.0)
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_asked_for_are_shared_out_to_the_last() {
+    fn the_candles_asked_for_are_shared_among_the_tokens() {
         let options = DemoOptions { tokens: 7, candles: Some(100_003), ..DemoOptions::default() };
         let plans: Vec<CandlePlan> = (0..7).map(|i| CandlePlan::new(&options, i)).collect();
         assert_eq!(plans.iter().map(|plan| plan.count).sum::<u64>(), 100_003);

@@ -1,8 +1,8 @@
-//! Contracts of our own, assembled by hand with real behaviour: an honest token, what can be wrong with one, and for each fault the
-//! honest twin that looks like it. The demo data and the planted tests take their bytecode here. Nobody's contract is copied.
+//! Invented contracts, written in assembler, that do what they say: an honest token, what can be wrong with one, and for each fault the
+//! honest twin that looks like it. The demo data and the tests of the security analysis use their bytecode. Nobody's contract is copied.
 
 mod assembler;
-mod names;
+mod macros;
 mod powers;
 mod template;
 #[cfg(test)]
@@ -10,27 +10,24 @@ mod tests;
 mod traps;
 
 use self::template::ContractText;
-pub use self::{
-    names::FUNCTIONS,
-    template::{ContractCode, Identity},
-};
+pub use self::template::{ContractCode, Identity};
 
 /// A contract of the table.
 #[derive(Debug)]
 pub struct Contract {
     pub name: &'static str,
-    /// What it does, as a sentence without its end.
+    /// What it does, as a clause without a full stop.
     pub what: &'static str,
-    /// Codes of the security inference that its code must raise, deployed by its constructor.
+    /// Codes of the security inference that it must raise once its constructor has run.
     pub fires: &'static [&'static str],
-    /// Codes that may be raised too, because the same behaviour bears them out. Any other code of the execution is a false alarm.
+    /// Codes that it may raise too, since the same behaviour earns them. Any other is a false alarm.
     pub also: &'static [&'static str],
     /// The honest contract that differs from this one in the fault alone; none for an honest one.
     pub twin: Option<&'static str>,
     form: ContractText,
 }
 
-/// Rows of the table: name, what it does, the codes it must raise, those it may, its twin, and the text.
+/// Rows of the table: name, what it does, the codes it must raise, those it may, its twin, and its assembler text.
 macro_rules! rows {
     (@twin honest) => { None };
     (@twin twin $twin:literal) => { Some($twin) };
@@ -53,21 +50,24 @@ pub fn contract(name: &str) -> Option<&'static Contract> {
 }
 
 impl Contract {
-    /// The bytecode of a token that calls itself so.
+    /// The bytecode of a token with this name and supply.
     ///
     /// # Panics
-    /// Never: a text that cannot be assembled fails the tests, and what an identity adds are numbers.
+    /// Never: the tests assemble every contract, and an identity adds numbers alone.
     pub fn code(&self, identity: &Identity) -> ContractCode {
         self.form.code(identity).expect("the tests assemble every contract of the table")
     }
 
-    /// The code as it stays on the chain, under a name of no consequence.
+    /// The code as it stays on the chain, under the default name.
     pub fn runtime(&self) -> Vec<u8> {
         self.code(&Identity::default()).runtime
     }
 
-    /// The code that deploys it.
-    pub fn creation(&self) -> Vec<u8> {
-        self.code(&Identity::default()).creation
+    /// The signatures of its public functions; none of a proxy, which forwards every call.
+    pub fn functions(&self) -> Vec<&'static str> {
+        match &self.form {
+            ContractText::Token(program) => program.functions(),
+            ContractText::Other { .. } => Vec::new(),
+        }
     }
 }

@@ -1,12 +1,12 @@
-//! The tables that security is inferred from, beside transfers and holders: contracts, known scams, pool events, locks, funding. What is
-//! in them is invented; the contracts are `contracts`', the past is `stories`'.
+//! The tables that only the security inference reads: contracts, known scams, pool events, locks, funding. All of it is invented: the
+//! bytecode comes from `contracts`, what happened from `stories`.
 
-use std::fmt::Write as _;
+use const_hex::encode_prefixed as hex;
 
 use super::{
     contracts::{ContractCode, Identity, contract},
     market::{DemoMarket, DemoToken, END_MS, LARGEST},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     people::deployer,
     random::Random,
     stories::{self, Past, STORIES, Story},
@@ -35,102 +35,66 @@ const SCAMS: &[(&str, &str, &str, &str)] = &[
     ("Second Key", "KEY2", "rug_pull", "shadow_owner"),
 ];
 
-/// The market's tokens that have a story.
-pub(super) fn told(market: &DemoMarket) -> impl Iterator<Item = (&DemoToken, Story)> {
+/// The tokens that have a story.
+pub(super) fn with_story(market: &DemoMarket) -> impl Iterator<Item = (&DemoToken, Story)> {
     market.tokens.iter().filter_map(|token| Some((token, stories::of(market, token)?)))
 }
 
 pub(super) const ROWS: u64 = (STORIES.len() + LARGEST) as u64;
 
-fn hex(bytes: &[u8]) -> String {
-    // Writing into a String cannot fail.
-    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for (token, story) in told(market) {
+    for (token, story) in with_story(market) {
         let Some(contract) = contract(story.contract) else { continue };
         let supply = (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
         let identity = Identity { name: &token.name, symbol: &token.symbol, decimals: token.decimals.clamp(0, 255) as u8, supply };
         let ContractCode { runtime, creation } = contract.code(&identity);
-        let creator = deployer(market, token).to_string();
-        table.row(&[
-            DemoCell::Text(&token.address.to_string()),
-            DemoCell::Text(&hex(&runtime)),
-            DemoCell::Text(&hex(&creation)),
-            DemoCell::Text(&creator),
-            DemoCell::Time(Time(stories::deployed(token, story))),
-            DemoCell::Bool(false),
-            DemoCell::Bool(story.verified),
-            DemoCell::Null,
-            DemoCell::Text(&creator),
-        ])?;
+        let (creator, created_at) = (deployer(market, token), Time(stories::deployed(token, story)));
+        let (is_proxy, no_types) = (false, None::<&str>);
+        row!(table, token.address, &hex(&runtime), &hex(&creation), creator, created_at, is_proxy, story.verified, no_types, creator)?;
     }
     Ok(())
 }
 
 pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut random = Random::new(market.seed, "scams");
+    let mut random = Random::new(market.options.seed, "scams");
     for (name, symbol, kind, code) in SCAMS {
         let Some(contract) = contract(code) else { continue };
         let identity = Identity { name, symbol, ..Identity::default() };
-        let reported = END_MS - (60 + random.below(500) as i64) * DAY_MS;
-        table.row(&[
-            DemoCell::Text(&random.address().to_string()),
-            DemoCell::Text(name),
-            DemoCell::Text(kind),
-            DemoCell::Text(&hex(&contract.code(&identity).runtime)),
-            DemoCell::Time(Time(reported)),
-            DemoCell::Text("invented"),
-        ])?;
+        let reported_at = Time(END_MS - (60 + random.below(500) as i64) * DAY_MS);
+        row!(table, random.address(), *name, *kind, &hex(&contract.code(&identity).runtime), reported_at, "invented")?;
     }
     Ok(())
 }
 
 pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for (token, story) in told(market) {
+    for (token, story) in with_story(market) {
         let past = Past::of(market, token, story);
         let Some(address) = past.pool else { continue };
         let first = market.pools().iter().any(|pool| pool.address == address && pool.token0 == token.address);
         for event in &past.pool_events {
-            let (a, b) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
-            let (a, b) = if first { (a, b) } else { (b, a) };
-            table.row(&[
-                DemoCell::Text(&address.to_string()),
-                DemoCell::Time(Time(event.time)),
-                DemoCell::Int(stories::block(event.time)),
-                DemoCell::Text(event.kind),
-                DemoCell::Text(&a),
-                DemoCell::Text(&b),
-            ])?;
+            let (own, other) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
+            let (reserve0, reserve1) = if first { (own, other) } else { (other, own) };
+            row!(table, address, Time(event.time), stories::block(event.time), event.kind, &reserve0, &reserve1)?;
         }
     }
     Ok(())
 }
 
 pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for (token, story) in told(market) {
+    for (token, story) in with_story(market) {
         let past = Past::of(market, token, story);
         let Some(pool) = past.pool else { continue };
         for (locker, amount, until) in past.locks {
-            table.row(&[
-                DemoCell::Text(&pool.to_string()),
-                DemoCell::Text(&locker.to_string()),
-                DemoCell::Float(amount),
-                DemoCell::Time(Time(until)),
-            ])?;
+            row!(table, pool, locker, amount, Time(until))?;
         }
     }
     Ok(())
 }
 
 pub(super) fn write_funding(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for (token, story) in told(market) {
+    for (token, story) in with_story(market) {
         for (from, to, time) in Past::of(market, token, story).funding {
-            table.row(&[DemoCell::Text(&from.to_string()), DemoCell::Text(&to.to_string()), DemoCell::Time(Time(time))])?;
+            row!(table, from, to, Time(time))?;
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ pub(super) struct RealToken {
     pub(super) price: f64,
     /// Whole tokens, likewise.
     pub(super) supply: f64,
-    /// What its price follows; tokens of one asset share a path.
+    /// Tokens of one asset share a price path.
     pub(super) asset: &'static str,
 }
 
@@ -43,10 +43,10 @@ const fn token(
     RealToken { symbol, name, chains, address, decimals, price, supply, asset }
 }
 
-/// The asset of the tokens that are worth a dollar.
+/// The asset of tokens that are worth a dollar.
 pub(super) const DOLLAR: &str = "usd";
 
-/// In the order they are taken: the first ten carry hourly candles.
+/// In the order of the market: the first ten have hourly candles.
 pub(super) const TOKENS: &[RealToken] = &[
     token("WETH", "Wrapped Ether", &["eth"], "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2", (18, 3_412.5, 2.6e6, "eth")),
     token("WBTC", "Wrapped BTC", &["eth"], "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599", (8, 59_870.0, 128e3, "btc")),
@@ -157,7 +157,7 @@ pub(super) const DEXES: &[Dex] = dexes! {
     }
 };
 
-/// A chain of the demo: its gas price in gwei (invented), and the asset its coin's price follows.
+/// A chain of the demo with its gas price in gwei (invented) and the asset that its coin is.
 pub(super) struct Gas {
     pub(super) chain: &'static str,
     pub(super) gwei: f64,

@@ -1,5 +1,5 @@
-//! The tokens that do not exist. The names are made up (some hard to draw: wide, emoji, right to left), the addresses come from
-//! the seed, and whatever looks like a swindle is among them, never among the real ones.
+//! The invented tokens. Some names are hard to draw: wide, emoji, right to left. Addresses come from the seed. Every swindle is among
+//! them, never among the real tokens.
 
 use super::random::{Random, round};
 
@@ -32,7 +32,7 @@ pub(super) const INVENTIONS: &[Invention] = &[
     ("WINTER", "Winter Labs", "arb1", 18, 0.0447, 15e6),
 ];
 
-/// Halves of the names beyond the list, for markets of any size.
+/// Halves of further names, for markets of any size.
 const FIRST: &[&str] = &[
     "Amber",
     "Basalt",
@@ -65,7 +65,7 @@ const SECOND: &[&str] =
     &["Protocol", "Network", "Finance", "Chain", "Swap", "Labs", "Credit", "Games", "Data", "Vault", "Inu", "Exchange", "Compute", "Index"];
 const CHAINS: &[&str] = &["eth", "base", "arb1", "oeth", "bnb", "pol"];
 
-/// Symbol, name, chain, decimals, price, market capitalisation of the `i`-th token beyond the list.
+/// The `i`-th token beyond the list: symbol, name, chain, decimals, price, market capitalisation.
 pub(super) fn further(i: usize, random: &mut Random) -> (String, String, &'static str, i64, f64, f64) {
     let (first, second) = (FIRST[i % FIRST.len()], SECOND[(i / FIRST.len() + i) % SECOND.len()]);
     let symbol: String = first.chars().filter(char::is_ascii_alphabetic).take(4).collect::<String>().to_uppercase();

@@ -1,4 +1,4 @@
-//! The tokens of a demo market and what the tables about them share: prices at the end, supplies, addresses, chains.
+//! The tokens of a demo market, with what the tables share: last prices, supplies, addresses, chains, pools.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +19,7 @@ use crate::dataset::{
 
 /// The demo's time ends here, whatever day it is written: 2026-11-15T00:00Z.
 pub(super) const END_DAY: Day = Day(20_772);
-/// So many tokens come first: the ones that carry hourly candles.
+/// The first tokens, which have hourly candles.
 pub(super) const LEADERS: usize = 10;
 pub(super) const END_MS: i64 = END_DAY.0 as i64 * DAY_MS;
 
@@ -55,15 +55,14 @@ impl DemoToken {
 
 #[derive(Debug)]
 pub(super) struct DemoMarket {
-    pub(super) seed: u64,
-    pub(super) days: usize,
+    pub(super) options: DemoOptions,
     pub(super) tokens: Vec<DemoToken>,
     /// The indices of the tokens that are worth most.
     largest: HashSet<usize>,
     pools: OnceLock<Vec<DemoPool>>,
 }
 
-/// So many tokens by market capitalisation have everything that is known of a token.
+/// The tokens of the largest market capitalisation, which have rows in every table.
 pub(super) const LARGEST: usize = 40;
 
 impl DemoMarket {
@@ -74,7 +73,7 @@ impl DemoMarket {
         let mut ordinals: HashMap<String, usize> = HashMap::new();
         let mut tokens = Vec::with_capacity(options.tokens as usize);
         for index in 0..options.tokens as usize {
-            // After the leading ones, one in three is invented, so that a small market has both kinds too.
+            // After the first ones every third is invented, so that a small market has both kinds too.
             let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
             let mut token = if let Some(fact) = fact {
                 real(index, fact)
@@ -89,7 +88,12 @@ impl DemoMarket {
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by(|a, b| tokens[*b].cap().total_cmp(&tokens[*a].cap()).then(a.cmp(b)));
         let largest = order.into_iter().take(LARGEST).collect();
-        Self { seed: options.seed, days: options.days as usize, tokens, largest, pools: OnceLock::new() }
+        Self { options: options.clone(), tokens, largest, pools: OnceLock::new() }
+    }
+
+    /// The number of rows of a table that has so many for each token.
+    pub(super) fn each(&self, rows: u32) -> u64 {
+        u64::from(self.options.tokens) * u64::from(rows)
     }
 
     /// Whether the token is among the largest.
@@ -107,12 +111,12 @@ impl DemoMarket {
         self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
-    /// The stream of numbers for one token in one table.
+    /// The random numbers of one token in one table.
     pub(super) fn random(&self, table: &str, token: &DemoToken) -> Random {
-        Random::new(self.seed, &format!("{table}:{}", token.index))
+        Random::new(self.options.seed, &format!("{table}:{}", token.index))
     }
 
-    /// What a coin of `asset` costs at the end; a dollar for one that no token follows.
+    /// The last price of an asset; a dollar where no token has it.
     pub(super) fn asset_price(asset: &str) -> f64 {
         facts::TOKENS.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
     }
@@ -124,7 +128,7 @@ impl DemoMarket {
 
     /// The real token called `symbol` on `chain`, if the market holds it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
-        // The real ones come early, one in three invented between them.
+        // The real tokens come first, with at most one invented between any two.
         self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }

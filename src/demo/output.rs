@@ -1,5 +1,5 @@
-//! Gathers the rows of one table by the schema's types and writes them through `dataset/export`: to a temporary name first, renamed
-//! when it is whole. Knows nothing of what is in them.
+//! One table of the demo while it is written: its rows, typed by the schema, go through `dataset/export` to a temporary file, which is
+//! renamed when it is whole. Knows nothing of what is in them.
 
 use std::{
     fs::{self, File},
@@ -10,6 +10,7 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, 
 
 use super::{DemoFile, DemoProgress};
 use crate::dataset::{
+    address::Address,
     export::form::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink},
     schema::{self, Kind},
     time::{Day, Time},
@@ -20,6 +21,7 @@ use crate::dataset::{
 pub(super) enum DemoCell<'a> {
     Null,
     Text(&'a str),
+    Address(Address),
     /// Several texts: a list in NDJSON, else joined by `;`.
     Texts(&'a [&'a str]),
     Int(i64),
@@ -29,11 +31,42 @@ pub(super) enum DemoCell<'a> {
     Date(Day),
 }
 
-impl From<Option<f64>> for DemoCell<'_> {
-    fn from(value: Option<f64>) -> Self {
-        value.map_or(Self::Null, Self::Float)
+macro_rules! cells {
+    ($($cell:ident from $type:ty;)*) => {$(
+        impl<'a> From<$type> for DemoCell<'a> {
+            fn from(value: $type) -> Self {
+                Self::$cell(value)
+            }
+        }
+    )*};
+}
+
+cells! {
+    Text from &'a str;
+    Text from &'a String;
+    Address from Address;
+    Texts from &'a [&'a str];
+    Texts from &'a Vec<&'a str>;
+    Int from i64;
+    Float from f64;
+    Bool from bool;
+    Time from Time;
+    Date from Day;
+}
+
+impl<'a, T: Into<DemoCell<'a>>> From<Option<T>> for DemoCell<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
     }
 }
+
+/// Adds a row to the table, its cells in the order of the table's columns.
+macro_rules! row {
+    ($table:expr, $($cell:expr),* $(,)?) => {
+        $table.row(&[$($crate::demo::output::DemoCell::from($cell)),*])
+    };
+}
+pub(super) use row;
 
 /// A table being written.
 pub(super) struct DemoTable<'a> {
@@ -90,7 +123,7 @@ impl<'a> DemoTable<'a> {
         Ok(())
     }
 
-    /// Writes what was gathered, and tells of it.
+    /// Writes the gathered rows, and reports the progress.
     fn write(&mut self) -> Result<(), String> {
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         let columns = self.columns.iter_mut().map(|column| {
@@ -148,6 +181,7 @@ impl DemoCell<'_> {
         match *self {
             Self::Null => AnyValue::Null,
             Self::Text(text) => AnyValue::StringOwned(text.into()),
+            Self::Address(address) => AnyValue::StringOwned(address.to_string().into()),
             Self::Texts(texts) if dtype.is_list() => AnyValue::List(Series::new("".into(), texts)),
             Self::Texts(texts) => AnyValue::StringOwned(texts.join(";").into()),
             Self::Int(number) => AnyValue::Int64(number),

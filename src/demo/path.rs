@@ -1,5 +1,5 @@
-//! A token's price, step by step: regimes of drift, volatility that clusters, a common market, and a pattern or trend at the end.
-//! Levels are ln prices. What happens inside a step is the candles'.
+//! A token's price path: regimes of drift, volatility that clusters, a common market, and a pattern or trend at the end. Levels are ln
+//! prices. `candles` fills each step.
 
 use super::{
     market::DemoToken,
@@ -7,31 +7,31 @@ use super::{
     shapes::{self, PriceEnding, PriceShape, SHAPES},
 };
 
-/// GARCH(1,1) (Bollerslev 1986) with the weights daily returns of large tokens show.
+/// GARCH(1,1) (Bollerslev 1986), with weights as measured in daily returns of large tokens.
 const SHOCK: f64 = 0.10;
 const MEMORY: f64 = 0.86;
-/// Share of the market's return that tokens take part in.
+/// The share of the market's return in a token's.
 const BETA: f64 = 0.55;
-/// Spread of the market's daily return.
+/// The standard deviation of the market's daily return.
 const MARKET_SPREAD: f64 = 0.017;
-/// A pattern's size in daily spreads, and how calm the days in it are.
+/// A pattern's size in standard deviations of a day, and how much smaller these are inside it.
 const SHAPE_SIZE: f64 = 6.2;
 const SHAPE_CALM: f64 = 0.6;
-/// How far the closes of a pattern stray from its lines, in the spread of its days.
+/// How far the closes of a pattern stray from its lines, in standard deviations of its days.
 const SHAPE_NOISE: f64 = 0.6;
-/// How strongly prices far from where they started are drawn back, a day.
+/// How strongly a day draws prices back to where they started.
 const PULL: f64 = 0.006;
 const TREND_BARS: usize = 64;
-/// Tokens that fall to nothing near the end: names of swindles, all invented.
+/// Invented tokens that crash, and how many steps before the end.
 const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("BLOX∞", 150)];
 
 #[derive(Debug, Clone)]
 pub(super) struct Path {
     /// One more than there are steps: where the first starts, then where each ends.
     pub(super) levels: Vec<f64>,
-    /// The spread of each step.
+    /// The standard deviation of each step.
     pub(super) spreads: Vec<f64>,
-    /// The spread of a usual step.
+    /// The standard deviation of a usual step.
     pub(super) usual: f64,
 }
 
@@ -57,7 +57,7 @@ fn pegged(token: &DemoToken, seed: u64, steps: usize) -> Path {
     let mut levels: Vec<f64> = Vec::with_capacity(steps + 1);
     for i in 0..=steps {
         level = 0.7 * level + 0.0005 * random.normal();
-        // An invented dollar loses its peg once and finds it again.
+        // An invented dollar loses its peg once and regains it.
         let loss = if !token.real && i >= slip { -0.07 * (-((i - slip) as f64) / 5.0).exp() } else { 0.0 };
         levels.push(level + loss);
     }
@@ -104,7 +104,7 @@ fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
 }
 
 impl Path {
-    /// Long histories must not wander off to prices nobody would believe.
+    /// Scales the path down, so that long histories stay within believable prices.
     fn rein_in(&mut self, limit: f64, years: f64) {
         let (low, high) = self.levels.iter().fold((f64::MAX, f64::MIN), |(low, high), level| (low.min(*level), high.max(*level)));
         let scale = (limit * years.max(1.0).powf(0.25) / (high - low).max(1e-9)).min(1.0);
@@ -112,12 +112,12 @@ impl Path {
         self.usual *= scale;
     }
 
-    /// Whether the token falls to nothing.
+    /// The steps before the end at which the token crashes, if it does.
     fn crashes(token: &DemoToken) -> Option<usize> {
         CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, before_end)| *before_end)
     }
 
-    /// How the price of `token` comes to its end, in words; `None` where the dice decide.
+    /// How the price of `token` ends, in words; `None` where it ends at random.
     pub(super) fn ending(token: &DemoToken) -> Option<&'static str> {
         match shapes::ending(token.ordinal) {
             _ if token.stable => None,
@@ -128,7 +128,7 @@ impl Path {
         }
     }
 
-    /// The liquidity is pulled: nine tenths and more are gone within two steps, and little moves after.
+    /// Crashes the price, as when liquidity is pulled: it loses over nine tenths within two steps and moves little after.
     fn crash(&mut self, token: &DemoToken) {
         let Some(before_end) = Self::crashes(token) else { return };
         let Some(at) = self.levels.len().checked_sub(before_end + 2) else { return };

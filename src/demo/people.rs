@@ -1,12 +1,11 @@
-//! Who holds and who speaks: labels, holders, holder counts, opinion leaders. All of them invented but the burn addresses.
+//! The tables of people: labels, holders, holder counts, opinion leaders. All of them are invented but the burn addresses.
 
 use std::collections::HashMap;
 
 use super::{
-    DemoOptions,
     market::{DemoMarket, DemoToken, LEADERS, chains},
-    output::{DemoCell, DemoTable},
-    pools,
+    output::{DemoTable, row},
+    pools::DemoPool,
     random::{Random, round},
     stories::{self, Past, Story},
 };
@@ -17,7 +16,7 @@ pub(super) const HOLDER_COLUMNS: &[&str] = &["token_address", "holder_address", 
 pub(super) const COUNT_COLUMNS: &[&str] = &["token_address", "date", "holders", "whale_balance"];
 pub(super) const LABEL_COLUMNS: &[&str] = &["address", "label", "name", "chain"];
 
-/// Holders listed a token, besides its leaders and pools.
+/// Further holders of each token, beside its opinion leaders, pools and services.
 const HOLDERS: usize = 76;
 const VOICES: usize = 72;
 const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];
@@ -27,7 +26,7 @@ const FIRST: &[&str] = &[
 ];
 const LAST: &[&str] = &["onchain", "ledger", "alpha", "yields", "charts", "research", "degen", "macro"];
 
-/// The usual addresses for tokens nobody shall have.
+/// The usual addresses that tokens are burned to.
 pub(super) fn burn_addresses() -> [Address; 2] {
     let mut dead = [0; 20];
     dead[18..].copy_from_slice(&[0xde, 0xad]);
@@ -43,7 +42,7 @@ pub(super) struct Voice {
 }
 
 fn voices(market: &DemoMarket) -> Vec<Voice> {
-    let mut random = Random::new(market.seed, "voices");
+    let mut random = Random::new(market.options.seed, "voices");
     (0..VOICES)
         .map(|i| Voice {
             address: random.address(),
@@ -59,7 +58,7 @@ fn voices(market: &DemoMarket) -> Vec<Voice> {
         .collect()
 }
 
-/// The leaders who speak of `token`, 3 to 14 of them.
+/// The opinion leaders of `token`, 3 to 14 of them.
 fn speakers(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
     let mut random = market.random("kols", token);
     let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
@@ -72,21 +71,15 @@ pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(
     for token in &market.tokens {
         for speaker in speakers(market, token) {
             let voice = &voices[speaker];
-            table.row(&[
-                DemoCell::Text(&token.address.to_string()),
-                DemoCell::Text(&voice.address.to_string()),
-                DemoCell::Text(&voice.handle),
-                DemoCell::Int(voice.followers),
-                DemoCell::Float(voice.engagement_rate),
-            ])?;
+            row!(table, token.address, voice.address, &voice.handle, voice.followers, voice.engagement_rate)?;
         }
     }
     Ok(())
 }
 
-/// Addresses that belong to the exchanges, lockers and bridges of the demo.
+/// The exchanges, lockers and bridges of the demo: (address, label, name, chain).
 fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static str)> {
-    let mut random = Random::new(market.seed, "services");
+    let mut random = Random::new(market.options.seed, "services");
     let mut all = Vec::new();
     for chain in chains() {
         for (i, exchange) in EXCHANGES.iter().enumerate() {
@@ -99,9 +92,7 @@ fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static
 }
 
 pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut row = |address: Address, label: &str, name: &str, chain: &str| {
-        table.row(&[DemoCell::Text(&address.to_string()), DemoCell::Text(label), DemoCell::Text(name), DemoCell::Text(chain)])
-    };
+    let mut row = |address: Address, label: &str, name: &str, chain: &str| row!(table, address, label, name, chain);
     for chain in chains() {
         for (address, name) in burn_addresses().into_iter().zip(["Null address", "Dead address"]) {
             row(address, "burn", name, chain)?;
@@ -123,12 +114,12 @@ pub(super) fn deployer(market: &DemoMarket, token: &DemoToken) -> Address {
     market.random("deployer", token).address()
 }
 
-/// Everyone listed for a token with what they hold: few hold most, and all of it is part of the supply.
+/// The holders of a token with their balances, the largest first: few hold most, and all of them no more than the supply.
 fn holders(
     market: &DemoMarket,
     voices: &[Voice],
     services: &[(Address, &str, String, &str)],
-    pools: &HashMap<Address, Vec<&pools::DemoPool>>,
+    pools: &[&DemoPool],
     token: &DemoToken,
 ) -> Vec<(Address, f64)> {
     let mut random = market.random("holders", token);
@@ -141,12 +132,12 @@ fn holders(
             rows.push((address, balance));
         }
     };
-    // Sums of each leader's wallet in USD: each third large, middling, small.
+    // The leaders' wallets in USD: large, medium, small and empty ones in turn.
     for (i, speaker) in speakers(market, token).into_iter().enumerate() {
         let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
         give(voices[speaker].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
     }
-    for pool in pools.get(&token.address).into_iter().flatten() {
+    for pool in pools {
         give(pool.address, (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06), &mut rows);
     }
     for (address, label, _, chain) in services {
@@ -166,7 +157,7 @@ fn holders(
     if !token.real {
         give(deployer(market, token), token.supply * random.spread(0.01, 0.22), &mut rows);
     }
-    // A power law over the rest of the listed: the r-th holds as much as 1/r^s of the first.
+    // A power law over the further holders: the r-th has about 1/r^s of what the first has.
     let steepness = random.between(0.7, 1.25);
     let weights: Vec<f64> = (1..=HOLDERS).map(|rank| (rank as f64).powf(-steepness) * random.between(0.8, 1.2)).collect();
     let scale = token.supply * random.between(0.25, 0.42) / weights.iter().sum::<f64>();
@@ -177,10 +168,10 @@ fn holders(
     rows
 }
 
-/// Who has a token with a story at first.
+/// Who holds a token with a story at its start.
 pub(super) fn first_holders(market: &DemoMarket, token: &DemoToken) -> Vec<(Address, f64)> {
-    let own = market.pools_of(token).collect();
-    holders(market, &voices(market), &services(market), &HashMap::from([(token.address, own)]), token)
+    let pools: Vec<&DemoPool> = market.pools_of(token).collect();
+    holders(market, &voices(market), &services(market), &pools, token)
 }
 
 /// The locker of the chain.
@@ -194,39 +185,39 @@ fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut
     let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (holder, units) in rows {
-        let balance = DemoCell::Float(stories::whole(token, units));
-        table.row(&[DemoCell::Text(&token.address.to_string()), DemoCell::Text(&holder.to_string()), balance])?;
+        row!(table, token.address, holder, stories::whole(token, units))?;
     }
-    for (holder, share) in past.pool.map(|_| past.liquidity).unwrap_or_default() {
-        let pool = past.pool.unwrap_or_default().to_string();
-        table.row(&[DemoCell::Text(&pool), DemoCell::Text(&holder.to_string()), DemoCell::Float(share)])?;
+    if let Some(pool) = past.pool {
+        for (holder, share) in past.liquidity {
+            row!(table, pool, holder, share)?;
+        }
     }
     Ok(())
 }
 
-pub(super) fn write_holders(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let (voices, services) = (voices(market), services(market));
-    let mut of_token: HashMap<Address, Vec<&pools::DemoPool>> = HashMap::new();
+    let mut pools_of: HashMap<Address, Vec<&DemoPool>> = HashMap::new();
     for pool in market.pools() {
         for token in [pool.token0, pool.token1] {
-            of_token.entry(token).or_default().push(pool);
+            pools_of.entry(token).or_default().push(pool);
         }
     }
     for token in &market.tokens {
-        // With so many transfers as were asked for the stories are not told.
-        if let Some(story) = stories::of(market, token).filter(|_| options.transfers.is_none()) {
+        // Where a number of transfers is asked for there are no stories.
+        if let Some(story) = stories::of(market, token).filter(|_| market.options.transfers.is_none()) {
             write_story(market, token, story, table)?;
             continue;
         }
-        let address = token.address.to_string();
-        for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
-            table.row(&[DemoCell::Text(&address), DemoCell::Text(&holder.to_string()), DemoCell::Float(balance)])?;
+        let pools = pools_of.get(&token.address).map_or(&[][..], Vec::as_slice);
+        for (holder, balance) in holders(market, &voices, &services, pools, token) {
+            row!(table, token.address, holder, balance)?;
         }
     }
     Ok(())
 }
 
-/// How a token's number of holders went, as a share of the last; `x` runs from 0 to 1.
+/// The course of a token's number of holders, as a share of the last; `x` runs from 0 to 1.
 fn growth(kind: usize, x: f64) -> f64 {
     match kind {
         0 => 0.55 + 0.45 * x,
@@ -249,27 +240,22 @@ pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result
         let last = holder_count(market, token) as f64;
         let mut random = market.random("growth", token);
         let kind = token.index % 6;
-        let address = token.address.to_string();
-        // Whales come and go in waves; at the end they buy, sell or wait.
+        // Whales buy and sell in waves, and end by buying, selling or neither.
         let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
         let mut whales = token.supply * random.between(0.18, 0.42);
         let wave = random.between(16.0, 75.0);
         let (mut busy, mut mood) = (0.0, 0.0);
-        for i in 0..market.days {
-            let ago = market.days - i;
+        let days = market.options.days as usize;
+        for i in 0..days {
+            let ago = days - i;
             busy = 0.9 * busy + 0.0015 * random.normal();
             mood = 0.95 * mood + 0.3 * lean * random.normal();
             whales *= 1.0 + lean * (ago as f64 / wave).cos() + mood * (ago as f64 / 40.0).min(1.0) + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
-            let share = growth(kind, (i + 1) as f64 / market.days as f64) / growth(kind, 1.0);
-            // The last count is the one that `tokens` tells.
+            let share = growth(kind, (i + 1) as f64 / days as f64) / growth(kind, 1.0);
+            // The last count is that of the table `tokens`.
             let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
-            table.row(&[
-                DemoCell::Text(&address),
-                DemoCell::Date(DemoMarket::day(ago)),
-                DemoCell::Int((holders.round() as i64).max(2)),
-                DemoCell::Float(round(whales, 6)),
-            ])?;
+            row!(table, token.address, DemoMarket::day(ago), (holders.round() as i64).max(2), round(whales, 6))?;
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! The exchanges, which are real, and the pools on them, which are invented.
+//! The exchanges, which are real, and their pools, which are invented.
 
 use super::{
     facts::{DEXES, Dex},
     market::{DemoMarket, DemoToken},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     random::{Random, round},
 };
 use crate::dataset::address::Address;
@@ -14,7 +14,7 @@ pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
-    /// The index of the token it was made for; the other side is what that one trades against.
+    /// The index of the token it was made for; the other token is a quote.
     pub(super) of: usize,
     pub(super) address: Address,
     pub(super) dex: &'static str,
@@ -26,16 +26,15 @@ pub(super) struct DemoPool {
     pub(super) volume24h: f64,
 }
 
-/// What the tokens of each chain trade against.
+/// The tokens that others trade against.
 const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
 
-/// Pools of every token, on several exchanges of each of its chains.
-/// `DemoMarket::pools` keeps them.
+/// The pools of every token, on several exchanges of each of its chains. `DemoMarket::pools` keeps them.
 pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
     let mut pools = Vec::new();
     for token in &market.tokens {
         let mut random = market.random("pools", token);
-        // A pool of two quoting tokens is made with the first of them.
+        // A pool of two quotes is made for the first of them.
         let quotes = |chain: &'static str| {
             let found = QUOTES.iter().filter_map(move |symbol| market.find(symbol, chain));
             found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
@@ -79,36 +78,21 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
 
 pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for pool in market.pools() {
-        table.row(&[
-            DemoCell::Text(&pool.address.to_string()),
-            DemoCell::Text(pool.dex),
-            DemoCell::Text(pool.chain),
-            DemoCell::Text(&pool.token0.to_string()),
-            DemoCell::Text(&pool.token1.to_string()),
-            DemoCell::Text(&pool.pair),
-            DemoCell::Float(pool.liquidity),
-            DemoCell::Float(pool.volume24h),
-        ])?;
+        row!(table, pool.address, pool.dex, pool.chain, pool.token0, pool.token1, &pool.pair, pool.liquidity, pool.volume24h)?;
     }
     Ok(())
 }
 
-/// The exchange holds more than the pools that are listed.
+/// An exchange's total value is more than that of its listed pools.
 pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let pools = market.pools();
-    let mut random = Random::new(market.seed, "dexes");
+    let mut random = Random::new(market.options.seed, "dexes");
     for dex in DEXES {
         let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();
         let value = round(listed * random.between(1.1, 1.9), 6);
-        table.row(&[
-            DemoCell::Text(dex.id),
-            DemoCell::Text(dex.name),
-            DemoCell::Text(dex.chain),
-            DemoCell::Text(dex.version),
-            if dex.router.is_empty() { DemoCell::Null } else { DemoCell::Text(dex.router) },
-            DemoCell::Text(dex.factory),
-            if value > 0.0 { DemoCell::Float(value) } else { DemoCell::Null },
-        ])?;
+        let router = Some(dex.router).filter(|router| !router.is_empty());
+        let total_value_locked = Some(value).filter(|value| *value > 0.0);
+        row!(table, dex.id, dex.name, dex.chain, dex.version, router, dex.factory, total_value_locked)?;
     }
     Ok(())
 }
@@ -117,12 +101,7 @@ pub(super) fn write_fee_tiers(_: &DemoMarket, table: &mut DemoTable) -> Result<(
     for dex in DEXES {
         for ppm in dex.fees_ppm {
             let tier = format!("{}%", f64::from(*ppm) / 1e4);
-            table.row(&[
-                DemoCell::Text(dex.id),
-                DemoCell::Text(dex.chain),
-                DemoCell::Text(&tier),
-                DemoCell::Float(f64::from(*ppm) / 1e6),
-            ])?;
+            row!(table, dex.id, dex.chain, &tier, f64::from(*ppm) / 1e6)?;
         }
     }
     Ok(())

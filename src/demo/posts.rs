@@ -1,9 +1,9 @@
-//! Posts about the tokens: invented authors, invented links, titles that fit what the price did on the day.
+//! Posts about the tokens: invented authors and links, and titles that fit the day's price change.
 
 use super::{
-    DemoOptions, candles,
-    market::{DemoMarket, DemoToken},
-    output::{DemoCell, DemoTable},
+    candles,
+    market::{DemoMarket, DemoToken, LEADERS},
+    output::{DemoTable, row},
     path::Path,
     random::{Random, round},
 };
@@ -11,14 +11,14 @@ use crate::dataset::time::{DAY_MS, Time};
 
 pub(super) const COLUMNS: &[&str] =
     &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
-/// Posts of every token, and more of those that lead.
-const EACH: usize = 47;
-const MORE: usize = 40;
+/// Posts of every token, and further ones of the leading tokens.
+const POSTS: usize = 47;
+const POSTS_MORE: usize = 40;
 
 const SITES: &[&str] =
     &["https://news.example", "https://forum.example", "https://social.example", "https://blog.example", "https://video.example/watch"];
 
-/// A day's move beyond this is what the post speaks of.
+/// A post is about the day's price change if that is larger.
 const MOVE: f64 = 0.025;
 const RISES: &[&str] = &[
     "{sym} climbs {pct}% as buyers return to {chain}",
@@ -72,37 +72,28 @@ const PROMISES: &[&str] = &[
     "{sym} liquidity looks thin at ${price}, be careful out there ⚠️",
 ];
 
-pub(super) fn rows(options: &DemoOptions) -> u64 {
-    (0..options.tokens as usize).map(|i| count(i) as u64).sum()
+pub(super) fn rows(market: &DemoMarket) -> u64 {
+    market.tokens.iter().map(|token| count(token) as u64).sum()
 }
 
-fn count(token: usize) -> usize {
-    if token < super::market::LEADERS { EACH + MORE } else { EACH }
+fn count(token: &DemoToken) -> usize {
+    if token.index < LEADERS { POSTS + POSTS_MORE } else { POSTS }
 }
 
-pub(super) fn write(market: &DemoMarket, options: &DemoOptions, table: &mut DemoTable) -> Result<(), String> {
-    let whole = |figure: Option<i64>| figure.map_or(DemoCell::Null, DemoCell::Int);
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
-        let address = token.address.to_string();
-        for (i, post) in posts(market, options, token).iter().enumerate() {
-            table.row(&[
-                DemoCell::Text(&format!("demo-{}-{i:03}", token.index)),
-                DemoCell::Text(&address),
-                DemoCell::Text(&post.title),
-                post.link.as_deref().map_or(DemoCell::Null, DemoCell::Text),
-                DemoCell::Time(post.published_at),
-                whole(post.impressions),
-                DemoCell::Int(post.engagement),
-                whole(post.smart_engagement),
-            ])?;
+        for (i, post) in posts(market, token).iter().enumerate() {
+            let Post { title, link, published_at, impressions, engagement, smart_engagement } = post;
+            let post_id = format!("demo-{}-{i:03}", token.index);
+            row!(table, &post_id, token.address, title, link.as_deref(), *published_at, *impressions, *engagement, *smart_engagement)?;
         }
     }
     Ok(())
 }
 
 /// Impressions, engagement and smart engagement of all the token's posts.
-pub(super) fn sums(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> [i64; 3] {
-    posts(market, options, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
+pub(super) fn sums(market: &DemoMarket, token: &DemoToken) -> [i64; 3] {
+    posts(market, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
         [impressions + post.impressions.unwrap_or(0), engagement + post.engagement, smart + post.smart_engagement.unwrap_or(0)]
     })
 }
@@ -116,13 +107,13 @@ struct Post {
     smart_engagement: Option<i64>,
 }
 
-fn posts(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Vec<Post> {
+fn posts(market: &DemoMarket, token: &DemoToken) -> Vec<Post> {
     let mut random = market.random("posts", token);
-    let path = candles::daily(market, options, token);
+    let path = candles::daily(market, token);
     let weight = (token.cap() / 1e9).clamp(0.01, 40.0).powf(0.4);
     let post = |_| {
-        // More of them recently: the square of an even draw.
-        let ago = (random.unit().powi(2) * market.days as f64) as usize + 1;
+        // Squared, so that most are recent.
+        let ago = (random.unit().powi(2) * f64::from(market.options.days)) as usize + 1;
         let title = title(token, &path, ago, &mut random);
         let published_at = Time(DemoMarket::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
         let impressions = random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
@@ -139,7 +130,7 @@ fn posts(market: &DemoMarket, options: &DemoOptions, token: &DemoToken) -> Vec<P
             smart_engagement: seen.then_some(smart as i64),
         }
     };
-    (0..count(token.index)).map(post).collect()
+    (0..count(token)).map(post).collect()
 }
 
 fn title(token: &DemoToken, path: &Path, ago: usize, random: &mut Random) -> String {

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed, on every machine. No clock, no system randomness.
+//! Pseudo-random numbers, the same for the same seed on every machine. No clock, no system randomness.
 
 use crate::dataset::address::Address;
 
@@ -7,7 +7,7 @@ use crate::dataset::address::Address;
 pub(super) struct Random([u64; 4]);
 
 impl Random {
-    /// The stream of `topic`, so that a table does not change when another draws more numbers.
+    /// The numbers of one topic, so that a table does not change when another one draws more.
     pub(super) fn new(seed: u64, topic: &str) -> Self {
         // FNV-1a of the topic.
         let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -43,7 +43,7 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// Even in ln, as sums of money are.
+    /// Uniform in ln, as sums of money are.
     pub(super) fn spread(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }
@@ -57,7 +57,7 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// Nearly standard normal: four even 16-bit draws added up, so within ±3.47. Fast, and free of the C library's rounding.
+    /// Nearly standard normal: the sum of four uniform 16-bit numbers, so within ±3.47. Fast, and the same whatever the C library.
     pub(super) fn normal(&mut self) -> f64 {
         let bits = self.next();
         let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// Rounded to `digits` significant ones: figures people can read, and files that compress.
+/// Rounded to so many significant digits, for figures that people can read and files that compress.
 pub(super) fn round(value: f64, digits: i32) -> f64 {
     /// The powers of ten that an f64 holds exactly, so that the result is the nearest number to its decimal text.
     const POWERS: [f64; 23] =
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_repeats_for_its_seed_and_topic_alone() {
+    fn the_same_seed_and_topic_give_the_same_numbers() {
         let draw = |seed, topic| Random::new(seed, topic).next();
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn normals_have_the_mean_and_spread_they_should() {
+    fn normals_have_mean_0_and_variance_1() {
         let mut random = Random::new(7, "normal");
         let drawn: Vec<f64> = (0..100_000).map(|_| random.normal()).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_keeps_the_digits_asked_for() {
+    fn rounding_keeps_so_many_significant_digits() {
         for (value, digits, rounded) in [
             (3_456.789_1, 6, 3_456.79),
             (2.345_678_9e-6, 6, 2.345_68e-6),

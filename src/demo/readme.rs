@@ -1,11 +1,11 @@
-//! The README of a demo dataset: what is in it, what of it is real and whence, what is invented.
+//! The README of a demo dataset: what is in it, what is real with its source, and what is invented.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     DemoFile, DemoOptions, Format,
     contracts::contract,
-    evidence::told,
+    evidence::with_story,
     facts::SOURCES,
     market::{DemoMarket, LARGEST},
     path::Path,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::dataset::schema;
 
-/// Tokens whose endings are listed.
+/// Tokens whose endings are listed, from the first.
 const SHOWN: usize = 64;
 
 /// The command that writes the same bytes.
@@ -31,7 +31,7 @@ pub(super) fn command(options: &DemoOptions) -> String {
     text
 }
 
-/// Which tokens' prices end in what; those beyond the first are left out.
+/// The rows of the table of endings.
 fn endings(market: &DemoMarket, text: &mut String) {
     let mut tokens: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for token in market.tokens.iter().take(SHOWN) {
@@ -47,7 +47,7 @@ fn endings(market: &DemoMarket, text: &mut String) {
     }
 }
 
-pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFile]) -> String {
+pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     let mut text = format!(
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\
@@ -56,7 +56,7 @@ pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFi
          yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
          figures are not. The data come under the program's licence (MIT).\n\n\
          ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
-        command(options)
+        command(&market.options)
     );
     // Writing into a String cannot fail.
     for file in written {
@@ -65,8 +65,8 @@ pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFi
         }
     }
     text += "\n## How prices end\n\n\
-             Daily candles of a long enough history were drawn along these lines in their last 30 to 64 days; the other tokens' as the dice fell.\n\n\
-             | drawn | tokens |\n|---|---|\n";
+             Where the history is long enough, the last 30 to 64 daily candles of these tokens follow the shape named; those of the others are random.\n\n\
+             | shape | tokens |\n|---|---|\n";
     endings(market, &mut text);
     text += "\n## Tokens\n\n\
              Rows of `tokens` with `listed = true` exist, but for those named below: address, symbol, name, chain and decimals are facts; price and\n\
@@ -75,10 +75,10 @@ pub(super) fn text(market: &DemoMarket, options: &DemoOptions, written: &[DemoFi
              These tokens do not exist either. They have contracts, written for this program, and a past; `contracts`, `scams`, `pool_events`, `locks`\n\
              and `funding` are invented altogether, and so is every address in them. Those that are listed stand for tokens that are well known.\n\n\
              | token | listed | its contract | what happened |\n|---|---|---|---|\n";
-    for (token, story) in told(market).filter(|(token, _)| stories::invented(token)) {
+    for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };
-        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.happened());
+        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.summary());
     }
     let _ = writeln!(
         text,

@@ -1,4 +1,4 @@
-//! Chart patterns as polylines, and how each token's price ends, so that pattern and trend detection have something to find.
+//! Chart patterns as polylines, and the one that each token's price ends in, so that the analyses have something to find.
 
 /// A pattern: corners as (bar, height), the first at (0, 0); heights in units of the pattern's size.
 pub(super) struct PriceShape {
@@ -29,7 +29,7 @@ impl PriceShape {
     }
 }
 
-/// Most break out in their last bars; those called "forming" stop short of it.
+/// Most break out in their last bars; those named "forming" do not.
 pub(super) const SHAPES: &[PriceShape] = &[
     PriceShape { name: "double bottom", corners: &[(0, 0.0), (12, -1.6), (21, -0.65), (30, -1.57), (41, -0.5)] },
     PriceShape { name: "head and shoulders", corners: &[(0, 0.0), (10, 1.1), (16, 0.55), (24, 1.75), (32, 0.57), (38, 1.12), (46, 0.3)] },
@@ -86,20 +86,20 @@ pub(super) const SHAPES: &[PriceShape] = &[
     },
 ];
 
-/// How a token's price comes to its end.
+/// How a token's price ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PriceEnding {
     /// Through `SHAPES[i]`.
     Shape(usize),
-    /// A drift for the last bars, in daily spreads a bar.
+    /// With a drift, in daily standard deviations a bar.
     Trend(f64),
-    /// As the dice fall.
+    /// At random.
     Open,
 }
 
 use PriceEnding::{Open, Shape as Through, Trend};
 
-/// Taken in turn, one an asset.
+/// The endings of the assets, in turn.
 const ENDINGS: &[PriceEnding] = &[
     Through(0),
     Trend(0.24),

@@ -1,6 +1,5 @@
-//! What happened to the invented tokens and to the largest of all: who got them at first, who traded, and how some were used to cheat.
-//! Balances follow from the transfers, and the holders' table from the balances. Everything is invented. How it is written is other
-//! files'.
+//! What happened to some tokens, the largest among them: who got them at first, who traded, and how some were used to cheat. Balances
+//! follow from the transfers, and the table of holders from the balances. Everything is invented. Other files write the tables.
 
 use std::collections::HashMap;
 
@@ -18,9 +17,9 @@ use crate::dataset::{
 /// A token's contract and past.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Story {
-    /// Of the table of contracts.
+    /// The name of its contract in `contracts`.
     pub(super) contract: &'static str,
-    /// On the demo's list of known tokens, as the real ones are.
+    /// Whether it counts as a known token, as the real ones do.
     pub(super) listed: bool,
     pub(super) verified: bool,
     plot: Plot,
@@ -32,7 +31,7 @@ pub(super) struct Story {
 enum Plot {
     /// People buy, sell and give; most of it lies in the pool.
     Market,
-    /// The same, and most of it lies with many.
+    /// The same, but most of it is held by many.
     Widespread,
     /// Many buy, sales fail, only the deployer's friends get out.
     Honeypot,
@@ -47,8 +46,8 @@ enum Plot {
 }
 
 impl Story {
-    /// For the dataset's README.
-    pub(super) fn happened(&self) -> &'static str {
+    /// What happened, for the dataset's README.
+    pub(super) fn summary(&self) -> &'static str {
         match self.plot {
             Plot::Market | Plot::Widespread => "people bought, sold and gave it away",
             Plot::Honeypot => "many bought, their sales failed, the deployer's friends got out",
@@ -60,19 +59,17 @@ impl Story {
     }
 }
 
-type Told = (&'static str, Story);
-
-const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> Told {
+const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> (&'static str, Story) {
     (symbol, Story { contract, listed, verified, plot, age_days: YOUNG_DAYS })
 }
 
-/// The age of a token whose story is told.
+/// The age of an invented token with a story.
 const YOUNG_DAYS: i64 = 45;
 /// What a main pool has of the other token at first, in its smallest units.
 const RESERVE: f64 = 4.2e19;
 
-/// Of invented tokens, by symbol. The first four carried transfers before there were stories.
-pub(super) const STORIES: &[Told] = &[
+/// The stories of invented tokens, by symbol.
+pub(super) const STORIES: &[(&str, Story)] = &[
     story("MOONPUP", "tax_raisable", false, false, Plot::Market),
     story("HALYARD", "honest", true, true, Plot::Market),
     story("LUMEO", "owner_mint", true, true, Plot::Market),
@@ -86,27 +83,27 @@ pub(super) const STORIES: &[Told] = &[
     story("韭菜", "role_drain", false, false, Plot::Market),
 ];
 
-/// The contracts of the largest tokens that have no story of their own: of coins and their like, of what an issuer can stop, of others.
+/// The contracts of the largest tokens that have no story of their own: of wrapped coins, of tokens that an issuer can stop, of others.
 const WRAPPED: &str = "wrapped";
 const ISSUED: &[&str] = &["blacklist", "pausable"];
 const PLAIN: &[&str] = &["honest", "burn_from", "own_allowance", "relayed", "notified", "fast_path"];
-/// They are older than the candles of a market of the usual length.
+/// Their age: more days than a market of the default length has.
 const LARGE_AGE_DAYS: i64 = 420;
 
 /// Trades of a market's days.
 const TRADES: usize = 420;
 const LARGE_TRADES: usize = 300;
-/// Who shares in a token that is widespread, beside its first holders.
+/// Further holders of a widespread token, beside its first ones.
 const CROWD: usize = 170;
-/// A pool's reserves are told after so many of its trades.
-const TOLD_EVERY: usize = 4;
+/// Trades of a pool between two events with its reserves.
+const SYNC_EVERY: usize = 4;
 const BLOCK_MS: i64 = 12_000;
 /// The block at the end of the demo's time (invented, of Ethereum's size).
 const LAST_BLOCK: i64 = 23_900_000;
 /// Blocks from the mint to the first liquidity.
 const FUNDED_BLOCKS: i64 = 10;
-/// Digits after the point that amounts are counted in.
-const FINEST: i64 = 6;
+/// The most decimals that amounts are made up with, whatever decimals the token has.
+const DECIMALS_MAX: i64 = 6;
 
 pub(super) fn of(market: &DemoMarket, token: &DemoToken) -> Option<Story> {
     let own = STORIES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, story)| *story);
@@ -136,13 +133,13 @@ pub(super) fn block(time: i64) -> i64 {
 
 /// When a token with a story was deployed.
 pub(super) fn deployed(token: &DemoToken, story: Story) -> i64 {
-    // The large ones are each other's quotes: every one of them is there before the first of their pools is.
+    // The large ones trade against each other, so all of them are deployed before the first of their pools is funded.
     let wait =
         if story.plot == Plot::Widespread { token.index as i64 % (FUNDED_BLOCKS - 2) * BLOCK_MS } else { token.index as i64 * HOUR_MS };
     END_MS - story.age_days * DAY_MS + wait
 }
 
-pub(super) struct Sent {
+pub(super) struct DemoTransfer {
     pub(super) time: i64,
     pub(super) from: Address,
     pub(super) to: Address,
@@ -158,34 +155,39 @@ pub(super) struct PoolEvent {
     pub(super) other: f64,
 }
 
-/// What happened to one token.
+/// The history of one token.
 pub(super) struct Past {
-    pub(super) sent: Vec<Sent>,
+    pub(super) transfers: Vec<DemoTransfer>,
     pub(super) balances: HashMap<Address, u128>,
     /// Its main pool: of those that were made for it the one with most liquidity.
     pub(super) pool: Option<Address>,
-    /// Where it is traded: its own pool, else one of another token.
+    /// The pool it is traded in: its own, else one that was made for another token.
     venue: Option<Address>,
     pub(super) pool_events: Vec<PoolEvent>,
     /// Who holds the pool's liquidity tokens, in hundredths.
     pub(super) liquidity: Vec<(Address, f64)>,
-    /// (locker, hundredths of the liquidity, when they are free)
+    /// (locker, hundredths of the liquidity, when they unlock)
     pub(super) locks: Vec<(Address, f64, i64)>,
-    /// Who paid for whose first transaction, and when.
+    /// (who paid for the first transaction, whose it was, when)
     pub(super) funding: Vec<(Address, Address, i64)>,
     random: Random,
     deployer: Address,
     supply: u128,
 }
 
-/// Whole tokens of so many units.
-pub(super) fn whole(token: &DemoToken, units: u128) -> f64 {
-    units as f64 / 10_f64.powi(token.decimals.min(FINEST) as i32)
+/// Whole tokens in the units that amounts are made up with.
+pub(super) fn units(token: &DemoToken, whole: f64) -> u128 {
+    (whole * 10_f64.powi(token.decimals.min(DECIMALS_MAX) as i32)) as u128
 }
 
-/// Units as the chain counts them: with a zero for each digit beyond those that amounts are made up in.
+/// Whole tokens of so many units.
+pub(super) fn whole(token: &DemoToken, units: u128) -> f64 {
+    units as f64 / 10_f64.powi(token.decimals.min(DECIMALS_MAX) as i32)
+}
+
+/// Units as the chain counts them: with a zero for each decimal beyond those that amounts are made up with.
 pub(super) fn smallest(token: &DemoToken, units: u128) -> String {
-    if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - FINEST).max(0) as usize)) }
+    if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - DECIMALS_MAX).max(0) as usize)) }
 }
 
 impl Past {
@@ -195,7 +197,7 @@ impl Past {
         let own = pools.iter().filter(|pool| pool.of == token.index);
         let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
         let mut past = Self {
-            sent: Vec::new(),
+            transfers: Vec::new(),
             balances: HashMap::new(),
             pool: own,
             venue: own.or_else(|| pools.first().map(|pool| pool.address)),
@@ -205,7 +207,7 @@ impl Past {
             funding: Vec::new(),
             random: market.random("stories", token),
             deployer,
-            supply: (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128,
+            supply: units(token, token.supply),
         };
         let start = deployed(token, story);
         let days = story.age_days;
@@ -219,12 +221,12 @@ impl Past {
             Plot::Sybil => past.sybil(start),
             Plot::Airdrop => past.airdrop(start),
         }
-        past.sent.sort_by_key(|sent| sent.time);
+        past.transfers.sort_by_key(|transfer| transfer.time);
         past.own_liquidity(market, token, story.plot);
         past
     }
 
-    /// A transfer of no more than the sender has.
+    /// Transfers at most what the sender has; how much that was.
     fn send(&mut self, time: i64, from: Address, to: Address, amount: u128) -> u128 {
         let amount = if from == Address::ZERO { amount } else { amount.min(self.held(from)) };
         if amount > 0 && from != to {
@@ -232,7 +234,7 @@ impl Past {
                 *balance -= amount;
             }
             *self.balances.entry(to).or_default() += amount;
-            self.sent.push(Sent { time, from, to, amount, failed: false });
+            self.transfers.push(DemoTransfer { time, from, to, amount, failed: false });
         }
         amount
     }
@@ -249,29 +251,28 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one all that
-    /// is left, unless that is handed out to many.
+    /// The mint; a tenth of a percent burnt; the shares of the first holders; then, in one block, those of the pools. The main pool gets
+    /// all that is left, unless the token is widespread and many get it.
     fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
         self.balances.remove(&Address::ZERO);
         let is_pool = |holder: &Address| pools.iter().any(|pool| pool.address == *holder);
-        let units = |balance: f64| (balance * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
         let (pooled, first): (Vec<_>, Vec<_>) = people::first_holders(market, token).into_iter().partition(|(holder, _)| is_pool(holder));
         let mut kept = 0;
         for (i, (holder, balance)) in first.into_iter().enumerate() {
             if holder == deployer {
-                kept = units(balance).min(self.supply / 40);
+                kept = units(token, balance).min(self.supply / 40);
             } else {
-                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, units(balance));
+                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, units(token, balance));
             }
         }
         let funded = start + FUNDED_BLOCKS * BLOCK_MS;
         let main = self.pool;
         let widespread = plot == Plot::Widespread;
         for (pool, balance) in pooled.into_iter().filter(|(pool, _)| widespread || Some(*pool) != main) {
-            self.send(funded, deployer, pool, units(balance));
+            self.send(funded, deployer, pool, units(token, balance));
         }
         let rest = self.held(deployer).saturating_sub(kept);
         if widespread {
@@ -284,7 +285,7 @@ impl Past {
         }
     }
 
-    /// Shares `amount` among many, nobody getting much of it.
+    /// Shares `amount` among many, so that nobody gets much of it.
     fn hand_out(&mut self, time: i64, amount: u128) {
         let deployer = self.deployer;
         let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();
@@ -299,7 +300,7 @@ impl Past {
         let Some(pool) = self.venue else { return };
         let traders = self.people(count / 3);
         let step = (days - 2) * DAY_MS / count as i64;
-        // What is bought at once: of the supply where the pool has most of it, else of what the pool has.
+        // The largest purchase: a share of the supply where the pool has most of it, else of what the pool has.
         let stock = self.held(pool) as f64;
         let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
         let product = stock * RESERVE;
@@ -319,7 +320,7 @@ impl Past {
                 let amount = self.random.spread(most / 1e4, most) as u128;
                 self.send(time, pool, trader, amount);
             }
-            if self.pool == Some(pool) && (i as usize).is_multiple_of(TOLD_EVERY) {
+            if self.pool == Some(pool) && (i as usize).is_multiple_of(SYNC_EVERY) {
                 let token = self.held(pool) as f64;
                 self.pool_events.push(PoolEvent { time, kind: "sync", token, other: product / token.max(1.0) });
             }
@@ -338,10 +339,10 @@ impl Past {
             let part = self.random.spread(1e-5, 1.5e-3);
             let amount = self.share(part);
             let bought = self.send(time, pool, buyer, amount);
-            // Two in five try to get out, some of them twice.
+            // Two in five try to sell, half of them twice.
             for retry in 0..[1, 0, 2, 0, 0][i % 5] {
                 let time = time + (3 + retry) * HOUR_MS;
-                self.sent.push(Sent { time, from: buyer, to: pool, amount: bought, failed: true });
+                self.transfers.push(DemoTransfer { time, from: buyer, to: pool, amount: bought, failed: true });
             }
         }
         for (i, friend) in friends.into_iter().enumerate() {
@@ -352,11 +353,11 @@ impl Past {
         }
     }
 
-    /// Reserves rise with the crowd; a month on, all but a thirtieth is gone in one transaction.
+    /// The price rises as people buy; a month on, all but a thirtieth of the reserves is withdrawn in one transaction.
     fn rug(&mut self, start: i64) {
         let Some(pool) = self.pool else { return };
         self.trade((start, YOUNG_DAYS), 220, 0.25);
-        // The reserves are told anew, a price that rises before it falls.
+        // In place of the reserves that these trades left: those of a price that rises before it falls.
         self.pool_events.truncate(1);
         let Some(&PoolEvent { token, other, .. }) = self.pool_events.first() else { return };
         let mut price = 1.0;
@@ -373,11 +374,11 @@ impl Past {
         let root = f64::sqrt(price);
         let time = start + 32 * DAY_MS;
         self.pool_events.push(PoolEvent { time, kind: "burn", token: token / root / 30.0, other: other * root / 30.0 });
-        // Nobody buys from an empty pool.
-        let undone: Vec<Sent> = self.sent.extract_if(.., |sent| sent.time >= time).collect();
-        for sent in undone.iter().rev() {
-            *self.balances.entry(sent.to).or_default() -= sent.amount;
-            *self.balances.entry(sent.from).or_default() += sent.amount;
+        // Nobody trades with an empty pool.
+        let undone: Vec<DemoTransfer> = self.transfers.extract_if(.., |transfer| transfer.time >= time).collect();
+        for transfer in undone.iter().rev() {
+            *self.balances.entry(transfer.to).or_default() -= transfer.amount;
+            *self.balances.entry(transfer.from).or_default() += transfer.amount;
         }
         let taken = (self.held(pool) as f64 * 0.967) as u128;
         let deployer = self.deployer;

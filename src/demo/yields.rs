@@ -1,10 +1,10 @@
-//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are spread as they were
-//! across the chains in 2026, when most lending of volatile assets paid next to nothing and dollars paid three to six percent.
+//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are distributed as on the chains
+//! in 2026, when most lending of volatile assets paid next to nothing and that of dollars three to six percent.
 
 use super::{
-    facts::{DEXES, GAS},
+    facts::{DEXES, Dex, GAS},
     market::{DemoMarket, DemoToken},
-    output::{DemoCell, DemoTable},
+    output::{DemoTable, row},
     random::{Random, round},
 };
 
@@ -74,15 +74,16 @@ const PROTOCOLS: &[Protocol] = protocols! {
 };
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut random = Random::new(market.seed, "yields");
+    let mut random = Random::new(market.options.seed, "yields");
     for protocol in PROTOCOLS {
         for chain in protocol.chains {
             for symbol in protocol.symbols {
                 if let Some(token) = market.find(symbol, chain) {
-                    single(protocol, chain, token, "", &mut random, table)?;
-                    // The same protocol may run several pools for one token, told apart by a note.
+                    single(protocol, chain, token, None, &mut random, table)?;
+                    // The same protocol may run several pools for one token, each with a note.
                     if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple") && random.unit() < 0.4 {
-                        single(protocol, chain, token, random.pick::<&str>(&["Prime", "Core", "Frontier"]), &mut random, table)?;
+                        let meta = *random.pick(&["Prime", "Core", "Frontier"]);
+                        single(protocol, chain, token, Some(meta), &mut random, table)?;
                     }
                 }
             }
@@ -91,7 +92,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     for dex in DEXES.iter().filter(|dex| dex.version != "v4") {
         for pair in [["WETH", "USDC"], ["WBTC", "WETH"], ["USDC", "USDT"], ["WBNB", "USDT"], ["UNI", "WETH"], ["ARB", "WETH"]] {
             if let [Some(first), Some(second)] = pair.map(|symbol| market.find(symbol, dex.chain)) {
-                double(dex.id, dex.chain, first, second, &mut random, table)?;
+                double(dex, first, second, &mut random, table)?;
             }
         }
     }
@@ -127,113 +128,114 @@ fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut 
         _ => random.spread(0.4, 9.0),
     };
     let reward = (random.unit() < protocol.rewards).then(|| round(random.spread(0.15, 4.5), 5));
-    // As in the wild: a part may be unknown, and some pools have only rewards.
+    // As in real data: the base may be unknown, and some pools have only rewards.
     let base = if protocol.category == "staking" && base == 0.0 { None } else { Some(round(base, 5)) };
     Rates { base, reward }
 }
 
+/// A pool, but for the figures that are drawn as it is written.
+struct YieldPool<'a> {
+    protocol: &'a str,
+    category: &'a str,
+    chain: &'a str,
+    symbol: &'a str,
+    tokens: &'a [&'a str],
+    tvl: f64,
+    /// USD supplied and borrowed, of lending.
+    lent: Option<(f64, f64)>,
+    rates: Rates,
+    stable: bool,
+    /// What tells it apart from other pools of the same token.
+    meta: Option<&'a str>,
+}
+
+/// A pool of one token.
 fn single(
     protocol: &Protocol,
     chain: &str,
     token: &DemoToken,
-    meta: &str,
+    meta: Option<&str>,
     random: &mut Random,
     table: &mut DemoTable,
 ) -> Result<(), String> {
-    let address = token.address.to_string();
     let utilisation = if token.stable { random.between(0.55, 0.93) } else { random.between(0.02, 0.88) };
     let rates = rates(protocol, token, utilisation, random);
-    let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_empty() { 1.0 } else { 0.3 };
+    let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_none() { 1.0 } else { 0.3 };
     let supply = (protocol.size * scale * random.spread(0.02, 1.0)).min(token.cap() * 0.4);
     let lending = protocol.category == "lending";
-    // For lending, what is locked is what is supplied and not lent.
     let borrowed = if lending { supply * utilisation } else { 0.0 };
-    row(
-        protocol.name,
-        protocol.category,
+    let pool = YieldPool {
+        protocol: protocol.name,
+        category: protocol.category,
         chain,
-        &token.symbol,
-        &[&address],
-        supply - borrowed,
-        lending.then_some((supply, borrowed)),
-        &rates,
-        token.stable,
+        symbol: &token.symbol,
+        tokens: &[&token.address.to_string()],
+        // For lending, what is locked is what is supplied and not lent.
+        tvl: supply - borrowed,
+        lent: lending.then_some((supply, borrowed)),
+        rates,
+        stable: token.stable,
         meta,
-        random,
-        table,
-    )
+    };
+    pool.write(random, table)
 }
 
-fn double(
-    dex: &'static str,
-    chain: &'static str,
-    first: &DemoToken,
-    second: &DemoToken,
-    random: &mut Random,
-    table: &mut DemoTable,
-) -> Result<(), String> {
-    let addresses = [first.address.to_string(), second.address.to_string()];
-    let symbol = format!("{}-{}", first.symbol, second.symbol);
+/// A pool of two tokens on an exchange.
+fn double(dex: &Dex, first: &DemoToken, second: &DemoToken, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
     let rates =
         Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };
-    let tvl = random.spread(4e5, 1.6e8);
-    let both = first.stable && second.stable;
-    row(dex, "dex", chain, &symbol, &[&addresses[0], &addresses[1]], tvl, None, &rates, both, "", random, table)
+    let pool = YieldPool {
+        protocol: dex.id,
+        category: "dex",
+        chain: dex.chain,
+        symbol: &format!("{}-{}", first.symbol, second.symbol),
+        tokens: &[&first.address.to_string(), &second.address.to_string()],
+        tvl: random.spread(4e5, 1.6e8),
+        lent: None,
+        rates,
+        stable: first.stable && second.stable,
+        meta: None,
+    };
+    pool.write(random, table)
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one row, each used once")]
-fn row(
-    protocol: &str,
-    category: &str,
-    chain: &str,
-    symbol: &str,
-    tokens: &[&str],
-    tvl: f64,
-    lent: Option<(f64, f64)>,
-    rates: &Rates,
-    stable: bool,
-    meta: &str,
-    random: &mut Random,
-    table: &mut DemoTable,
-) -> Result<(), String> {
-    let total = rates.total();
-    let single = tokens.len() == 1;
-    let observed = random.below(900) as i64 + 20;
-    let outlier = random.unit() < 0.02;
-    table.row(&[
-        DemoCell::Text(&id(random)),
-        DemoCell::Text(protocol),
-        DemoCell::Text(chain),
-        DemoCell::Text(&symbol.to_uppercase()),
-        DemoCell::Texts(tokens),
-        DemoCell::Float(tvl.round()),
-        rates.base.into(),
-        rates.reward.into(),
-        DemoCell::Float(round(total, 6)),
-        DemoCell::Text(category),
-        lent.map(|(supply, _)| supply.round()).into(),
-        lent.map(|(_, borrowed)| borrowed.round()).into(),
-        DemoCell::Float(round(total * random.spread(0.02, 0.6), 4)),
-        DemoCell::Float(round(total * random.between(0.8, 1.3), 4)),
-        DemoCell::Int(observed),
-        DemoCell::Bool(outlier),
-        DemoCell::Bool(stable),
-        DemoCell::Text(if single || stable { "no" } else { "yes" }),
-        DemoCell::Text(if single { "single" } else { "multi" }),
-        if observed < 30 { DemoCell::Null } else { DemoCell::Float(round(total * random.between(0.85, 1.2), 4)) },
-        if meta.is_empty() { DemoCell::Null } else { DemoCell::Text(meta) },
-    ])
+impl YieldPool<'_> {
+    fn write(&self, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
+        let total = self.rates.total();
+        let single = self.tokens.len() == 1;
+        let observed = random.below(900) as i64 + 20;
+        let outlier = random.unit() < 0.02;
+        row!(
+            table,
+            &id(random),
+            self.protocol,
+            self.chain,
+            &self.symbol.to_uppercase(),
+            self.tokens,
+            self.tvl.round(),
+            self.rates.base,
+            self.rates.reward,
+            round(total, 6),
+            self.category,
+            self.lent.map(|(supply, _)| supply.round()),
+            self.lent.map(|(_, borrowed)| borrowed.round()),
+            round(total * random.spread(0.02, 0.6), 4),
+            round(total * random.between(0.8, 1.3), 4),
+            observed,
+            outlier,
+            self.stable,
+            if single || self.stable { "no" } else { "yes" },
+            if single { "single" } else { "multi" },
+            (observed >= 30).then(|| round(total * random.between(0.85, 1.2), 4)),
+            self.meta,
+        )
+    }
 }
 
 pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for gas in GAS {
         let native = DemoMarket::asset_price(gas.asset);
-        table.row(&[
-            DemoCell::Text(gas.chain),
-            DemoCell::Float(round(gas.gwei * 1e-9 * native * 1e5, 4)),
-            DemoCell::Float(gas.gwei),
-            DemoCell::Float(native),
-        ])?;
+        row!(table, gas.chain, round(gas.gwei * 1e-9 * native * 1e5, 4), gas.gwei, native)?;
     }
     Ok(())
 }

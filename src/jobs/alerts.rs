@@ -1,6 +1,6 @@
-//! Alerts: conditions that are looked at with each new generation of the data. One fires for a token when it did not hold at the look
-//! before and holds now. What held and what fired are written in one step, so that nothing fires twice and nothing is lost, however
-//! the program ends.
+//! Alerts: conditions that are checked with each new generation of the data. An alert fires for a token that meets its condition and did
+//! not at the check before. A check and its firings are written in one transaction, so that none is lost or comes twice, however the
+//! program ends.
 
 use std::{
     collections::HashMap,
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{
     Jobs, KeptJobs,
+    request::address,
     store::{JobStore, NewAlert},
 };
 use crate::{
@@ -30,27 +31,27 @@ use crate::{
     },
 };
 
-/// Alerts of one dataset.
+/// The most alerts of one dataset.
 pub const ALERTS_MAX: usize = 1_000;
-/// Tokens that one alert may hold for: one that holds for more tells nothing.
+/// The most tokens that may meet an alert's condition: with more it says nothing.
 pub(super) const HOLDING_MAX: usize = 5_000;
 
-/// A condition that is looked at with each new generation of the data.
+/// A condition that is checked with each new generation of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Alert {
     pub alert_id: String,
     /// The token it is about; null where it is about every token.
     pub token_address: Option<Address>,
-    /// What people called the token when the alert was made.
+    /// The token's symbol when the alert was made.
     pub symbol: Option<String>,
     /// The condition, written as `where` of GET /tokens.
     pub condition: String,
     pub created_at: Time,
-    /// Tokens that met it at the last look.
+    /// Tokens that met it at the last check.
     pub holds: u64,
-    /// When it was looked at last.
+    /// When it was checked last.
     pub checked_at: Time,
-    /// Why the last look failed; what held before it still counts. Null while it can be looked at.
+    /// Why the last check failed, `holds` being that of the check before; null where it did not.
     pub problem: Option<String>,
     /// How often it fired.
     pub fired: u64,
@@ -66,24 +67,24 @@ pub struct FiredAlert {
     pub token_address: Address,
     pub symbol: Option<String>,
     pub condition: String,
-    /// When the data were looked at.
+    /// When the data were checked.
     pub fired_at: Time,
 }
 
 impl Alert {
-    /// Whom it is about, in a word.
+    /// The token it is about: its symbol, else its short address, else `any token`.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), self.token_address.as_ref())
     }
 }
 
 impl FiredAlert {
-    /// Whom it fired for, in a word.
+    /// The token it fired for: its symbol, else its short address.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }
 
-    /// What a person is told.
+    /// The message for a person: token and condition.
     pub fn says(&self) -> String {
         format!("{}: {}", self.about(), self.condition)
     }
@@ -93,11 +94,12 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
     symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
 }
 
-/// Up to which one somebody who listens has heard what fired, by dataset. At first that is what people were told before the program began.
+/// The last firing that a listener has received, by dataset. A new listener starts with the last one that people were told of before the
+/// program began.
 #[derive(Debug, Default)]
 pub struct Heard(HashMap<String, u64>);
 
-/// A `firedId` that none reaches: the largest that JSON's readers hold exactly.
+/// A `fired_id` that none reaches: the largest whole number that every JSON reader holds exactly.
 pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
 /// The alerts of the dataset, and what fired.
@@ -116,31 +118,20 @@ pub struct AlertBody {
     /// Without it the alert is about every token.
     #[schemars(default)]
     pub token_address: Option<Address>,
-    /// As `where` of GET /tokens has it: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// Written as `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }
 
 impl AlertBody {
-    /// Well formed first (400), then every value (422, naming its JSON pointer). What the condition means the data decide.
+    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer). The condition is read with the data.
     pub fn parse(body: &[u8]) -> Result<Self> {
         let (mut token_address, mut condition) = (None, None);
         for (name, value) in members("", well_formed(body)?)? {
             let at = pointer("", &name);
             match name.as_str() {
                 "token_address" if value.get() == "null" => {}
-                "token_address" => {
-                    let wrong = || {
-                        invalid(
-                            &at,
-                            &format!(
-                                "`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC",
-                                clip(value.get())
-                            ),
-                        )
-                    };
-                    token_address = Some(text(value).as_deref().and_then(Address::asked).ok_or_else(wrong)?);
-                }
+                "token_address" => token_address = Some(address(&at, value)?),
                 "condition" => {
                     let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
                     condition = Some(text(value).ok_or_else(wrong)?);
@@ -152,7 +143,7 @@ impl AlertBody {
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 
-    /// What the data refuse, for who sent it in a body: there what is wrong is named by its pointer.
+    /// The problem with an alert that came in a body: it names the member by its JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
             Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
@@ -163,7 +154,7 @@ impl AlertBody {
 }
 
 impl Jobs {
-    /// Puts up an alert; when this returns, it is on disk. Waits for the data and the disk: not for a thread that draws or serves.
+    /// Adds an alert; when this returns, it is on disk. It waits for the data and the disk, so no thread that draws or serves may call it.
     pub fn add_alert(&self, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
         add(&shared.store, &shared.deck, wish, progress)
@@ -173,13 +164,13 @@ impl Jobs {
         self.workers.shared().store.remove_alert(id)
     }
 
-    /// The alerts of the dataset that is open, and the `limit` latest that fired before this `firedId`.
+    /// The alerts of the open dataset, and the `limit` latest firings before this `fired_id`.
     pub fn alerts(&self, limit: u64, before: u64) -> Result<AlertList> {
         self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
-    /// Hands over what fired on the dataset that is open and was not heard yet, the oldest first. What was handed over counts as told: no
-    /// program announces it again after a restart.
+    /// Calls `hear` with every firing of the open dataset that `heard` has not received, the oldest first. They count as told from then on:
+    /// no program announces them again after a restart.
     pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
         let dataset = self.dataset();
@@ -193,7 +184,7 @@ impl Jobs {
             page.into_iter().for_each(&mut hear);
             last = newest;
             heard.0.insert(dataset.clone(), last);
-            shared.store.tell(&dataset, last)?;
+            shared.store.set_told(&dataset, last)?;
         }
     }
 
@@ -204,7 +195,7 @@ impl Jobs {
 }
 
 impl KeptJobs {
-    /// As `Jobs::add_alert`, of data that were loaded for it.
+    /// As `Jobs::add_alert`, in the data that the deck has loaded.
     pub fn add_alert(&self, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, wish, &Progress::default())
     }
@@ -223,7 +214,7 @@ pub(super) fn no_alert(id: &str) -> Problem {
     Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
 }
 
-/// Puts an alert into the store. What holds already does not fire: it has to stop holding first.
+/// Adds an alert to the store. It does not fire for tokens that meet the condition already: they have to stop meeting it first.
 fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
     let held = held(deck, &snapshot, wish, progress)?;
@@ -233,7 +224,7 @@ fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> 
     store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
 }
 
-/// The tokens that meet the condition now, and those for which a value is missing.
+/// The tokens that meet the condition now, and those that lack a value for it.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut wants = Vec::new();
     if let Some(token) = &wish.token_address {
@@ -245,7 +236,7 @@ pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress:
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
-        let detail = format!("`condition` holds for {count} tokens, which tells nothing: narrow it to at most {HOLDING_MAX}.");
+        let detail = format!("`condition` holds for {count} tokens, too many to be of use: narrow it to at most {HOLDING_MAX}.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)
@@ -255,8 +246,8 @@ pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
     snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
 }
 
-/// The folder by which alerts of one dataset are told from those of another: as it was given, from the root. Links are not followed,
-/// and the disk is not asked: a link that is turned, or a folder that is gone for a moment, stays the same dataset.
+/// The absolute folder that names a dataset for its alerts. Links are not resolved and the disk is not read, so that a link to another
+/// folder, or a folder that is gone for a moment, stays the same dataset.
 pub(super) fn dataset(folder: &Path) -> String {
     let mut whole = PathBuf::new();
     for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {
@@ -273,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dataset_goes_by_its_folder_as_it_was_given() {
+    fn a_dataset_is_named_by_its_absolute_folder() {
         let here = std::env::current_dir().expect("a folder");
         for (given, whole) in
             [("/data/current", "/data/current"), ("/data/current/", "/data/current"), ("/data/./x/../current", "/data/current")]
@@ -285,7 +276,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_is_turned_is_the_same_dataset() {
+    fn a_link_to_another_folder_is_the_same_dataset() {
         let folder = tempfile::tempdir().expect("a folder");
         let link = folder.path().join("current");
         for day in ["monday", "tuesday"] {

@@ -1,5 +1,4 @@
-//! What a job asks of the deck about a token: what the endpoint of each analysis asks when it is given no parameters; security with its
-//! checklist.
+//! The questions that a job asks about a token: those of the endpoints with their default parameters; security with `explain=true`.
 
 use serde_json::value::RawValue;
 
@@ -21,10 +20,10 @@ use crate::{
     },
 };
 
-/// The problems that say that a token has no such data, rather than that something went wrong.
+/// The problems of a token without such data, which make a task `skipped` and not `failed`.
 const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
-/// What a job of this token alone would report, without a job.
+/// The report of a job about this token alone, without a job.
 pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
     let mut report = TokenReport::empty(address);
     for (done, &analysis) in Analysis::ALL.iter().enumerate() {
@@ -76,7 +75,7 @@ fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress:
 }
 
 impl TaskEnding {
-    /// An answer that is an empty list for want of data counts as skipped; the report shows the list all the same.
+    /// As `skipped` where the answer is an empty list because the dataset has no such rows; the report keeps the list.
     fn without(self, empty: bool, what: &str) -> Self {
         if !empty || self.status != TaskStatus::Completed {
             return self;

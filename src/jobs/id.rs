@@ -1,5 +1,5 @@
-//! Ids of jobs (`j_`) and alerts (`a_`): the letter, then 26 digits of Crockford's base 32: 48 bits of time, 80 random ones. They sort by time, can't be guessed and
-//! need no escaping in a path.
+//! Ids of jobs (`j_`) and alerts (`a_`): the prefix, then 26 digits of Crockford's base 32 for 48 bits of time and 80 random ones. They
+//! sort by time, cannot be guessed and need no escaping in a path.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use crate::{
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BITS: u32 = 80;
 
-/// What an id begins with.
+/// The prefixes of ids.
 pub(super) const JOB: &str = "j_";
 pub(super) const ALERT: &str = "a_";
 

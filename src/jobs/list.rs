@@ -1,4 +1,4 @@
-//! Jobs as the rows of a list: which columns conditions and orders can name, and pages of those that hold.
+//! Jobs as the rows of a list: the columns that conditions and orders can name, and pages of the jobs that meet the conditions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -62,7 +62,7 @@ impl Job {
 }
 
 impl Jobs {
-    /// A page of the jobs that hold.
+    /// A page of the jobs that meet the conditions.
     pub fn select(&self, wanted: &JobsWanted) -> Result<JobList> {
         let JobsWanted { filter, sort, only, page, limit } = wanted;
         let (total, rows) = if filter.is_empty() && sort.is_empty() {
@@ -87,7 +87,7 @@ mod tests {
     };
 
     #[test]
-    fn jobs_are_found_by_what_they_are_about() {
+    fn jobs_are_filtered_by_every_column() {
         check::<Job>();
         let task = |id: &str| Task { task_id: id.to_owned(), status: TaskStatus::Completed, description: String::new() };
         let job = Job {

@@ -1,5 +1,5 @@
-//! Who runs the jobs of a store: the one program that holds the lock file. The system lets go of the lock when that program ends,
-//! however it ends, so nothing is ever left locked.
+//! Which program runs the jobs of a store: the one that holds the lock on the lock file. The system releases the lock when that program
+//! ends, however it ends.
 
 use std::{
     fs::{File, TryLockError},
@@ -38,7 +38,7 @@ impl Owner {
         let Some(file) = file.as_ref().filter(|_| !self.is_owner()) else { return false };
         let taken = match file.try_lock() {
             Ok(()) => true,
-            // Some network file systems have no locks; a single program is the likelier case there.
+            // Some network file systems have no locks; a single program is more likely there than several.
             Err(TryLockError::Error(error)) => error.kind() == ErrorKind::Unsupported,
             Err(TryLockError::WouldBlock) => false,
         };
@@ -46,7 +46,7 @@ impl Owner {
         taken
     }
 
-    /// Lets another program take over. Only when nothing of this one runs any more.
+    /// Lets another program take over; to be called once no job runs here any more.
     pub(super) fn release(&self) {
         self.owner.store(false, Ordering::Release);
         drop(self.file.lock().unwrap_or_else(PoisonError::into_inner).take());

@@ -1,4 +1,4 @@
-//! What a job has found: for every token the six parts, each exactly what the endpoint answers, security with `explain=true`.
+//! A job's report: six parts for every token, each exactly what its endpoint answers, security with `explain=true`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Report {
     pub status: JobStatus,
     /// In the order they were given.
     pub tokens: Vec<TokenReport>,
-    /// What it was made of; none while nothing was asked, and of jobs of older programs.
+    /// The files it was made of; none before the first task, and of jobs of older versions of the program.
     #[serde(skip)]
     pub sources: Option<Sources>,
 }

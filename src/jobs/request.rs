@@ -1,4 +1,4 @@
-//! The body of POST /deep-analysis/jobs, read and checked to the letter. What the datasets hold is not known here.
+//! The body of POST /deep-analysis/jobs, read and checked strictly. Whether the dataset has the tokens is checked later.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ pub enum JobBody {
 }
 
 impl JobBody {
-    /// Well formed first (400), then every value (422, naming its JSON pointer).
+    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer).
     pub fn parse(body: &[u8]) -> Result<Self> {
         let mut given = None;
         for (name, value) in members("", well_formed(body)?)? {
@@ -70,7 +70,8 @@ fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
     items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect()
 }
 
-fn address(at: &str, value: &RawValue) -> Result<Address> {
+/// The token's address in a member of a body.
+pub(super) fn address(at: &str, value: &RawValue) -> Result<Address> {
     text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
         invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
     })

@@ -1,13 +1,13 @@
-//! What a job's answers were made of: the files of the dataset as they were when it asked, kept with the job.
+//! The files that a job's answers were made of, as they were when it started; kept with the job.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, TableState, time::Time};
 
-/// Files kept of a table.
-const FILES: usize = 5;
-/// Tables no report reads.
-const OTHERS: &[&str] = &["yields", "gas"];
+/// Files named of a table.
+const FILES_MAX: usize = 5;
+/// Tables that no report reads.
+const NOT_READ: &[&str] = &["yields", "gas"];
 
 /// The dataset and its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Sources {
     pub license: Option<String>,
     pub synthetic: bool,
     pub tables: Vec<SourceTable>,
-    /// The data changed while the job ran: these are the files it began with.
+    /// The data changed while the job ran; these are the files it started with.
     pub changed: bool,
 }
 
@@ -25,11 +25,11 @@ pub struct Sources {
 pub struct SourceTable {
     pub name: String,
     pub files: Vec<JobSourceFile>,
-    /// How many further files there are.
+    /// Further files that are not named.
     pub more: u64,
-    /// The places elsewhere that have its rows.
+    /// The remote sources of its rows.
     pub elsewhere: Vec<String>,
-    /// Milliseconds since 1970: since when these could not be reached.
+    /// Since when these could not be reached, in milliseconds since 1970.
     pub unreached_since: Option<i64>,
 }
 
@@ -43,7 +43,7 @@ pub struct JobSourceFile {
 
 impl Sources {
     pub fn of(dataset: &Dataset) -> Self {
-        let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !OTHERS.contains(&table.schema.name));
+        let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name));
         let tables = loaded.map(|table| {
             let elsewhere = table.elsewhere.as_ref();
             SourceTable {
@@ -51,14 +51,14 @@ impl Sources {
                 files: table
                     .sources
                     .iter()
-                    .take(FILES)
+                    .take(FILES_MAX)
                     .map(|source| JobSourceFile {
                         name: dataset.name_of(&source.file),
                         rows: source.rows,
                         modified: source.modified.map(|time| time.0),
                     })
                     .collect(),
-                more: table.sources.len().saturating_sub(FILES) as u64,
+                more: table.sources.len().saturating_sub(FILES_MAX) as u64,
                 elsewhere: elsewhere.map_or_else(Vec::new, |elsewhere| elsewhere.sources.clone()),
                 unreached_since: elsewhere.and_then(|elsewhere| elsewhere.as_of).map(|time| time.0),
             }

@@ -1,5 +1,5 @@
-//! The durable store of jobs and alerts: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the
-//! call returns; progress in between is written without waiting, as a job that was running starts over anyway.
+//! The store of jobs and alerts: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the call
+//! returns; progress in between is not, since an interrupted job starts over anyway.
 
 mod alerts;
 mod history;
@@ -7,16 +7,13 @@ mod open;
 mod read;
 mod write;
 
-use std::{
-    path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 pub use self::history::Purge;
 pub(super) use self::{
-    alerts::{Checked, NewAlert, Watched},
+    alerts::{AlertCheck, NewAlert, StoredAlert},
     history::HistoryLimits,
     read::task_id,
 };
@@ -27,26 +24,26 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// A token of a job to be.
+/// A token of a new job.
 #[derive(Debug)]
 pub(super) struct NewToken {
     pub(super) address: Address,
-    /// What people call it.
+    /// Its symbol, else its short address.
     pub(super) label: String,
 }
 
 /// A job taken from the queue.
 #[derive(Debug)]
-pub(super) struct Claimed {
+pub(super) struct ClaimedJob {
     pub(super) id: String,
     pub(super) tokens: Vec<Address>,
 }
 
-/// Where a task stands in its job.
+/// A task, by its token and analysis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskPlace<'a> {
     pub(super) job: &'a str,
-    /// Of the token, from 0.
+    /// The token's place in the job, from 0.
     pub(super) position: usize,
     pub(super) analysis: Analysis,
 }
@@ -68,27 +65,22 @@ pub(super) struct JobStore {
     limits: HistoryLimits,
 }
 
-/// When a write must have reached the disk.
+/// When a write must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sync {
     BeforeReturning,
-    Sometime,
+    Later,
 }
 
 impl JobStore {
-    /// Opens or creates the store. The owner also judges it, and sets a damaged one aside; the text says so.
-    pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> std::result::Result<(Self, Option<String>), String> {
-        open::open(path, owner, limits)
-    }
-
     fn reader(&self) -> MutexGuard<'_, Connection> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One transaction, kept whole or not at all.
+    /// Runs `change` in one transaction.
     fn write<T>(&self, sync: Sync, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.pragma_update(None, "synchronous", if sync == Sync::Sometime { "NORMAL" } else { "FULL" })?;
+        connection.pragma_update(None, "synchronous", if sync == Sync::Later { "NORMAL" } else { "FULL" })?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;
         transaction.commit()?;
@@ -96,7 +88,7 @@ impl JobStore {
     }
 }
 
-/// What the person is told when the store cannot be used; the rest goes to the log.
+/// The person is told what to do; the reason goes to the log.
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
         tracing::error!("job store: {error}");
@@ -117,8 +109,8 @@ fn damaged(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// The words of the store, read back as what they stand for.
-macro_rules! columns {
+/// Enums of words as columns of the store.
+macro_rules! word_columns {
     ($($name:ident)*) => {$(
         impl rusqlite::types::FromSql for $name {
             fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
@@ -135,7 +127,7 @@ macro_rules! columns {
     )*};
 }
 
-columns!(JobStatus TaskStatus);
+word_columns!(JobStatus TaskStatus);
 
 impl rusqlite::types::FromSql for Address {
     fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
@@ -145,7 +137,13 @@ impl rusqlite::types::FromSql for Address {
 
 #[cfg(test)]
 mod tests {
-    use super::HistoryLimits;
+    use super::{HistoryLimits, JobStore};
 
     pub(super) const LIMITS: HistoryLimits = HistoryLimits { jobs: 10_000, bytes: 1 << 30, days: 0 };
+
+    /// An empty store, in a folder of its own.
+    pub(super) fn store(limits: HistoryLimits) -> (JobStore, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        (JobStore::open(&folder.path().join("jobs.sqlite"), true, limits).expect("a store").0, folder)
+    }
 }

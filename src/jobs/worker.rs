@@ -1,5 +1,5 @@
-//! The threads behind the jobs: workers that take jobs from the queue and ask the deck, and one that tells what changed, whoever
-//! changed it.
+//! The threads behind the jobs: workers that take jobs from the queue and ask the deck, one that announces changed jobs, whichever
+//! program changed them, and one that checks the alerts.
 
 use std::{
     collections::HashMap,
@@ -15,23 +15,22 @@ use super::{
     Analysis, Job, JobOptions, Sources, TaskStatus,
     ask::ask,
     owner::Owner,
-    store::{Claimed, JobStore, TaskPlace, task_id},
+    store::{ClaimedJob, JobStore, TaskPlace, task_id},
     watch::AlertWatch,
 };
 use crate::{
     dataset::address::Address,
     deck::{Deck, DeckEvent},
-    error::Result,
+    error::{Code, Problem, Result},
     question::{progress::Progress, snapshot::Snapshot},
 };
 
-/// How often the store is looked at for what other programs wrote.
+/// How often the store is read for what other programs wrote.
 const LOOK: Duration = Duration::from_millis(500);
-/// Changes closer together are told once.
+/// Changes closer together are announced once.
 const COALESCE: Duration = Duration::from_millis(50);
-/// After the store failed.
+/// The wait after the store failed.
 const RETRY: Duration = Duration::from_secs(1);
-/// The most workers there are threads for.
 const WORKERS_MAX: usize = 64;
 
 pub(super) struct Shared {
@@ -42,18 +41,18 @@ pub(super) struct Shared {
     stopping: AtomicBool,
     /// Jobs that wait or run.
     open: AtomicUsize,
-    /// Ends a look at the alerts.
-    looking: Progress,
-    /// What people were told of what fired before the program began, by dataset.
+    /// Cancels the alert check under way.
+    alert_check: Progress,
+    /// The last firing that people were told of before this program began, by dataset.
     told_before: Mutex<HashMap<String, u64>>,
-    /// The task each running job is at.
-    live: Mutex<HashMap<String, Live>>,
-    /// How often `ring` was called.
-    bell: Mutex<u64>,
-    rung: Condvar,
+    /// The task that each running job is at.
+    running: Mutex<HashMap<String, RunningTask>>,
+    /// How often `notify` was called.
+    notified: Mutex<u64>,
+    wake: Condvar,
 }
 
-struct Live {
+struct RunningTask {
     progress: Progress,
     task_id: String,
 }
@@ -83,17 +82,17 @@ impl Workers {
             deck,
             owner,
             stopping: AtomicBool::new(false),
-            looking: Progress::default(),
+            alert_check: Progress::default(),
             told_before: Mutex::default(),
-            live: Mutex::default(),
-            bell: Mutex::default(),
-            rung: Condvar::new(),
+            running: Mutex::default(),
+            notified: Mutex::default(),
+            wake: Condvar::new(),
             options,
         });
         let workers = Self { shared: Arc::clone(&shared), threads: Mutex::default() };
-        workers.spawn("jobs".to_owned(), move || shared.tell(last))?;
+        workers.spawn("jobs".to_owned(), move || shared.announce_changes(last))?;
         let shared = Arc::clone(&workers.shared);
-        workers.spawn("alerts".to_owned(), move || shared.watch())?;
+        workers.spawn("alerts".to_owned(), move || shared.check_alerts())?;
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
             let shared = Arc::clone(&workers.shared);
             workers.spawn(format!("job-{i}"), move || shared.work())?;
@@ -112,14 +111,14 @@ impl Workers {
         Ok(())
     }
 
-    /// Ends the threads, waiting up to `patience`. A job that does not let go in time stays running in the store, and this program
-    /// its owner: the next start queues it again.
+    /// Ends the threads, waiting up to `patience`. A job that has not stopped by then stays `running` in the store and this program its
+    /// owner: the next start queues it again.
     pub(super) fn stop(&self, patience: Duration) {
         let shared = &self.shared;
         shared.stopping.store(true, Ordering::SeqCst);
-        shared.looking.cancel();
-        lock(&shared.live).values().for_each(|live| live.progress.cancel());
-        shared.ring();
+        shared.alert_check.cancel();
+        lock(&shared.running).values().for_each(|task| task.progress.cancel());
+        shared.notify();
         let end = Instant::now() + patience;
         let mut threads = lock(&self.threads);
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
@@ -138,14 +137,6 @@ impl Drop for Workers {
     }
 }
 
-/// Why a job was left before its end.
-enum Left {
-    /// It is terminated, or gone.
-    Ended,
-    /// The program stops.
-    Stopping,
-}
-
 impl Shared {
     pub(super) fn stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
@@ -156,44 +147,44 @@ impl Shared {
     }
 
     /// Wakes every thread to look for what changed.
-    pub(super) fn ring(&self) {
-        *lock(&self.bell) += 1;
-        self.rung.notify_all();
+    pub(super) fn notify(&self) {
+        *lock(&self.notified) += 1;
+        self.wake.notify_all();
     }
 
-    /// Cancels what the job is at, if it runs here.
+    /// Cancels the task that the job is at, if it runs here.
     pub(super) fn cancel(&self, id: &str) {
-        if let Some(live) = lock(&self.live).get(id) {
-            live.progress.cancel();
+        if let Some(task) = lock(&self.running).get(id) {
+            task.progress.cancel();
         }
     }
 
-    /// The task the job is at here, with (done, total).
-    pub(super) fn live_task(&self, id: &str) -> Option<(String, (u64, u64))> {
-        lock(&self.live).get(id).map(|live| (live.task_id.clone(), live.progress.state()))
+    /// The task that the job is at, if it runs here, with (done, total).
+    pub(super) fn running_task(&self, id: &str) -> Option<(String, (u64, u64))> {
+        lock(&self.running).get(id).map(|task| (task.task_id.clone(), task.progress.state()))
     }
 
-    /// Says how far the running task has come.
-    pub(super) fn describe(&self, job: &mut Job) {
-        let Some((task_id, (done, total))) = self.live_task(&job.job_id).filter(|(_, (_, total))| *total > 0) else { return };
+    /// Adds to the description of the running task how far it has come.
+    pub(super) fn describe_progress(&self, job: &mut Job) {
+        let Some((task_id, (done, total))) = self.running_task(&job.job_id).filter(|(_, (_, total))| *total > 0) else { return };
         if let Some(task) = job.tasks.iter_mut().find(|task| task.status == TaskStatus::Running && task.task_id == task_id) {
             task.description = format!("{}: {done} of {total}", task.description);
         }
     }
 
-    /// Waits until the bell has rung more than `seen` times, or `patience` is over.
+    /// Waits until `notify` was called more than `seen` times, or for `patience`.
     fn wait(&self, seen: u64, patience: Duration) {
-        let waited = self.rung.wait_timeout_while(lock(&self.bell), patience, |rung| *rung == seen && !self.stopping());
+        let waited = self.wake.wait_timeout_while(lock(&self.notified), patience, |count| *count == seen && !self.stopping());
         drop(waited);
     }
 
-    /// Tells listeners of changed jobs, and takes over when the program that ran the jobs is gone.
-    fn tell(&self, mut last: i64) {
+    /// Announces jobs that changed after the change `last`, and takes over when the program that ran the jobs is gone.
+    fn announce_changes(&self, mut last: i64) {
         loop {
-            let seen = *lock(&self.bell);
+            let seen = *lock(&self.notified);
             let stopping = self.stopping();
             if !stopping && self.owner.try_take() {
-                // Here the store is only wrong for a moment; what fails is tried again by the workers.
+                // Where it fails the workers try it again.
                 self.store.requeue(None).ok();
             }
             let changes = self.store.changes(last).unwrap_or_default();
@@ -213,18 +204,18 @@ impl Shared {
         }
     }
 
-    /// Looks at the alerts, and tells listeners of what fired.
-    fn watch(&self) {
+    /// Checks the alerts, and announces what fired.
+    fn check_alerts(&self) {
         let mut watch = AlertWatch::default();
         while !self.stopping() {
-            let seen = *lock(&self.bell);
-            watch.turn(self, &self.looking);
+            let seen = *lock(&self.notified);
+            watch.turn(self, &self.alert_check);
             self.wait(seen, LOOK);
         }
     }
 
-    /// Up to which one people were told of what fired on the dataset when this program first asked. All its listeners begin there,
-    /// whichever of them is the first to be told more.
+    /// The last firing on the dataset that people had been told of when this program first asked. All its listeners start there, also
+    /// after one of them was told more.
     pub(super) fn told_before(&self, dataset: &str) -> Result<u64> {
         let mut before = lock(&self.told_before);
         if let Some(told) = before.get(dataset) {
@@ -236,7 +227,7 @@ impl Shared {
     }
 
     fn cancel_what_others_ended(&self) {
-        let ids: Vec<String> = lock(&self.live).keys().cloned().collect();
+        let ids: Vec<String> = lock(&self.running).keys().cloned().collect();
         for id in ids {
             if self.store.status(&id).is_ok_and(|status| status.is_none_or(super::JobStatus::ended)) {
                 self.cancel(&id);
@@ -246,7 +237,7 @@ impl Shared {
 
     fn work(&self) {
         while !self.stopping() {
-            let seen = *lock(&self.bell);
+            let seen = *lock(&self.notified);
             match self.next() {
                 Ok(Some(job)) => self.run(&job),
                 Ok(None) => self.wait(seen, LOOK),
@@ -255,77 +246,74 @@ impl Shared {
         }
     }
 
-    /// The next job, once this program may run it and there is data to ask.
-    fn next(&self) -> Result<Option<Claimed>> {
+    /// The next job in the queue, once this program may run it and the data are loaded.
+    fn next(&self) -> Result<Option<ClaimedJob>> {
         if !self.owner.is_owner() || self.deck.whole_snapshot().is_err() || !self.store.any_queued()? {
             return Ok(None);
         }
         let claimed = self.store.claim()?;
-        self.ring();
+        self.notify();
         Ok(claimed)
     }
 
-    fn run(&self, job: &Claimed) {
+    /// Runs the job to its end; one that could not be goes back to the queue.
+    fn run(&self, job: &ClaimedJob) {
         let mut outcome = self.run_tasks(job);
-        lock(&self.live).remove(&job.id);
-        // A store that fails now (a full disk) must not leave the job running with nobody at it.
-        while !matches!(outcome, Ok(Ok(()) | Err(Left::Ended))) {
-            outcome = self.store.requeue(Some(&job.id)).map(Ok);
+        lock(&self.running).remove(&job.id);
+        while outcome.is_err() {
+            outcome = self.store.requeue(Some(&job.id));
             if outcome.is_err() && self.stopping() {
                 break;
             }
+            // A store that fails now (a full disk) must not leave the job `running` while nobody runs it.
             if outcome.is_err() {
                 std::thread::sleep(RETRY);
             }
         }
-        self.ring();
+        self.notify();
     }
 
-    fn run_tasks(&self, job: &Claimed) -> Result<std::result::Result<(), Left>> {
+    /// Fails where the store does, or where the program stops before the job's end.
+    fn run_tasks(&self, job: &ClaimedJob) -> Result<()> {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
             let snapshot = self.deck.whole_snapshot()?;
-            self.store.asks(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
+            self.store.keep_sources(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
                 let place = TaskPlace { job: &job.id, position, analysis };
-                if let Err(left) = self.run_task(&snapshot, place, address, tokens_used)? {
-                    return Ok(Err(left));
+                if !self.run_task(&snapshot, place, address, tokens_used)? {
+                    return Ok(());
                 }
             }
         }
-        self.store.finish(&job.id)?;
-        Ok(Ok(()))
+        self.store.finish(&job.id)
     }
 
-    fn run_task(
-        &self,
-        snapshot: &Snapshot,
-        place: TaskPlace<'_>,
-        address: &Address,
-        tokens_used: u64,
-    ) -> Result<std::result::Result<(), Left>> {
+    /// False where the job was terminated or removed meanwhile.
+    fn run_task(&self, snapshot: &Snapshot, place: TaskPlace<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
+        let interrupted = || Problem::new(Code::ShuttingDown, "The program is ending.");
         let progress = Progress::default();
-        let live = Live { progress: progress.clone(), task_id: task_id(place.analysis, address) };
-        // Listed before the store is asked: whoever stops or terminates after that finds it here.
-        lock(&self.live).insert(place.job.to_owned(), live);
+        let task = RunningTask { progress: progress.clone(), task_id: task_id(place.analysis, address) };
+        // Listed before the store is asked, so that whoever stops or terminates it from here on finds it.
+        lock(&self.running).insert(place.job.to_owned(), task);
         if self.stopping() {
-            return Ok(Err(Left::Stopping));
+            return Err(interrupted());
         }
         if !self.store.begin_task(place, tokens_used)? {
-            return Ok(Err(Left::Ended));
+            return Ok(false);
         }
-        self.ring();
+        self.notify();
         let ending = ask(&self.deck, snapshot, place.analysis, *address, &progress);
         if progress.cancelled() && self.stopping() {
-            return Ok(Err(Left::Stopping));
+            return Err(interrupted());
         }
-        if !self.store.end_task(place, &ending)? {
-            return Ok(Err(Left::Ended));
+        let still_runs = self.store.end_task(place, &ending)?;
+        if still_runs {
+            self.notify();
         }
-        self.ring();
-        Ok(Ok(()))
+        Ok(still_runs)
     }
 }
 

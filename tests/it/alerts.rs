@@ -1,4 +1,4 @@
-//! Alerts: they fire when their condition comes to hold, once, whatever happens to the program in between.
+//! Alerts fire once when their condition is met and was not before, whatever happens to the program in between.
 
 mod trouble;
 
@@ -20,7 +20,7 @@ use tokendeck::{
 
 use crate::wait::{stays, wait_for, wait_until};
 
-/// Longer than a program takes to look: each looks twice a second.
+/// Longer than a program takes to check the alerts: each does so twice a second.
 const ROUND: Duration = Duration::from_millis(600);
 
 const A: &str = "0x000000000000000000000000000000000000000a";
@@ -28,7 +28,7 @@ const B: &str = "0x000000000000000000000000000000000000000b";
 
 fn write(folder: &Path, prices: &[(&str, &str, f64)]) {
     let rows: Vec<String> = prices.iter().map(|(address, symbol, price)| format!("{address},{symbol},{symbol},eth,{price}")).collect();
-    // Whole or not at all, as a reload between two writes would see it.
+    // Renamed, since a reload may come in the middle of a write.
     let beside = folder.join(".tokens.tmp");
     std::fs::write(&beside, format!("token_address,symbol,name,chain,price\n{}\n", rows.join("\n"))).unwrap();
     std::fs::rename(beside, folder.join("tokens.csv")).unwrap();
@@ -59,10 +59,10 @@ impl Bench {
         Self { data, state, deck, jobs }
     }
 
-    /// Loads other prices and waits until the alert was looked at with them.
+    /// Loads other prices and waits until the alert was checked with them.
     fn load(&self, prices: &[(&str, &str, f64)], id: &str) -> Alert {
         let before = self.alert(id).checked_at;
-        // Times of looks are told apart by the millisecond.
+        // The times of checks are in milliseconds.
         std::thread::sleep(Duration::from_millis(2));
         write(self.data.path(), prices);
         self.deck.load().unwrap();
@@ -78,7 +78,7 @@ impl Bench {
     }
 }
 
-/// What is told of what fired, in the order of the alphabet.
+/// The messages of the firings that `heard` has not received, sorted.
 fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
     let mut says = Vec::new();
     jobs.news(heard, |fired| says.push(fired.says())).unwrap();
@@ -87,7 +87,7 @@ fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
 }
 
 #[test]
-fn what_fired_right_before_the_end_is_told_after_the_restart() {
+fn a_firing_right_before_the_end_is_told_after_the_restart() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -99,7 +99,7 @@ fn what_fired_right_before_the_end_is_told_after_the_restart() {
 }
 
 #[test]
-fn each_of_two_programs_looks_at_its_own_dataset() {
+fn two_programs_check_the_alerts_of_their_own_datasets() {
     let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
     let jobs = Jobs::open(one.state.path(), Arc::clone(&two.deck), JobOptions::default()).unwrap();
     assert!(!jobs.runs_here(), "the other program runs the jobs");
@@ -130,7 +130,7 @@ fn two_programs_on_one_dataset_fire_once() {
 }
 
 #[test]
-fn a_value_that_is_missing_for_once_has_not_stopped_holding() {
+fn a_token_without_a_value_for_once_does_not_fire_again() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -160,26 +160,26 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     assert_eq!(told(&bench.jobs, &mut heard), [""; 0], "once");
     assert_eq!(told(&bench.jobs, &mut Heard::default()), says, "each listener hears it");
 
-    // It holds still; the token goes and comes back; it stops holding; it comes to hold again.
+    // It is still met; the token is removed and comes back; it is not met; it is met again.
     assert_eq!(bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id).fired, 1);
     let gone = bench.load(&[(B, "B", 50.0)], id);
     assert!(gone.problem.is_some_and(|problem| problem.contains("No token")) && gone.holds == 1);
     let back = bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id);
-    assert_eq!((back.fired, back.problem), (1, None), "who comes back has not stopped holding");
+    assert_eq!((back.fired, back.problem), (1, None), "a token that comes back has not stopped meeting it");
     assert_eq!(bench.load(&[(A, "A", 9.0), (B, "B", 50.0)], id).holds, 0);
     assert_eq!(bench.load(&[(A, "A", 21.0), (B, "B", 50.0)], id).fired, 2);
 
     bench.jobs.remove_alert(id).unwrap();
     assert_eq!(bench.jobs.remove_alert(id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
     assert_eq!(bench.list().fired.iter().filter(|fired| fired.alert_id == one.alert_id).count(), 2, "what it fired stays");
-    // Those of another dataset are another's.
+    // Another dataset has none of them.
     let kept = KeptJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
     assert_eq!(kept.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
     assert_eq!(kept.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
 }
 
 #[test]
-fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
+fn a_refused_alert_names_what_is_wrong_with_it() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let refused =
         |wish: &AlertBody| bench.jobs.add_alert(wish, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();
@@ -192,7 +192,7 @@ fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
     ] {
         let (found, detail) = refused(&wish(token, condition));
         assert!(found == code && detail.contains(says) && !detail.contains(pointer), "{condition}: {found:?} {detail}");
-        // In a body what is wrong is named by its pointer.
+        // Sent in a body, the wrong member is named by its JSON pointer.
         let sent = AlertBody::refused(Problem::new(found, detail));
         assert!(sent.code == Code::InvalidValue && sent.detail.starts_with(&format!("`{pointer}`: ")), "{sent:?}");
     }
@@ -212,7 +212,7 @@ fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
 
 const CHILD: &str = "TOKENDECK_TEST_ALERTS";
 
-/// The program that is killed: it loads the data and looks at the alerts until then.
+/// The program that is killed: it loads the data and checks the alerts until then.
 #[test]
 #[ignore = "started by the test below as a program of its own"]
 fn child_that_looks() {
@@ -226,7 +226,7 @@ fn child_that_looks() {
     std::thread::sleep(Duration::from_mins(1));
 }
 
-/// Kills until each change of the price was seen once: what fired is as often as it came to hold.
+/// Kills until every change of the price was checked once: it fired as often as the condition came to be met.
 #[test]
 fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     let kills: u32 = std::env::var("TOKENDECK_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(12);
@@ -258,7 +258,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
             random ^= random >> 7;
             random ^= random << 17;
             std::thread::sleep(Duration::from_micros(random % patience));
-            // It looks within half a second; whoever is killed too early again and again is given longer.
+            // It checks within half a second, so a child that is killed too early again and again is given longer.
             patience = (patience * 2).min(2_000_000);
             child.kill().unwrap();
             child.wait().unwrap();
@@ -266,7 +266,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
         }
         let list = kept.alerts(&data, 1_000).unwrap();
         assert_eq!(list.fired.len(), came_to_hold as usize, "step {step}, after {killed} kills");
-        // On a busy machine many are killed before they have looked once.
+        // On a busy machine many are killed before their first check.
         if killed >= kills && came_to_hold > 1 {
             break;
         }

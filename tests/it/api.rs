@@ -1,4 +1,4 @@
-//! The HTTP contract against a running server: every status, the order of the checks, tags, methods, ids, the document.
+//! The HTTP contract against a running server: statuses and codes, the order of the checks, entity tags, methods, request ids.
 
 mod docs;
 mod document;
@@ -50,7 +50,7 @@ fn every_refusal_has_its_status_and_code() {
         ("/deep-analysis/jobs/none", 404, "job_not_found"),
         ("/deep_analysis/jobs/none", 404, "job_not_found"),
     ] {
-        let answer = server.ask(&get(path, ""));
+        let answer = server.get(path);
         answer.is_problem(status, code, path);
         let instance = path.split('?').next().unwrap_or_default();
         assert_eq!(answer.json()["instance"], instance[..instance.len().min(1_024)], "{path}");
@@ -58,7 +58,7 @@ fn every_refusal_has_its_status_and_code() {
 }
 
 #[test]
-fn the_checks_come_in_the_settled_order() {
+fn checks_run_in_the_settled_order() {
     let server = Running::start();
     let long = format!("/{}", "a".repeat(9_000));
     let big = format!("x-big: {}\r\n", "b".repeat(33_000));
@@ -111,7 +111,7 @@ fn every_wrong_key_gets_the_same_bytes() {
 }
 
 #[test]
-fn bodies_are_judged_for_form_first_and_values_then() {
+fn a_body_is_checked_for_form_before_values_and_has_a_size_limit() {
     let server = Running::start();
     for (path, body, status, code) in [
         ("/yield/optimize", "{", 400, "invalid_json"),
@@ -121,9 +121,9 @@ fn bodies_are_judged_for_form_first_and_values_then() {
         ("/deep-analysis/jobs", "{}", 422, "invalid_value"),
         ("/deep-analysis/jobs", r#"{"token_address":"0x12"}"#, 422, "invalid_value"),
     ] {
-        server.ask(&server::post(path, body)).is_problem(status, code, path);
+        server.post(path, body).is_problem(status, code, path);
     }
-    server.ask(&server::post("/yield/optimize", &format!("\"{}\"", "a".repeat(2 << 20)))).is_problem(413, "body_too_large", "declared");
+    server.post("/yield/optimize", &format!("\"{}\"", "a".repeat(2 << 20))).is_problem(413, "body_too_large", "declared");
     let mut chunked =
         format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n")
             .into_bytes();
@@ -137,13 +137,12 @@ fn bodies_are_judged_for_form_first_and_values_then() {
 }
 
 #[test]
-fn a_post_is_answered_as_its_query_asks() {
+fn a_post_reads_its_query_parameters() {
     let server = Running::start();
     let wallet = format!(r#"{{"tokens":{{"{TOKEN}":"1000000000000000000"}}}}"#);
     let plan = |query: &str| {
         let target = format!("/yield/optimize{query}");
-        let (online, offline) =
-            (server.ask(&server::post(&target, &wallet)), answer_offline(&server.api, "POST", &target, wallet.as_bytes()));
+        let (online, offline) = (server.post(&target, &wallet), answer_offline(&server.api, "POST", &target, wallet.as_bytes()));
         assert_eq!((online.status, &online.body[..]), (offline.status, &offline.body[..]), "{target}");
         online
     };
@@ -160,12 +159,12 @@ fn a_post_is_answered_as_its_query_asks() {
         plan(query).is_problem(400, code, query);
     }
     let job = format!(r#"{{"token_address":"{TOKEN}"}}"#);
-    server.ask(&server::post("/deep-analysis/jobs?a=%ff", &job)).is_problem(400, "invalid_request", "a job");
-    assert_eq!(server.ask(&server::post("/deep-analysis/jobs?other=x", &job)).status, 202);
+    server.post("/deep-analysis/jobs?a=%ff", &job).is_problem(400, "invalid_request", "a job");
+    assert_eq!(server.post("/deep-analysis/jobs?other=x", &job).status, 202);
 }
 
 #[test]
-fn wrong_methods_are_told_the_right_ones() {
+fn a_405_names_the_allowed_methods() {
     let server = Running::start();
     let ask = |method: &str, path: &str| server.ask(&server::request(method, path, "", ""));
     for (method, path, allow) in [
@@ -183,10 +182,10 @@ fn wrong_methods_are_told_the_right_ones() {
 }
 
 #[test]
-fn a_tag_spares_the_body_and_head_too() {
+fn a_matching_entity_tag_gets_304_and_head_no_body() {
     let server = Running::start();
     let path = format!("/tokens/{TOKEN}");
-    let whole = server.ask(&get(&path, ""));
+    let whole = server.get(&path);
     let etag = whole.header("etag").expect("a tag").to_owned();
     assert!(whole.status == 200 && etag.starts_with('"') && whole.header("cache-control") == Some("private, no-cache"));
     let head = server.ask(&server::request("HEAD", &path, "", ""));
@@ -208,13 +207,13 @@ fn a_tag_spares_the_body_and_head_too() {
         assert_eq!(answer.body.is_empty(), status == 304);
         assert!(answer.header("x-request-id").is_some());
     }
-    let upper = server.ask(&get(&format!("/tokens/0x{}?other=1", TOKEN[2..].to_uppercase()), ""));
+    let upper = server.get(&format!("/tokens/0x{}?other=1", TOKEN[2..].to_uppercase()));
     assert_eq!((upper.header("etag"), &upper.body), (Some(etag.as_str()), &whole.body), "one question, one tag");
     assert_eq!(server.ask(&get(&format!("/tokens/{UNKNOWN}"), "If-None-Match: *\r\n")).status, 404);
-    // Asked anew of a server that has not answered it yet.
+    // Of a server that has not answered it before, too.
     assert_eq!(Running::start().ask(&get(&path, "If-None-Match: *\r\n")).status, 304);
     for untagged in ["/healthz", "/metrics", "/datasets", "/deep-analysis/jobs"] {
-        assert_eq!(server.ask(&get(untagged, "")).header("etag"), None, "{untagged}");
+        assert_eq!(server.get(untagged).header("etag"), None, "{untagged}");
     }
 }
 
@@ -228,24 +227,24 @@ fn plain_request_ids_are_echoed_and_others_replaced() {
 }
 
 #[test]
-fn no_data_yet_is_503_after_the_parameters_were_checked() {
+fn without_data_a_request_gets_503_after_its_parameters_are_checked() {
     let server = Running::loading();
     let path = format!("/tokens/{TOKEN}");
-    let answer = server.ask(&get(&path, ""));
+    let answer = server.get(&path);
     answer.is_problem(503, "loading", &path);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    server.ask(&get("/tokens/0x12", "")).is_problem(400, "invalid_address", "first things first");
-    server.ask(&get("/datasets", "")).is_problem(503, "loading", "datasets");
+    server.get("/tokens/0x12").is_problem(400, "invalid_address", "parameters are checked first");
+    server.get("/datasets").is_problem(503, "loading", "datasets");
     let health = server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!((health.status, &health.json()["status"]), (200, &Value::from("loading")));
 }
 
 #[test]
-fn a_load_that_failed_is_told_until_one_goes_well() {
+fn a_failed_load_is_reported_until_one_succeeds() {
     let server = Running::start();
     let deck = &server.api.deck;
-    let (folder, health) = (deck.folder(), || server.ask(&get("/healthz", "")).json());
-    let stale = || server.ask(&get("/datasets", "")).json()["stale"].clone();
+    let (folder, health) = (deck.folder(), || server.get("/healthz").json());
+    let stale = || server.get("/datasets").json()["stale"].clone();
     assert_eq!((stale(), health().get("stale")), (Value::Null, None));
     let mut stream = server.connect();
     stream.write_all(&get("/events", "")).expect("sent");
@@ -269,7 +268,7 @@ fn a_load_that_failed_is_told_until_one_goes_well() {
         assert!(reason.contains(says) && !reason.contains(&folder.display().to_string()), "{reason}");
         assert!(told["since"].is_string() && since.get_or_insert_with(|| told["since"].clone()) == &told["since"], "{told}");
         assert_eq!((&health()["stale"], &health()["status"]), (&Value::from(true), &Value::from("ok")));
-        assert_eq!(server.ask(&get(&format!("/tokens/{TOKEN}"), "")).status, 200, "what stood stays");
+        assert_eq!(server.get(&format!("/tokens/{TOKEN}")).status, 200, "the data before stay");
         assert!(lines.any(|line| line == "event: dataset.failed"));
         assert_eq!(lines.next().expect("data"), format!("data: {told}"));
         fs::remove_file(folder.join(file)).expect("removed");
@@ -280,7 +279,7 @@ fn a_load_that_failed_is_told_until_one_goes_well() {
     assert!(lines.any(|line| line == "event: dataset.reloaded"));
 }
 
-/// Packed, with its end missing.
+/// Gzip without its end.
 fn cut_off(text: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     packed.write_all(text).and_then(|()| packed.flush()).expect("packed");
@@ -292,12 +291,12 @@ fn cut_off(text: &[u8]) -> Vec<u8> {
 #[test]
 fn over_the_rate_is_429() {
     let server = Running::with(ApiOptions { rate_per_second: Some(2), ..ApiOptions::default() });
-    let answers: Vec<_> = (0..8).map(|_| server.ask(&get("/tokens", ""))).collect();
+    let answers: Vec<_> = (0..8).map(|_| server.get("/tokens")).collect();
     assert_eq!(answers[0].status, 200);
     let refused = answers.iter().find(|answer| answer.status == 429).expect("one too many");
     refused.is_problem(429, "too_many_requests", "rate");
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 #[test]
@@ -324,12 +323,12 @@ fn browsers_read_answers_only_for_configured_pages() {
 #[test]
 fn a_job_can_be_started_listed_and_read() {
     let server = Running::start();
-    let created = server.ask(&server::post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#)));
+    let created = server.post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#));
     let id = created.json()["job_id"].as_str().expect("an id").to_owned();
     assert_eq!((created.status, created.header("location")), (202, Some(format!("/deep-analysis/jobs/{id}").as_str())));
-    assert_eq!(server.ask(&get("/deep_analysis/jobs", "")).json()["total"], 1);
-    assert_eq!(server.ask(&get(&format!("/deep-analysis/jobs/{id}/report"), "")).status, 200);
-    wait_until("the job ends", || server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
+    assert_eq!(server.get("/deep_analysis/jobs").json()["total"], 1);
+    assert_eq!(server.get(&format!("/deep-analysis/jobs/{id}/report")).status, 200);
+    wait_until("the job ends", || server.get(&format!("/deep-analysis/jobs/{id}")).json()["status"] == "completed");
     let gone = server.ask(&server::request("DELETE", &format!("/deep-analysis/jobs/{id}"), "", ""));
     gone.is_problem(409, "job_ended", "ended");
     let purge = server::request("DELETE", &format!("/deep-analysis/jobs/{id}?purge=true"), "", "");
@@ -339,14 +338,14 @@ fn a_job_can_be_started_listed_and_read() {
 }
 
 #[test]
-fn without_a_server_the_same_table_answers() {
+fn an_answer_without_a_server_has_the_same_bytes() {
     let server = Running::start();
     let api = Arc::clone(&server.api);
     for target in
         [format!("/tokens/{TOKEN}"), "/tokens?limit=2".into(), "/nothing".into(), "/datasets".into(), format!("/{TOKEN}/dexes/none")]
     {
         let offline = answer_offline(&api, "GET", &target, b"");
-        let online = server.ask(&get(&target, ""));
+        let online = server.get(&target);
         assert_eq!((offline.status, &offline.body[..]), (online.status, &online.body[..]), "{target}");
     }
     assert_eq!(answer_offline(&api, "GET", "/events", b"").status, 200);
@@ -355,13 +354,13 @@ fn without_a_server_the_same_table_answers() {
 }
 
 #[test]
-fn requests_are_written_down_without_their_query() {
+fn requests_are_logged_and_counted_without_their_query() {
     let server = Running::start();
-    server.ask(&get("/tokens?api_key=secret", ""));
+    server.get("/tokens?api_key=secret");
     let logged = &server.api.log.recent(1)[0];
     assert_eq!((logged.method.as_str(), logged.path.as_str(), logged.status), ("GET", "/tokens", 200));
     assert!(logged.bytes > 0 && server.api.metrics.latency().count() == 1);
-    let figures = String::from_utf8(server.ask(&get("/metrics", "")).body).expect("text");
+    let figures = String::from_utf8(server.get("/metrics").body).expect("text");
     for line in [
         "tokendeck_requests_total{route=\"tokens\",status=\"200\"} 1",
         "tokendeck_dataset_rows{table=\"tokens\"} 2",

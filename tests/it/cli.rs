@@ -1,5 +1,5 @@
-//! The program as it is run: every command's success and failure, exit codes, and the lines it says. Nothing of the person's own
-//! configuration or state is seen or touched.
+//! The program as it is run: the success and failure of every command, exit codes and messages. The person's own configuration and state
+//! are neither read nor written.
 
 mod help;
 mod serve;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-/// A place of its own to run the program in.
+/// A folder to run the program in, which is also its home.
 struct Desk {
     folder: TempDir,
 }
@@ -97,7 +97,7 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
 }
 
 #[test]
-fn a_misspelt_setting_stops_every_command_that_reads_the_configuration() {
+fn a_misspelt_setting_is_exit_code_2_in_every_command_that_reads_it() {
     let desk = Desk::new();
     desk.write("config.toml", "[api]\nlistn = \"127.0.0.1:0\"\n");
     let commands: [&[&str]; 6] = [&[], &["serve"], &["get", "/tokens"], &["check"], &["key"], &["shot", "tokens", "--out", "a.svg"]];
@@ -108,7 +108,7 @@ fn a_misspelt_setting_stops_every_command_that_reads_the_configuration() {
 }
 
 #[test]
-fn the_variable_and_the_persons_folder_name_the_configuration() {
+fn the_configuration_is_found_by_variable_and_in_the_config_folder() {
     let desk = Desk::new();
     desk.write("home/tokendeck/config.toml", "[datasets]\ndir = 'from_home'");
     desk.write("named.toml", "[datasets]\ndir = 'from_variable'");
@@ -123,7 +123,7 @@ fn the_variable_and_the_persons_folder_name_the_configuration() {
 }
 
 #[test]
-fn without_a_dataset_the_person_is_told_how_to_make_one() {
+fn without_a_dataset_the_message_names_the_demo_command() {
     let desk = Desk::new();
     let expected = "tokendeck: no dataset in `datasets`: it is not a folder; name another folder with --data DIR, or write demo data with \
                     `tokendeck demo datasets`\n";
@@ -155,7 +155,7 @@ fn get_prints_the_answer_and_nothing_else() {
 }
 
 #[test]
-fn get_writes_the_answers_list_as_csv_and_as_table() {
+fn get_prints_the_list_of_an_answer_as_csv_and_as_table() {
     let desk = Desk::new();
     let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "csv"]);
     let mut reader = csv::Reader::from_reader(out.as_bytes());
@@ -182,7 +182,7 @@ fn a_problem_goes_to_stderr_in_one_line() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_stdout_is_exit_code_0() {
     let desk = Desk::new();
     for args in [&["schema", "--json"][..], &["get", "/tokens?limit=100", "--data", DEMO], &["completions", "zsh"]] {
         let mut child = desk.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -193,7 +193,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn check_tells_each_finding_and_judges() {
+fn check_prints_each_finding_and_exits_1_on_errors() {
     let desk = Desk::new();
     let (code, out, err) = desk.run(&["check", DEMO]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -216,7 +216,7 @@ fn check_tells_each_finding_and_judges() {
 }
 
 #[test]
-fn demo_writes_a_dataset_that_can_be_asked() {
+fn demo_writes_a_dataset_that_get_can_read() {
     let desk = Desk::new();
     let (code, out, err) = desk.run(&["demo", "my demo", "--tokens", "3", "--days", "40", "--seed", "7", "--format", "csv"]);
     assert_eq!((code, err.as_str()), (0, ""));
@@ -291,7 +291,7 @@ fn a_body_is_read_from_stdin() {
 }
 
 #[test]
-fn a_view_becomes_a_picture() {
+fn shot_writes_a_view_as_svg_text_and_ansi() {
     let desk = Desk::new();
     for (file, start) in [("a.svg", "<svg "), ("a.txt", ""), ("a.ansi", "")] {
         let (code, out, err) = desk.run(&["shot", "tokens", "--size", "100x30", "--out", file, "--data", DEMO]);

@@ -1,4 +1,4 @@
-//! The life of deep-analysis jobs: from the request to the report, through kills, damage, a full queue and a second program.
+//! Deep-analysis jobs: from the request to the report, and what a kill, a damaged store, a full queue and a second program do to them.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -23,6 +23,10 @@ use crate::wait::wait_until;
 /// The first of the tokens has candles and a pool, the others nothing.
 fn token(i: usize) -> Address {
     Address::parse(&format!("0x{:040x}", i + 0xa000)).expect("an address")
+}
+
+fn one(i: usize) -> JobBody {
+    JobBody::One { token_address: token(i) }
 }
 
 fn several(token_addresses: Vec<Address>) -> JobBody {
@@ -141,10 +145,10 @@ fn a_job_goes_from_the_queue_to_its_report() {
 }
 
 #[test]
-fn a_reports_sources_are_those_the_job_asked() {
+fn a_report_keeps_the_sources_its_job_read() {
     let bench = bench();
     let jobs = bench.open(1);
-    let id = jobs.create(&JobBody::One { token_address: token(0) }).expect("a job").job_id;
+    let id = jobs.create(&one(0)).expect("a job").job_id;
     ended(&jobs, &id);
     let sources = || {
         let report = jobs.report(&id).expect("a report");
@@ -153,7 +157,7 @@ fn a_reports_sources_are_those_the_job_asked() {
     };
     let before = sources();
     assert!(before.contains("| tokens | 100 |") && before.contains("pools.csv"), "{before}");
-    // The files change, and the report does not: it never asked the new ones.
+    // The files change, and the report does not: the job read the old ones.
     std::fs::remove_file(bench.data.path().join("pools.csv")).expect("removed");
     std::fs::write(bench.data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{},T0,T,eth\n", token(0)))
         .expect("written");
@@ -163,7 +167,7 @@ fn a_reports_sources_are_those_the_job_asked() {
 }
 
 #[test]
-fn refusals_name_what_is_wrong() {
+fn a_refused_job_names_the_wrong_member() {
     let bench = bench();
     let jobs = bench.open(0);
     let stranger = Address([9; 20]);
@@ -186,16 +190,16 @@ fn refusals_name_what_is_wrong() {
     let empty = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
     let other = tempfile::tempdir().expect("a folder");
     let loading = Jobs::open(other.path(), empty, JobOptions::default()).expect("jobs");
-    assert_eq!(loading.create(&several(vec![token(0)])).map_err(|problem| problem.code), Err(Code::Loading));
+    assert_eq!(loading.create(&one(0)).map_err(|problem| problem.code), Err(Code::Loading));
     jobs.stop();
-    assert_eq!(jobs.create(&several(vec![token(0)])).map_err(|problem| problem.code), Err(Code::ShuttingDown));
+    assert_eq!(jobs.create(&one(0)).map_err(|problem| problem.code), Err(Code::ShuttingDown));
 }
 
 #[test]
 fn the_list_is_paged_newest_first() {
     let bench = bench();
     let jobs = bench.open(0);
-    let ids: Vec<_> = (0..5).map(|i| jobs.create(&several(vec![token(i)])).expect("created").job_id).collect();
+    let ids: Vec<_> = (0..5).map(|i| jobs.create(&one(i)).expect("created").job_id).collect();
     let page = |page, limit| {
         let list = jobs.list(page, limit).expect("a list");
         assert_eq!(list.0, 5);
@@ -209,20 +213,20 @@ fn the_list_is_paged_newest_first() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_has_room_again_later() {
+fn a_full_queue_refuses_until_a_job_leaves_it() {
     let bench = bench();
     let options = JobOptions { workers: 0, queue: 2, ..JobOptions::default() };
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
-    let first = jobs.create(&several(vec![token(0)])).expect("room").job_id;
-    jobs.create(&several(vec![token(1)])).expect("room");
-    assert_eq!(jobs.create(&several(vec![token(2)])).map_err(|problem| problem.code), Err(Code::Busy));
+    let first = jobs.create(&one(0)).expect("room").job_id;
+    jobs.create(&one(1)).expect("room");
+    assert_eq!(jobs.create(&one(2)).map_err(|problem| problem.code), Err(Code::Busy));
     let terminated = jobs.terminate(&first).expect("terminated");
     assert_eq!(terminated.status, JobStatus::Terminated);
     assert!(
         terminated.tasks.len() == 6
             && terminated.tasks.iter().all(|task| task.status == TaskStatus::Skipped && task.description.contains("terminated"))
     );
-    jobs.create(&several(vec![token(2)])).expect("room again");
+    jobs.create(&one(2)).expect("room again");
 }
 
 #[test]
@@ -230,7 +234,7 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     let bench = bench();
     let jobs = bench.open(1);
     let mut caught = None;
-    // The job may be quicker than this test: then once more.
+    // The job may end before it is terminated: then once more.
     for _ in 0..20 {
         let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
         wait_until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
@@ -243,7 +247,7 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     assert_eq!(job.status, JobStatus::Terminated);
     assert_eq!(count_of(&job, TaskStatus::Queued) + count_of(&job, TaskStatus::Running), 0);
     assert!(count_of(&job, TaskStatus::Skipped) > 0);
-    let next = jobs.create(&several(vec![token(0)])).expect("created");
+    let next = jobs.create(&one(0)).expect("created");
     assert_eq!(ended(&jobs, &next.job_id).status, JobStatus::Completed, "the worker is free again");
     assert_eq!(jobs.job(&job.job_id).expect("the job"), job, "nothing was added after the end");
     assert_eq!(jobs.report(&job.job_id).expect("a report").tokens.len(), TOKENS_MAX);
@@ -275,7 +279,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
 #[test]
 fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     let bench = bench();
-    let id = bench.open(0).create(&several(vec![token(0)])).expect("created").job_id;
+    let id = bench.open(0).create(&one(0)).expect("created").job_id;
     bench.deck.stand_on(Dataset::default());
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
@@ -292,7 +296,7 @@ fn two_programs_share_a_store_and_one_runs_it() {
     let second = bench.open(1);
     assert!(first.runs_here() && !second.runs_here());
     let mut events = bench.deck.listen();
-    let id = second.create(&several(vec![token(0)])).expect("created").job_id;
+    let id = second.create(&one(0)).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
     assert_eq!(first.job(&id), second.job(&id));
     wait_until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
@@ -302,7 +306,7 @@ fn two_programs_share_a_store_and_one_runs_it() {
     assert!(first.job(&long).expect("the job").status.ended());
     drop(first);
     wait_until("the second takes over", || second.runs_here());
-    let id = second.create(&several(vec![token(1)])).expect("created").job_id;
+    let id = second.create(&one(1)).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
 }
 
@@ -330,7 +334,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
         std::fs::write(state.path().join("jobs.sqlite"), &bytes).expect("a damaged store");
         let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect(damage);
         assert!(jobs.notice().is_some_and(|notice| notice.contains("damaged") && notice.contains("jobs.sqlite.damaged-")), "{damage}");
-        let id = jobs.create(&several(vec![token(0)])).expect(damage).job_id;
+        let id = jobs.create(&one(0)).expect(damage).job_id;
         assert_eq!(ended(&jobs, &id).status, JobStatus::Completed, "{damage}");
         let kept = std::fs::read_dir(state.path()).expect("a folder").flatten().find(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -345,7 +349,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_an_error_in_words() {
+fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
     let bench = bench();
     let file = bench.state.path().join("file");
     std::fs::write(&file, b"").expect("a file");
@@ -391,7 +395,7 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
         let reader = std::thread::spawn(move || {
             let mut ids = Vec::new();
             for line in out.lines().map_while(Result::ok) {
-                // A line that the kill cut off is not an acknowledgement.
+                // A line that was cut off by the kill does not count.
                 if let Some(id) = line.strip_prefix("acknowledged ").filter(|id| id.len() == 28) {
                     ids.push(id.to_owned());
                     sender.send(()).ok();

@@ -1,4 +1,4 @@
-//! Files that change under a running deck: the next generation comes by itself, whole, and never from a file half written.
+//! Files that change while a deck runs: the next generation is loaded without being asked for, and never from a file half written.
 
 use std::{
     fs::{self, File},
@@ -20,7 +20,7 @@ use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-/// Long enough for a load that should not come to have come: files are at rest after 150 ms.
+/// Longer than an unwanted load would take to come: files are read once they are unchanged for 150 ms.
 const UNDISTURBED: Duration = Duration::from_millis(500);
 
 fn tokens(price: u32) -> String {
@@ -45,11 +45,11 @@ struct Desk {
 }
 
 impl Desk {
-    /// A deck that has loaded price 1 and watches `name` of a new place.
-    fn new(name: &str, prepare: impl FnOnce(&Path), watch: impl FnOnce(&Arc<Deck>)) -> Self {
+    /// A deck on the folder `data` of a new place, which `prepare` has filled with price 1.
+    fn watched_by(watch: impl FnOnce(&Arc<Deck>), prepare: impl FnOnce(&Path)) -> Self {
         let place = tempfile::tempdir().unwrap();
         prepare(place.path());
-        let folder = place.path().join(name);
+        let folder = place.path().join("data");
         let deck = Deck::new(&folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
         deck.load().unwrap();
         let events = deck.listen();
@@ -59,12 +59,16 @@ impl Desk {
         desk
     }
 
-    fn plain() -> Self {
-        Self::new("data", |place| write(&place.join("data"), 1), |deck| deck.watch().unwrap())
+    fn new(prepare: impl FnOnce(&Path)) -> Self {
+        Self::watched_by(|deck| deck.watch().unwrap(), prepare)
     }
 
-    /// Price and label's name of what stands.
-    fn stands(&self) -> (u32, u32) {
+    fn plain() -> Self {
+        Self::new(|place| write(&place.join("data"), 1))
+    }
+
+    /// The price and the label's name in the current generation.
+    fn current(&self) -> (u32, u32) {
         let snapshot = self.deck.snapshot().unwrap();
         let token = Address::parse(TOKEN).unwrap();
         let price = snapshot.dataset.token(&token).and_then(|token| token.row.price).unwrap_or_default();
@@ -73,10 +77,11 @@ impl Desk {
     }
 
     fn until(&self, what: (u32, u32)) {
-        wait_until(&format!("price and name {what:?}"), || self.stands() == what);
+        wait_until(&format!("price and name {what:?}"), || self.current() == what);
     }
 
-    fn told(&mut self) -> Option<DeckEvent> {
+    /// The next event, if there is one.
+    fn next_event(&mut self) -> Option<DeckEvent> {
         loop {
             match self.events.try_recv() {
                 Ok(event) => return Some(event),
@@ -88,7 +93,7 @@ impl Desk {
 
     /// Waits for the reason of a load that failed.
     fn failure(&mut self) -> String {
-        wait_for("a load that fails", || match self.told() {
+        wait_for("a load that fails", || match self.next_event() {
             Some(DeckEvent::LoadFailed(reason)) => Some(reason),
             _ => None,
         })
@@ -104,14 +109,14 @@ fn a_changed_file_is_the_next_generation() {
     let after = desk.deck.snapshot().unwrap();
     assert_eq!(after.generation, before.generation + 1);
     assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
-    assert_eq!(wait_for("it is told", || desk.told()), DeckEvent::Reloaded(after.generation));
+    assert_eq!(wait_for("it is told", || desk.next_event()), DeckEvent::Reloaded(after.generation));
     assert_eq!(desk.deck.load_state().watching, Watching::Notified);
-    // At rest nothing is loaded, though the files were just read.
+    // Without a change nothing is loaded.
     stays("nothing is loaded", UNDISTURBED, || desk.deck.snapshot().unwrap().generation == after.generation);
 }
 
 #[test]
-fn however_a_file_is_saved_it_is_noticed() {
+fn every_way_of_saving_a_file_is_noticed() {
     let desk = Desk::plain();
     let file = |name: &str| desk.folder.join(name);
     // Renamed over, as careful programs save.
@@ -120,7 +125,7 @@ fn however_a_file_is_saved_it_is_noticed() {
     desk.until((2, 1));
     // Moved away, written anew, the old one removed, as editors save.
     fs::rename(file("tokens.csv"), file("tokens.csv~")).unwrap();
-    // Gone for longer than files take to be at rest.
+    // Gone for longer than the wait for unchanged files.
     thread::sleep(Duration::from_millis(200));
     fs::write(file("tokens.csv"), tokens(3)).unwrap();
     fs::remove_file(file("tokens.csv~")).unwrap();
@@ -131,13 +136,13 @@ fn however_a_file_is_saved_it_is_noticed() {
     fs::write(file("tokens.json"), format!(r#"[{{"token_address":"{TOKEN}","symbol":"UNI","name":"U","chain":"eth","price":4}}]"#))
         .unwrap();
     desk.until((4, 1));
-    // A table that goes away is gone.
+    // A table whose file is removed is gone.
     fs::remove_file(file("labels.csv")).unwrap();
     desk.until((4, 0));
 }
 
 #[test]
-fn a_file_that_still_grows_is_waited_for() {
+fn a_growing_file_is_loaded_once_it_is_whole() {
     let mut desk = Desk::plain();
     let generation = desk.deck.snapshot().unwrap().generation;
     let mut file = File::create(desk.folder.join("tokens.csv")).unwrap();
@@ -146,17 +151,17 @@ fn a_file_that_still_grows_is_waited_for() {
         writeln!(file, "0x{i:040x},T{i},Token {i},eth,2").unwrap();
         file.flush().unwrap();
         thread::sleep(Duration::from_millis(30));
-        assert_eq!(desk.stands(), (1, 1), "a part was shown");
+        assert_eq!(desk.current(), (1, 1), "a part was shown");
     }
     drop(file);
     desk.until((2, 1));
     let snapshot = desk.deck.snapshot().unwrap();
     assert_eq!((snapshot.generation, snapshot.dataset.tokens().len()), (generation + 1, 41));
-    assert_eq!(wait_for("it is told", || desk.told()), DeckEvent::Reloaded(generation + 1));
+    assert_eq!(wait_for("it is told", || desk.next_event()), DeckEvent::Reloaded(generation + 1));
 }
 
 #[test]
-fn what_cannot_be_used_leaves_what_stands() {
+fn a_failed_load_leaves_the_generation_before() {
     let mut desk = Desk::plain();
     for (name, text, says, row) in [
         ("tokens.csv", "nothing of ours\n1\n", "`tokens`", None),
@@ -166,39 +171,35 @@ fn what_cannot_be_used_leaves_what_stands() {
         fs::write(desk.folder.join(name), text).unwrap();
         let reason = desk.failure();
         assert!(reason.contains(says), "{reason}");
-        assert_eq!(desk.stands(), (1, 1));
-        // Nothing is to be concluded from it, as alerts do.
+        assert_eq!(desk.current(), (1, 1));
+        // So that no alert is checked in it.
         assert!(!desk.deck.is_current(&desk.deck.snapshot().unwrap()), "{name}");
         let stale = desk.deck.stale().unwrap();
         assert_eq!(stale.spot, Some(Spot { file: name.to_owned(), row }));
         assert!(stale.since <= desk.deck.load_state().ended.unwrap());
         assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
-        // Said once, not over and over.
-        stays(&format!("{name}: nothing is told"), UNDISTURBED, || desk.told().is_none());
+        // Reported once, not again and again.
+        stays(&format!("{name}: nothing is told"), UNDISTURBED, || desk.next_event().is_none());
         write(&desk.folder, 1);
         fs::remove_file(desk.folder.join("dataset.toml")).ok();
         wait_until(&format!("{name} is read again"), || desk.deck.load_state().failure.is_none());
         wait_until(&format!("{name} stands as it is"), || desk.deck.is_current(&desk.deck.snapshot().unwrap()));
-        while desk.told().is_some() {}
+        while desk.next_event().is_some() {}
     }
     assert_eq!(desk.deck.stale(), None);
     fs::remove_dir_all(&desk.folder).unwrap();
     assert!(desk.failure().contains("cannot be read"));
-    assert_eq!(desk.stands(), (1, 1));
+    assert_eq!(desk.current(), (1, 1));
     write(&desk.folder, 5);
     desk.until((5, 5));
 }
 
 #[test]
-fn a_folder_that_is_a_link_may_be_turned() {
-    let desk = Desk::new(
-        "data",
-        |place| {
-            write(&place.join("a"), 1);
-            symlink(place.join("a"), place.join("data")).unwrap();
-        },
-        |deck| deck.watch().unwrap(),
-    );
+fn a_folder_that_is_a_link_may_be_replaced_by_another() {
+    let desk = Desk::new(|place| {
+        write(&place.join("a"), 1);
+        symlink(place.join("a"), place.join("data")).unwrap();
+    });
     let place = desk.folder.parent().unwrap().to_owned();
     for price in 2..6 {
         let next = place.join(format!("next-{price}"));
@@ -207,7 +208,7 @@ fn a_folder_that_is_a_link_may_be_turned() {
         fs::rename(place.join("link"), &desk.folder).unwrap();
         desk.until((price, price));
     }
-    // What the link leads to is watched too.
+    // The folder that the link leads to is watched too.
     write(&place.join("next-5"), 6);
     desk.until((6, 6));
     // And a folder in the link's place.
@@ -222,17 +223,13 @@ fn a_folder_that_is_a_link_may_be_turned() {
 }
 
 #[test]
-fn files_that_lie_elsewhere_are_watched_where_they_lie() {
-    let desk = Desk::new(
-        "data",
-        |place| {
-            write(&place.join("data"), 1);
-            fs::create_dir(place.join("away")).unwrap();
-            fs::rename(place.join("data/tokens.csv"), place.join("away/prices.csv")).unwrap();
-            fs::write(place.join("data/dataset.toml"), "[tables.tokens]\npath = '../away/*.csv'\n").unwrap();
-        },
-        |deck| deck.watch().unwrap(),
-    );
+fn files_outside_the_folder_are_watched_too() {
+    let desk = Desk::new(|place| {
+        write(&place.join("data"), 1);
+        fs::create_dir(place.join("away")).unwrap();
+        fs::rename(place.join("data/tokens.csv"), place.join("away/prices.csv")).unwrap();
+        fs::write(place.join("data/dataset.toml"), "[tables.tokens]\npath = '../away/*.csv'\n").unwrap();
+    });
     let away = desk.folder.parent().unwrap().join("away");
     fs::write(away.join("prices.csv"), tokens(2)).unwrap();
     desk.until((2, 1));
@@ -248,34 +245,34 @@ fn files_that_lie_elsewhere_are_watched_where_they_lie() {
 }
 
 #[test]
-fn another_folder_that_is_opened_is_watched_from_then() {
+fn a_folder_opened_later_is_watched_in_place_of_the_first() {
     let desk = Desk::plain();
     let other = desk.folder.with_file_name("other");
     write(&other, 8);
     desk.deck.open(&other);
     desk.deck.load().unwrap();
-    assert_eq!(desk.stands(), (8, 8));
-    // One that cannot be opened says nothing of the one that stands.
+    assert_eq!(desk.current(), (8, 8));
+    // One that cannot be opened does not make the open one stale.
     desk.deck.open(&desk.folder.with_file_name("none"));
     desk.deck.load().unwrap_err();
     assert!(desk.deck.load_state().failure.is_some() && desk.deck.stale().is_none());
     desk.deck.open(&other);
     desk.deck.load().unwrap();
-    // Nothing tells when the watch has gone over to it.
+    // No event reports when the watch has moved to it.
     thread::sleep(Duration::from_millis(300));
     fs::write(other.join("tokens.csv"), tokens(9)).unwrap();
     desk.until((9, 8));
 }
 
 #[test]
-fn without_the_systems_help_one_looks_now_and_then_and_says_so_once() {
-    let mut desk = Desk::new("data", |place| write(&place.join("data"), 1), |deck| deck.watch_blindly("no more watches").unwrap());
+fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
+    let mut desk = Desk::watched_by(|deck| deck.watch_blindly("no more watches").unwrap(), |place| write(&place.join("data"), 1));
     assert_eq!(desk.deck.load_state().watching, Watching::Polling);
-    assert_eq!(desk.told(), Some(DeckEvent::Said("no more watches: the dataset is looked at every 2 s instead".to_owned())));
+    assert_eq!(desk.next_event(), Some(DeckEvent::Said("no more watches: the dataset is looked at every 2 s instead".to_owned())));
     for price in 2..4 {
         fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
         desk.until((price, 1));
-        let told = wait_for("a generation is told", || desk.told());
+        let told = wait_for("a generation is told", || desk.next_event());
         assert!(matches!(told, DeckEvent::Reloaded(_)), "{told:?}");
     }
 }
@@ -289,13 +286,13 @@ fn the_threads_end_with_the_deck() {
 }
 
 #[test]
-fn a_file_that_is_appended_to_without_a_pause_is_taken_in_line_by_whole_line() {
+fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
     let desk = Desk::plain();
     let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
     let start = Instant::now();
     let mut name = 1;
     // Each line in two pieces: what is half written is never taken.
-    while desk.stands().1 < 5 {
+    while desk.current().1 < 5 {
         assert!(start.elapsed() < PATIENCE, "never taken in: {:?}", desk.deck.load_state());
         name += 1;
         write!(file, "{TOKEN},bri").unwrap();

@@ -1,4 +1,4 @@
-//! The tools, made from the table of endpoints: what each takes as JSON schema, and the request that its arguments stand for.
+//! The tools, made from the table of endpoints: the JSON schema of each one's arguments, and the request that arguments make.
 
 use std::sync::{Arc, LazyLock};
 
@@ -26,7 +26,7 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| ENDPOINTS.iter()
 #[derive(Debug)]
 pub(super) struct Tool {
     endpoint: &'static Endpoint,
-    /// The members of the body, where the question is asked with one.
+    /// The schemas of the body's members, where the endpoint reads a body.
     body: Map<String, Value>,
     schema: Arc<JsonObject>,
 }
@@ -70,15 +70,14 @@ impl Tool {
         self.endpoint.path
     }
 
-    /// As clients are told of it.
+    /// Its description for clients.
     pub(super) fn described(&self) -> Described {
-        // All it does is answer from the data that are there.
+        // It only answers from the loaded data.
         let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
         Described::new(self.endpoint.name, self.endpoint.summary, Arc::clone(&self.schema)).with_annotations(hints)
     }
 
-    /// The request that these arguments stand for. What a value means the endpoint judges; here it only has to be known and of a kind
-    /// that a request can carry.
+    /// The request that these arguments make. Here a name has to be known and a value to fit into a request; the endpoint checks the rest.
     pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
@@ -116,7 +115,7 @@ impl Tool {
     }
 }
 
-/// Those of the endpoint but `format`: a tool answers JSON.
+/// The endpoint's parameters without `format`, since a tool answers JSON.
 fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
     endpoint.parameters.iter().filter(|parameter| parameter.name != "format")
 }
@@ -125,7 +124,7 @@ fn missing(name: &str) -> Problem {
     Problem::new(Code::InvalidParameter, format!("`{name}` is missing: it cannot be left out."))
 }
 
-/// What stands between several of a parameter in a request; none where it takes one alone.
+/// What separates several values of a parameter in a request; none where it takes one value.
 fn separator(kind: ParameterKind) -> Option<&'static str> {
     match kind {
         ParameterKind::Where(_) => Some(" "),
@@ -166,7 +165,7 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     if text.is_empty() && parameter.kind.in_path() { Err(missing(parameter.name)) } else { Ok(Some(text)) }
 }
 
-/// What a parameter takes. Patterns are left out where they would be pages long: the columns are named instead.
+/// The schema of a parameter. Patterns that would be pages long are left out, and the columns are named instead.
 fn property(parameter: &Parameter) -> Value {
     let mut schema = openapi::value_of(parameter.kind);
     let mut meaning = parameter.meaning.to_owned();
@@ -189,7 +188,7 @@ fn property(parameter: &Parameter) -> Value {
     schema
 }
 
-/// The columns that conditions can name, with what each kind is compared with.
+/// The columns that conditions can name, by kind, with an example of a comparison.
 fn by_kind(columns: &[FilterColumn]) -> String {
     let groups = [
         ("Numbers, as in `>10m` or `<=5%`", &[ColumnKind::Number][..]),

@@ -1,5 +1,5 @@
-//! What the document says texts look like: times, and lists of addresses, conditions, columns and indicators. Empty means left out.
-//! Nothing is parsed by these patterns.
+//! The patterns of texts in the OpenAPI document: times, and lists of addresses, conditions, columns and indicators, each of which may be
+//! empty. Nothing is parsed by them; a test checks that what a pattern allows is accepted.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn time() -> Value {
 
 const YEAR: &str = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
 
-/// A day of the calendar, each month as long as it is.
+/// A day of the Gregorian calendar.
 fn day() -> String {
     let long = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])";
     let short = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)";
@@ -38,7 +38,7 @@ fn day() -> String {
     format!(r"({YEAR}-({long}|{short}|{february})|([0-9][0-9]{fourth}|{fourth}00)-02-29)")
 }
 
-/// Some of these words.
+/// A list of some of these words.
 pub(super) fn words(words: &[&str]) -> Value {
     let word = words.join("|");
     json!({ "type": "string", "pattern": format!("^(({word})(,({word}))*)?$"), "examples": [words[..words.len().min(2)].join(",")] })
@@ -61,7 +61,7 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
     schema
 }
 
-/// Indicators by name: their words, and numbers behind each. That the fast period is under the slow one is beyond a pattern.
+/// A list of indicators: each a word with its numbers. That the fast period is under the slow one no pattern can say.
 pub(super) fn indicators(default: &'static str) -> Value {
     let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
     const { assert!(PERIOD_MAX == 500, "the pattern of a period names the longest") };
@@ -75,10 +75,10 @@ pub(super) fn indicators(default: &'static str) -> Value {
     json!({ "type": "string", "pattern": format!("^({name}(,{name}){{0,{}}})?$", INDICATORS_MAX - 1), "default": default })
 }
 
-/// What conditions look like; the values that a column takes are those that it can be compared with.
+/// The pattern of conditions: each column with the comparisons and values of its kind.
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
-    // What ends a word here; U+0085 ends one for us and is no space to every reader of patterns.
+    // A word without spaces, or a quoted one. Not every regular expression counts U+0085 as a space, as the parser does.
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
@@ -117,9 +117,8 @@ mod tests {
         question::parameter::{Arguments, ParameterKind, clip, encode},
     };
 
-    /// What the pattern allows, the parameter takes.
     #[test]
-    fn every_pattern_is_as_strict_as_its_parameter() {
+    fn a_parameter_accepts_whatever_its_pattern_allows() {
         let mut checked = 0;
         for endpoint in ENDPOINTS {
             for parameter in endpoint.parameters {

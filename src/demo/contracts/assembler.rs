@@ -1,80 +1,17 @@
 //! A two-pass assembler of EVM bytecode from text: mnemonics, numbers pushed by their width, labels, selectors and event topics by
-//! name, and the prelude that deploys. It knows nothing of tokens.
+//! signature, and the init code that deploys. It knows nothing of tokens.
 
 use std::collections::HashMap;
 
-/// Opcodes by name; `PUSH`, `DUP`, `SWAP` and `LOG` are counted, see `opcode`. Numbers: the Ethereum Yellow Paper, appendix H.
-const OPCODES: &[(&str, u8)] = &[
-    ("stop", 0x00),
-    ("add", 0x01),
-    ("mul", 0x02),
-    ("sub", 0x03),
-    ("div", 0x04),
-    ("mod", 0x06),
-    ("exp", 0x0a),
-    ("lt", 0x10),
-    ("gt", 0x11),
-    ("eq", 0x14),
-    ("iszero", 0x15),
-    ("and", 0x16),
-    ("or", 0x17),
-    ("not", 0x19),
-    ("shl", 0x1b),
-    ("shr", 0x1c),
-    ("sha3", 0x20),
-    ("address", 0x30),
-    ("balance", 0x31),
-    ("origin", 0x32),
-    ("caller", 0x33),
-    ("callvalue", 0x34),
-    ("calldataload", 0x35),
-    ("calldatasize", 0x36),
-    ("calldatacopy", 0x37),
-    ("codesize", 0x38),
-    ("codecopy", 0x39),
-    ("extcodesize", 0x3b),
-    ("returndatasize", 0x3d),
-    ("returndatacopy", 0x3e),
-    ("timestamp", 0x42),
-    ("number", 0x43),
-    ("pop", 0x50),
-    ("mload", 0x51),
-    ("mstore", 0x52),
-    ("sload", 0x54),
-    ("sstore", 0x55),
-    ("jump", 0x56),
-    ("jumpi", 0x57),
-    ("pc", 0x58),
-    ("msize", 0x59),
-    ("gas", 0x5a),
-    ("create", 0xf0),
-    ("call", 0xf1),
-    ("return", 0xf3),
-    ("delegatecall", 0xf4),
-    ("staticcall", 0xfa),
-    ("revert", 0xfd),
-    ("invalid", 0xfe),
-    ("selfdestruct", 0xff),
-];
-const JUMPDEST: u8 = 0x5b;
-const PUSH1: u8 = 0x60;
-const PUSH2: u8 = 0x61;
-const PUSH4: u8 = 0x63;
-const PUSH32: u8 = 0x7f;
+use revm::{
+    bytecode::opcode::{JUMPDEST, OpCode, PUSH1, PUSH2, PUSH4, PUSH32},
+    primitives::keccak256,
+};
 
-/// What a text may name: a function as `$transfer(address,uint256)` pushes its selector, an event as `%Transfer` its topic; a word as
-/// `OWNER` stands for the text it means, in which the words above it in the table may stand.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SymbolTable {
-    pub(super) functions: &'static [(&'static str, u32)],
-    pub(super) events: &'static [(&'static str, &'static str)],
-    pub(super) words: &'static [(&'static str, &'static str)],
-}
-
-/// One piece of a program whose size is known before where the labels lie.
+/// One piece of a program: its size is known before the labels have their places.
 enum Piece {
     Bytes(Vec<u8>),
-    /// `PUSH2` of where the label lies.
+    /// A `PUSH2` of the label's place.
     Label(String),
 }
 
@@ -87,12 +24,14 @@ impl Piece {
     }
 }
 
-/// The bytecode of `text`. Words are parted by white space; `;` starts a comment that ends with the line; `name:` is a place to
-/// jump to and `@name` pushes where it lies; `12` is pushed in as few bytes as hold it, `0x000c` in as many as are written.
-pub(super) fn assemble(text: &str, names: &SymbolTable) -> Result<Vec<u8>, String> {
+/// The bytecode of `text`. Words are separated by white space; `;` starts a comment up to the end of the line; `name:` is a label,
+/// and `@name` pushes its place; `12` is pushed in as few bytes as hold it, `0x000c` in as many as are written;
+/// `$transfer(address,uint256)` pushes a function's selector, `%Transfer(address,address,uint256)` an event's topic. A word of the table
+/// `macros` stands for the text beside it, in which the words above it in the table may stand.
+pub(super) fn assemble(text: &str, macros: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let mut words = Vec::new();
     for line in text.lines() {
-        expand(line.split(';').next().unwrap_or_default(), names.words, &mut words);
+        expand(line.split(';').next().unwrap_or_default(), macros, &mut words);
     }
     let mut pieces = Vec::new();
     let mut places = HashMap::new();
@@ -106,7 +45,7 @@ pub(super) fn assemble(text: &str, names: &SymbolTable) -> Result<Vec<u8>, Strin
         } else if let Some(label) = word.strip_prefix('@') {
             Piece::Label(label.to_owned())
         } else {
-            Piece::Bytes(bytes_of(word, names).ok_or_else(|| format!("`{word}`: expected an opcode, a number, a label or a name"))?)
+            Piece::Bytes(bytes_of(word).ok_or_else(|| format!("`{word}`: expected an opcode, a number, a label or a signature"))?)
         };
         at += piece.size();
         pieces.push(piece);
@@ -126,7 +65,7 @@ pub(super) fn assemble(text: &str, names: &SymbolTable) -> Result<Vec<u8>, Strin
     Ok(code)
 }
 
-/// The words of `text`, those of the table written out.
+/// The words of `text`, those of the table replaced by what they stand for.
 fn expand<'a>(text: &'a str, table: &[(&str, &'a str)], words: &mut Vec<&'a str>) {
     for word in text.split_whitespace() {
         match table.iter().position(|(name, _)| *name == word) {
@@ -137,25 +76,21 @@ fn expand<'a>(text: &'a str, table: &[(&str, &'a str)], words: &mut Vec<&'a str>
     }
 }
 
-fn bytes_of(word: &str, names: &SymbolTable) -> Option<Vec<u8>> {
+fn bytes_of(word: &str) -> Option<Vec<u8>> {
+    let hash_of = |signature: &str| signature.ends_with(')').then(|| keccak256(signature));
     if let Some(function) = word.strip_prefix('$') {
-        let (_, selector) = names.functions.iter().find(|(name, _)| *name == function)?;
-        return Some([vec![PUSH4], selector.to_be_bytes().to_vec()].concat());
+        return Some([&[PUSH4][..], &hash_of(function)?[..4]].concat());
     }
     if let Some(event) = word.strip_prefix('%') {
-        return push(names.events.iter().find(|(name, _)| *name == event)?.1);
+        return Some([&[PUSH32][..], &hash_of(event)?[..]].concat());
     }
     if word.starts_with(|first: char| first.is_ascii_digit()) { push(word) } else { opcode(word).map(|byte| vec![byte]) }
 }
 
+/// The opcode of this name; not a push, which is written as its number.
 fn opcode(word: &str) -> Option<u8> {
-    let counted = [("dup", 0x7f, 1, 16), ("swap", 0x8f, 1, 16), ("log", 0xa0, 0, 4)];
-    for (name, base, least, most) in counted {
-        if let Some(count) = word.strip_prefix(name).and_then(|count| count.parse::<u8>().ok()) {
-            return (least..=most).contains(&count).then_some(base + count);
-        }
-    }
-    OPCODES.iter().find(|(name, _)| *name == word).map(|(_, byte)| *byte)
+    let is_named = |byte: &u8| OpCode::new(*byte).is_some_and(|known| known.as_str().eq_ignore_ascii_case(word));
+    (0..=u8::MAX).find(is_named).filter(|byte| !(PUSH1..=PUSH32).contains(byte))
 }
 
 /// `PUSHn` of a number: decimal in as few bytes as hold it, hex in as many as are written.
@@ -171,7 +106,7 @@ fn push(number: &str) -> Option<Vec<u8>> {
     Some([vec![PUSH1 + length - 1], bytes].concat())
 }
 
-/// Creation code: `constructor` runs, then `runtime` is what stays.
+/// Init code: runs `constructor`, then returns `runtime`.
 pub(super) fn deploy(constructor: &[u8], runtime: &[u8]) -> Vec<u8> {
     // PUSH2 size, DUP1, PUSH2 offset, PUSH1 0, CODECOPY, PUSH1 0, RETURN, INVALID
     const COPY: usize = 14;
@@ -184,11 +119,7 @@ pub(super) fn deploy(constructor: &[u8], runtime: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const NAMES: SymbolTable = SymbolTable {
-        functions: &[("transfer(address,uint256)", 0xa905_9cbb)],
-        events: &[("Short", "0xddf2")],
-        words: &[("FIVE", "5"), ("MASK", "0x00ff"), ("BOTH", "FIVE MASK and")],
-    };
+    const MACROS: &[(&str, &str)] = &[("FIVE", "5"), ("MASK", "0x00ff"), ("BOTH", "FIVE MASK and")];
 
     #[test]
     fn each_kind_of_word_becomes_its_bytes() {
@@ -197,27 +128,28 @@ mod tests {
             ("0 5 255 256 65536", "6000600560ff61010062010000"),
             ("0x00 0x000c", "600061000c"),
             ("dup1 dup16 swap1 swap16 log0 log4", "808f909fa0a4"),
-            ("$transfer(address,uint256) %Short", "63a9059cbb61ddf2"),
+            ("$transfer(address,uint256)", "63a9059cbb"),
+            ("%Transfer(address,address,uint256)", "7fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
             ("FIVE MASK", "60056100ff"),
             ("BOTH stop", "60056100ff1600"),
             ("@end add end: stop ; @nowhere", "610004015b00"),
             ("back: @back jump", "5b61000056"),
             ("", ""),
         ] {
-            assert_eq!(assemble(text, &NAMES), Ok(const_hex::decode(code).expect("hex")), "{text}");
+            assert_eq!(assemble(text, MACROS), Ok(const_hex::decode(code).expect("hex")), "{text}");
         }
     }
 
     #[test]
     fn what_cannot_be_assembled_is_named() {
-        for text in ["frobnicate", "@nowhere", "a: a:", "$unknown()", "%Unknown", "0x0", "dup17", "dup0", "log5", "0xzz", "0x", "12a"] {
-            assert!(assemble(text, &NAMES).is_err(), "{text}");
+        for text in ["frobnicate", "@nowhere", "a: a:", "$transfer", "%Transfer", "0x0", "dup17", "push1", "log5", "0xzz", "0x", "12a"] {
+            assert!(assemble(text, MACROS).is_err(), "{text}");
         }
-        assert!(assemble(&format!("0x{}", "00".repeat(33)), &NAMES).is_err());
+        assert!(assemble(&format!("0x{}", "00".repeat(33)), MACROS).is_err());
     }
 
     #[test]
-    fn what_deploys_ends_with_what_stays() {
+    fn init_code_ends_with_the_runtime_code() {
         assert_eq!(deploy(&[0x5b], &[0xaa, 0xbb]), const_hex::decode("5b6100028061000f6000396000f3feaabb").expect("hex"));
     }
 }

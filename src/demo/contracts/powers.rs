@@ -1,4 +1,4 @@
-//! Contracts whose owner, or whose role, can do what a holder would not like, each with the honest twin that looks like it.
+//! Contracts whose owner, or another role, has power over the holders, each with the honest twin that looks like it.
 
 use super::{
     Contract, rows,
@@ -68,9 +68,9 @@ pub(super) const ROWS: &[Contract] = rows! {
     "owner_returns": "renouncing notes the owner, who takes the place back later" ["OWNERSHIP_RETURNS", "OWNER_MINT"] [] twin "owner_mint"
         token { functions: &["owner()", "renounceOwnership()", "reclaim()", "mint(address,uint256)"],
             bodies: "owner: OWNER ANSWER
-                renounceOwnership: ONLY_OWNER 0 OWNER %OwnershipTransferred 0 0 log3 OWNER 9 sstore 0 3 sstore stop
+                renounceOwnership: ONLY_OWNER 0 OWNER %OwnershipTransferred(address,address) 0 0 log3 OWNER 9 sstore 0 3 sstore stop
                 reclaim: caller 9 sload MASK and eq iszero @fail jumpi
-                    caller 0 %OwnershipTransferred 0 0 log3 caller 3 sstore stop
+                    caller 0 %OwnershipTransferred(address,address) 0 0 log3 caller 3 sstore stop
                 mint: ONLY_OWNER MINT stop" };
 
     "owner_drain": "the owner takes any holder's tokens" ["OWNER_DRAIN"] [] twin "owner_draws"

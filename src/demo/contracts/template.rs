@@ -1,10 +1,10 @@
-//! The honest ERC-20 as assembler text, with places where a variant's text goes, and what else a contract may be made of.
+//! The honest ERC-20 token as assembler text with placeholders, and the contracts that fill them in or have a text of their own.
 
 use sha3::{Digest as _, Keccak256};
 
 use super::{
     assembler::{assemble, deploy},
-    names::NAMES,
+    macros::MACROS,
 };
 
 /// What a token calls itself and how much there is of it.
@@ -30,33 +30,33 @@ pub struct ContractCode {
     pub creation: Vec<u8>,
 }
 
-/// How a contract's text comes about.
+/// A contract's assembler text.
 #[derive(Debug)]
 pub(super) enum ContractText {
     Token(TokenProgram),
-    /// Its own text altogether.
+    /// A text of its own.
     Other {
         runtime: &'static str,
         constructor: &'static str,
     },
 }
 
-/// The honest token and what a variant puts into it.
+/// The honest token with what a variant adds to it or puts in its place, each an assembler text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenProgram {
-    /// Who owns it can be asked, and the owner can renounce that.
+    /// Has `owner()` and `renounceOwnership()`.
     pub(super) owned: bool,
-    /// Functions beside these: the name before the parenthesis is the label of their body.
+    /// Further functions: the name before the parenthesis is the label of their body.
     pub(super) functions: &'static [&'static str],
-    /// Those that take coins.
+    /// Further functions that take coins.
     pub(super) payable: &'static [&'static str],
-    /// The functions' bodies.
+    /// The bodies of the further functions.
     pub(super) bodies: &'static str,
-    /// Before anything moves.
+    /// Runs before every transfer, and may refuse it.
     pub(super) guard: &'static str,
-    /// Before `transferFrom` moves: uses up the allowance.
+    /// Runs before a `transferFrom`: uses up the allowance.
     pub(super) spend: &'static str,
-    /// Leaves on the stack what of the amount is received.
+    /// Leaves on the stack how much of the amount is received.
     pub(super) cut: &'static str,
     pub(super) constructor: &'static str,
 }
@@ -83,10 +83,10 @@ const OWNED_BODIES: &str = "
 owner:
     OWNER ANSWER
 renounceOwnership:
-    ONLY_OWNER 0 OWNER %OwnershipTransferred 0 0 log3 0 3 sstore stop
+    ONLY_OWNER 0 OWNER %OwnershipTransferred(address,address) 0 0 log3 0 3 sstore stop
 ";
 
-/// `{…}` are filled in by `TokenProgram::text`.
+/// `TokenProgram::text` replaces each `{…}`.
 const TEMPLATE: &str = "
     0x80 0x40 mstore
     4 calldatasize lt @fail jumpi
@@ -113,7 +113,7 @@ allowance:
     ADDRESS_2 ADDRESS_1 ALLOWANCE sload ANSWER
 approve:
     NUMBER_2 ADDRESS_1 caller ALLOWANCE sstore
-    NUMBER_2 0 mstore ADDRESS_1 caller %Approval 0x20 0 log3
+    NUMBER_2 0 mstore ADDRESS_1 caller %Approval(address,address,uint256) 0x20 0 log3
     @yes jump
 transfer:
     caller 0x80 mstore ADDRESS_1 0xa0 mstore NUMBER_2 0xc0 mstore
@@ -136,6 +136,12 @@ move: ; where to go on
 ";
 
 impl TokenProgram {
+    /// The signatures of all it can be asked, those that take coins last.
+    pub(super) fn functions(&self) -> Vec<&'static str> {
+        let owned = if self.owned { OWNED } else { &[] };
+        [STANDARD, owned, self.functions, self.payable].concat()
+    }
+
     fn text(&self, identity: &Identity) -> String {
         let dispatch = |functions: &[&str]| -> String {
             let row = |function: &&str| format!("dup1 ${function} eq @{} jumpi\n", function.split('(').next().unwrap_or_default());
@@ -143,10 +149,12 @@ impl TokenProgram {
         };
         let (name_length, name) = word(identity.name);
         let (symbol_length, symbol) = word(identity.symbol);
-        let (owned, owned_bodies) = if self.owned { (OWNED, OWNED_BODIES) } else { (&[][..], "") };
+        let owned_bodies = if self.owned { OWNED_BODIES } else { "" };
+        let functions = self.functions();
+        let (unpaid, payable) = functions.split_at(functions.len() - self.payable.len());
         let filled = [
-            ("{payable}", dispatch(self.payable)),
-            ("{functions}", dispatch(&[STANDARD, owned, self.functions].concat())),
+            ("{payable}", dispatch(payable)),
+            ("{functions}", dispatch(unpaid)),
             ("{name_length}", name_length),
             ("{name}", name),
             ("{symbol_length}", symbol_length),
@@ -177,21 +185,22 @@ impl ContractText {
             Self::Token(program) => (program.text(identity), program.constructor),
             Self::Other { runtime, constructor } => ((*runtime).to_owned(), *constructor),
         };
-        let mut runtime = assemble(&text, &NAMES)?;
+        let mut runtime = assemble(&text, MACROS)?;
         if let Self::Token(_) = self {
             runtime.extend(metadata(identity));
         }
-        // A supply is no name: it is another for each identity.
+        // Not a macro, since every identity has its own supply.
         let constructor = constructor.replace("ISSUE", ISSUE).replace("SUPPLY", &format!("0x{:032x}", identity.supply));
-        let constructor = assemble(&constructor, &NAMES)?;
+        let constructor = assemble(&constructor, MACROS)?;
         Ok(ContractCode { creation: deploy(&constructor, &runtime), runtime })
     }
 }
 
-/// What a constructor does: everything to who deploys, who is the owner.
+/// What a constructor does: makes the deployer the owner, who gets the whole supply.
 const ISSUE: &str = "caller 3 sstore SUPPLY 2 sstore SUPPLY caller BALANCE sstore SUPPLY caller 0 LOG_TRANSFER";
 
-/// The trailer of compiled contracts, CBOR `{ipfs: multihash}` and its length, of an invented source: another for each identity.
+/// The trailer that Solidity's compiler adds, CBOR `{ipfs: multihash}` and its length. The source is invented and differs with the
+/// identity.
 fn metadata(identity: &Identity) -> Vec<u8> {
     let digest = Keccak256::digest(format!("{}\n{}", identity.name, identity.symbol));
     let mut trailer = vec![0xfe, 0xa1, 0x64, b'i', b'p', b'f', b's', 0x58, 0x22, 0x12, 0x20];

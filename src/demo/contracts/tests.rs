@@ -1,18 +1,17 @@
 //! The contracts, run: each does what its row says, and its twin does not.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use revm::{
     Context, ExecuteCommitEvm, MainBuilder, MainContext, MainnetEvm,
     bytecode::Bytecode,
     context::{BlockEnv, CfgEnv, Journal, TxEnv, result::ExecutionResult},
     database::{CacheDB, EmptyDB},
-    primitives::{Address, Bytes, Log, TxKind, U256},
+    primitives::{Address, Bytes, Log, TxKind, U256, keccak256},
     state::AccountInfo,
 };
-use sha3::{Digest, Keccak256};
 
-use super::{assembler::assemble, names::NAMES, *};
+use super::{assembler::assemble, macros::MACROS, *};
 
 type Database = CacheDB<EmptyDB>;
 type Evm = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, Database, Journal<Database>, ()>>;
@@ -36,9 +35,9 @@ impl World {
     fn new(contract: &Contract) -> Self {
         let mut database = Database::default();
         let pair = format!("0x{}", "c3".repeat(20));
-        let mock = assemble(&format!("{pair} 0 mstore {pair} 0x20 mstore 0x40 0 return"), &NAMES).expect("assembles");
+        let mock = assemble(&format!("{pair} 0 mstore {pair} 0x20 mstore 0x40 0 return"), MACROS).expect("assembles");
         for word in ["FACTORY", "LIBRARY", "IMPLEMENTATION"] {
-            let push = assemble(word, &NAMES).expect("an address");
+            let push = assemble(word, MACROS).expect("an address");
             let code = Bytecode::new_legacy(Bytes::from(mock.clone()));
             database.insert_account_info(
                 Address::from_slice(&push[1..]),
@@ -50,7 +49,8 @@ impl World {
         }
         let context = Context::mainnet().with_db(database).modify_cfg_chained(|cfg| cfg.disable_nonce_check = true);
         let mut world = Self { evm: context.build_mainnet(), token: Address::ZERO, logs: Vec::new() };
-        let creation = world.transact(OWNER, TxKind::Create, contract.creation(), 0).expect("the constructor runs");
+        let creation =
+            world.transact(OWNER, TxKind::Create, contract.code(&Identity::default()).creation, 0).expect("the constructor runs");
         world.token = Address::from_slice(&creation);
         for (who, amount) in [(PAIR, GIVEN), (ANN, GIVEN), (BOB, GIVEN)] {
             world.call(OWNER, "transfer(address,uint256)", &[word(who), U256::from(amount)]);
@@ -71,9 +71,7 @@ impl World {
     }
 
     fn pay(&mut self, caller: Address, function: &str, words: &[U256], value: u64) -> Option<Vec<u8>> {
-        let selector = FUNCTIONS.iter().find(|(name, _)| *name == function).expect("a function of the table").1;
-        let data = words.iter().fold(selector.to_be_bytes().to_vec(), |data, word| [data, word.to_be_bytes::<32>().to_vec()].concat());
-        self.transact(caller, TxKind::Call(self.token), data, value)
+        self.transact(caller, TxKind::Call(self.token), call_data(function, words), value)
     }
 
     fn call(&mut self, caller: Address, function: &str, words: &[U256]) -> Option<Vec<u8>> {
@@ -120,14 +118,15 @@ fn word(address: Address) -> U256 {
     U256::from_be_slice(address.as_slice())
 }
 
-fn keccak(text: &str) -> [u8; 32] {
-    Keccak256::digest(text).into()
+/// What asks for the function with these arguments, a word each.
+fn call_data(function: &str, words: &[U256]) -> Vec<u8> {
+    words.iter().fold(keccak256(function)[..4].to_vec(), |data, word| [data, word.to_be_bytes::<32>().to_vec()].concat())
 }
 
-/// Whether what was logged of transfers tells what `who` gained.
-fn told(logs: &[Log], who: Address) -> i128 {
+/// What `who` gained by the transfers that were logged.
+fn logged_gain(logs: &[Log], who: Address) -> i128 {
     let transfers =
-        logs.iter().filter(|log| log.topics().first().is_some_and(|topic| *topic == keccak("Transfer(address,address,uint256)")));
+        logs.iter().filter(|log| log.topics().first().is_some_and(|topic| *topic == keccak256("Transfer(address,address,uint256)")));
     transfers
         .map(|log| {
             let value = U256::from_be_slice(&log.data.data).saturating_to::<u64>();
@@ -138,16 +137,9 @@ fn told(logs: &[Log], who: Address) -> i128 {
 }
 
 #[test]
-fn selectors_and_topics_are_the_hashes_of_their_signatures() {
-    for (signature, selector) in FUNCTIONS {
-        assert_eq!(keccak(signature)[..4], selector.to_be_bytes(), "{signature}");
-    }
-    let topics = ["Transfer(address,address,uint256)", "Approval(address,address,uint256)", "OwnershipTransferred(address,address)"];
-    for (signature, (_, topic)) in topics.into_iter().zip(names::EVENTS) {
-        assert_eq!(const_hex::decode(topic).as_deref(), Ok(&keccak(signature)[..]), "{signature}");
-    }
-    let slot = |name: &str| assemble(name, &NAMES).map(|push| U256::from_be_slice(&push[1..]));
-    let hash = |text: &str| U256::from_be_bytes(keccak(text));
+fn storage_slots_of_proxies_are_the_hashes_of_their_names() {
+    let slot = |name: &str| assemble(name, MACROS).map(|push| U256::from_be_slice(&push[1..]));
+    let hash = |text: &str| U256::from_be_bytes(keccak256(text).0);
     assert_eq!(slot("IMPLEMENTATION_SLOT"), Ok(hash("eip1967.proxy.implementation") - U256::ONE));
     assert_eq!(slot("ADMIN_SLOT"), Ok(hash("eip1967.proxy.admin") - U256::ONE));
     assert_eq!(slot("PROXIABLE_SLOT"), Ok(hash("PROXIABLE")));
@@ -204,7 +196,7 @@ fn an_honest_contract_moves_what_it_logs_and_needs_the_holders_leave() {
         }
         assert_eq!((world.buys(ANN), world.moves(ANN, BOB), world.sells(BOB)), (Some(1_000), Some(1_000), Some(1_000)), "{name}");
         assert!(world.works(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(10)]));
-        assert_eq!((told(&world.logs, BOB), told(&world.logs, ANN)), (10, -10), "{name}");
+        assert_eq!((logged_gain(&world.logs, BOB), logged_gain(&world.logs, ANN)), (10, -10), "{name}");
         let all = U256::from(world.balance(ANN) + 1);
         assert!(!world.works(ANN, "transfer(address,uint256)", &[word(BOB), all]), "{name}: more than there is");
         assert!(!world.works(ANN, "transfer(address,uint256)", &[U256::ZERO, U256::from(1)]), "{name}: to nobody");
@@ -247,11 +239,11 @@ const FAULTS: &[(&str, Shows)] = &[
     ("hidden_mint", |world| {
         let before = world.balance(ANN);
         world.works(OWNER, "rebase(address,uint256)", &[word(ANN), U256::from(5)]);
-        world.balance(ANN) == before + 5 && told(&world.logs, ANN) == 0
+        world.balance(ANN) == before + 5 && logged_gain(&world.logs, ANN) == 0
     }),
     ("owner_mint", |world| {
         let minted = world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)]);
-        assert!(!minted || told(&world.logs, ANN) == 5);
+        assert!(!minted || logged_gain(&world.logs, ANN) == 5);
         minted && world.balance(ANN) == GIVEN + 5
     }),
     ("shadow_owner", |world| renounced(world) && world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)])),
@@ -260,7 +252,7 @@ const FAULTS: &[(&str, Shows)] = &[
         lost && world.works(OWNER, "reclaim()", &[]) && world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)])
     }),
     ("public_mint", |world| {
-        world.works(ANN, "mint(uint256)", &[U256::from(5)]) && world.balance(ANN) == GIVEN + 5 && told(&world.logs, ANN) == 5
+        world.works(ANN, "mint(uint256)", &[U256::from(5)]) && world.balance(ANN) == GIVEN + 5 && logged_gain(&world.logs, ANN) == 5
     }),
     ("owner_drain", |world| world.works(OWNER, "settle(address,uint256)", &[word(ANN), U256::from(5)]) && world.balance(ANN) == GIVEN - 5),
     ("role_drain", |world| {
@@ -275,13 +267,13 @@ const FAULTS: &[(&str, Shows)] = &[
     ("public_drain", |world| world.works(BOB, "burn(address,uint256)", &[word(ANN), U256::from(5)]) && world.balance(ANN) == GIVEN - 5),
     ("event_lie", |world| {
         let moved = world.moves(ANN, BOB);
-        assert!(world.works(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(10)]) && told(&world.logs, BOB) == 10);
+        assert!(world.works(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(10)]) && logged_gain(&world.logs, BOB) == 10);
         assert_eq!((world.buys(ANN), world.sells(ANN)), (Some(1_000), Some(1_000)));
         moved == Some(0)
     }),
     ("phantom_airdrop", |world| {
         let before = world.balance(BOB);
-        assert!(world.works(ANN, "airdrop(address,uint256)", &[word(BOB), U256::from(10)]) && told(&world.logs, BOB) == 10);
+        assert!(world.works(ANN, "airdrop(address,uint256)", &[word(BOB), U256::from(10)]) && logged_gain(&world.logs, BOB) == 10);
         world.balance(BOB) == before
     }),
     ("selfdestruct", |world| {
@@ -298,8 +290,8 @@ const FAULTS: &[(&str, Shows)] = &[
         assert!(world.works(OWNER, "transfer(address,uint256)", &[word(world.token), U256::from(5)]));
         let before = world.balance(BOB);
         let order = abi_words("transfer(address,uint256)", &[word(BOB), U256::from(5)]);
-        let told = [&[word(world.token), U256::from(64), U256::from(68)][..], &order].concat();
-        world.works(ANN, "run(address,bytes)", &told) && world.balance(BOB) == before + 5
+        let arguments = [&[word(world.token), U256::from(64), U256::from(68)][..], &order].concat();
+        world.works(ANN, "run(address,bytes)", &arguments) && world.balance(BOB) == before + 5
     }),
     // Nobody's signature, for nothing out of what nobody has.
     ("burnt_back", |world| {
@@ -329,9 +321,7 @@ const FAULTS: &[(&str, Shows)] = &[
 
 /// A call in whole words, as bytes are passed.
 fn abi_words(function: &str, words: &[U256]) -> Vec<U256> {
-    let selector = FUNCTIONS.iter().find(|(name, _)| *name == function).expect("a function of the table").1;
-    let mut data = selector.to_be_bytes().to_vec();
-    data.extend(words.iter().flat_map(U256::to_be_bytes::<32>));
+    let mut data = call_data(function, words);
     data.resize(data.len().next_multiple_of(32), 0);
     data.chunks_exact(32).map(U256::from_be_slice).collect()
 }
@@ -381,19 +371,19 @@ fn an_analyser_of_bytecode_finds_every_function_and_its_arguments() {
     for contract in contracts().filter(|contract| !contract.name.starts_with("proxy")) {
         let runtime = contract.runtime();
         let info = evmole::contract_info(evmole::ContractInfoArgs::new(&runtime).with_selectors().with_arguments());
-        let functions = info.functions.expect("asked for");
-        assert!(functions.len() >= 9, "{}: {}", contract.name, functions.len());
-        for function in functions {
-            let selector = u32::from_be_bytes(function.selector);
-            let named = FUNCTIONS.iter().find(|(_, known)| *known == selector);
-            let signature = named.map(|(signature, _)| *signature).unwrap_or_default();
-            let arguments: Vec<String> = function.arguments.expect("asked for").iter().map(ToString::to_string).collect();
-            assert_eq!(
-                signature.split_once('(').map(|(_, types)| types),
-                Some(format!("{})", arguments.join(",")).as_str()),
-                "{}: {signature}",
-                contract.name
-            );
-        }
+        let arguments = |function: evmole::Function| -> Vec<String> {
+            function.arguments.expect("asked for").iter().map(ToString::to_string).collect()
+        };
+        let found: BTreeMap<[u8; 4], String> = info
+            .functions
+            .expect("asked for")
+            .into_iter()
+            .map(|function| (function.selector, format!("({})", arguments(function).join(","))))
+            .collect();
+        let known = contract.functions().into_iter().map(|signature| {
+            let selector = keccak256(signature)[..4].try_into().expect("4 bytes");
+            (selector, signature[signature.find('(').expect("a signature")..].to_owned())
+        });
+        assert_eq!(found, known.collect(), "{}", contract.name);
     }
 }

@@ -1,4 +1,4 @@
-//! The honest token, contracts that behave badly whoever calls, and proxies, each with its honest twin.
+//! The honest token, contracts that do harm whoever calls them, and proxies, each with its honest twin.
 
 use super::{
     Contract, rows,

@@ -1,4 +1,4 @@
-//! The alerts in the store: what is watched, for which tokens it held at the last look, and what fired. A look is one transaction.
+//! The alerts in the store: their conditions, the tokens that met them at the last check, and what fired. A check is one transaction.
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -12,15 +12,15 @@ use crate::{
     },
 };
 
-/// What an alert fired is kept so many times; beyond it the oldest that were told are dropped.
+/// Firings kept of an alert; beyond it the oldest that people were told of are deleted.
 const FIRED_MAX: u32 = 1_000;
-/// What removed alerts fired is kept so many times altogether.
+/// Firings kept of all removed alerts together.
 const FIRED_BY_REMOVED_MAX: u32 = 10_000;
-/// Told at once to who follows.
+/// Firings in a page of `fired_after`.
 const FIRED_AT_ONCE: i64 = 1_000;
 
-/// `held`: the tokens of which none fires unless it stops holding first, 20 bytes each; `holds`: how many met the condition at the last
-/// look; `digest`: the data it was looked at in. `told`: up to which one people were told of what fired.
+/// `held`: the tokens that fire only after they stopped meeting the condition, 20 bytes each; `holds`: how many met it at the last check;
+/// `digest`: the data of that check. `told`: the last firing of a dataset that people were told of.
 pub(super) const SCHEMA: &str = "
     CREATE TABLE alert (
         alert_id TEXT PRIMARY KEY,
@@ -55,8 +55,8 @@ pub(super) const SCHEMA: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// From the version that counted what fired in its rows, and did not keep what was told: all of it was.
-pub(super) const FROM_COUNTED: &str = "
+/// The migration from the version that counted firings by the rows of `fired` and had no table `told`: all of them were told.
+pub(super) const FROM_COUNTED_BY_ROWS: &str = "
     ALTER TABLE alert ADD COLUMN holds INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE alert ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
     ALTER TABLE alert ADD COLUMN fired_count INTEGER NOT NULL DEFAULT 0;
@@ -77,7 +77,7 @@ pub(super) const PROBE: &str = "SELECT alert.alert_id, alert.dataset, alert.toke
     checked_at, problem, held, holds, digest, fired_count, last_fired_at, fired.fired_id, fired_at, told.fired_id
     FROM alert JOIN fired USING (alert_id) JOIN told ON told.dataset = alert.dataset LIMIT 1";
 
-/// An alert to be.
+/// A new alert.
 #[derive(Debug)]
 pub(in crate::jobs) struct NewAlert {
     pub(in crate::jobs) dataset: String,
@@ -85,31 +85,31 @@ pub(in crate::jobs) struct NewAlert {
     pub(in crate::jobs) symbol: Option<String>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Of the data they held in.
+    /// Of the data that `held` was found in.
     pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
 }
 
-/// What is looked at.
+/// An alert with the outcome of its last check.
 #[derive(Debug)]
-pub(in crate::jobs) struct Watched {
+pub(in crate::jobs) struct StoredAlert {
     pub(in crate::jobs) id: String,
     pub(in crate::jobs) dataset: String,
     pub(in crate::jobs) token: Option<Address>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Of the data it was looked at in last; empty where it was not.
+    /// Of the data of its last check; empty where the version before kept none.
     pub(in crate::jobs) digest: Vec<u8>,
 }
 
-/// What a look found.
+/// The outcome of a check.
 #[derive(Debug)]
-pub(in crate::jobs) struct Checked {
-    /// Those that do not fire unless they stop holding first.
+pub(in crate::jobs) struct AlertCheck {
+    /// The tokens that fire only after they stopped meeting the condition.
     pub(in crate::jobs) held: Vec<Address>,
     /// How many met the condition.
     pub(in crate::jobs) holds: usize,
-    /// With their symbols.
+    /// The tokens it fired for, with their symbols.
     pub(in crate::jobs) fired: Vec<(Address, Option<String>)>,
     pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
@@ -120,7 +120,7 @@ const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_
 const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
 
 impl JobStore {
-    /// Adds an alert, or gives back the one there is of the same token and condition.
+    /// Adds an alert, or returns the one there is of the same token and condition.
     pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> Result<Alert> {
         self.write(Sync::BeforeReturning, |tx| {
             let token = new.token.map(|token| token.to_string());
@@ -155,7 +155,7 @@ impl JobStore {
         })
     }
 
-    /// Removes an alert. Its latest firings stay.
+    /// Removes an alert; its firings stay.
     pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
         let removed = self.write(Sync::BeforeReturning, |tx| {
             let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
@@ -182,31 +182,31 @@ impl JobStore {
         Ok(AlertList { alerts, fired })
     }
 
-    /// The alerts of the dataset, and whether they were looked at last in these data.
-    pub(in crate::jobs) fn looked_at(&self, dataset: &str, digest: &[u8; 32]) -> Result<Vec<(String, bool)>> {
+    /// The alerts of the dataset, and whether their last check was in these data.
+    pub(in crate::jobs) fn alerts_checked_in(&self, dataset: &str, digest: &[u8; 32]) -> Result<Vec<(String, bool)>> {
         let reader = self.reader();
         let mut rows = reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
         let rows = rows.query_map(params![digest.as_slice(), dataset], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The alert with what it held for; none where it was taken out.
-    pub(in crate::jobs) fn watched(&self, id: &str) -> Result<Option<Watched>> {
+    /// The alert with the outcome of its last check; none where it was removed.
+    pub(in crate::jobs) fn stored_alert(&self, id: &str) -> Result<Option<StoredAlert>> {
         let reader = self.reader();
         let mut rows =
             reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held, digest FROM alert WHERE alert_id = ?")?;
         let watched = rows.query_row([id], |row| {
             let held = row.get_ref(4)?.as_blob()?.chunks_exact(20).filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
             let (id, dataset, token, condition) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Watched { id, dataset, token, condition, held: held.collect(), digest: row.get(5)? })
+            Ok(StoredAlert { id, dataset, token, condition, held: held.collect(), digest: row.get(5)? })
         });
         Ok(watched.optional()?)
     }
 
-    /// Keeps what a look found: what holds now, and what fired by it. Nothing, and false, of an alert that was taken out meanwhile, or
-    /// that another program looked at since it was read: it is changed only as it was read.
-    pub(in crate::jobs) fn checked(&self, watched: &Watched, found: &Checked) -> Result<bool> {
-        let sync = if found.fired.is_empty() { Sync::Sometime } else { Sync::BeforeReturning };
+    /// Keeps the outcome of a check. It keeps nothing, and returns false, where the alert was removed or checked by another program since
+    /// `watched` was read.
+    pub(in crate::jobs) fn keep_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
+        let sync = if found.fired.is_empty() { Sync::Later } else { Sync::BeforeReturning };
         self.write(sync, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
                 AND held = ? AND digest = ?";
@@ -237,14 +237,14 @@ impl JobStore {
         })
     }
 
-    /// Says why it could not be looked at; with the digest of the data where it need not be tried in them again.
-    pub(in crate::jobs) fn not_checked(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
+    /// Keeps why the check failed; with the digest of the data where it need not be tried in them again.
+    pub(in crate::jobs) fn keep_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
-        self.write(Sync::Sometime, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
+        self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
     }
 
-    /// What fired of the dataset after this one, the oldest first: a page of it.
+    /// A page of the dataset's firings after this one, the oldest first.
     pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> Result<Vec<FiredAlert>> {
         let reader = self.reader();
         let mut rows =
@@ -253,12 +253,12 @@ impl JobStore {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The last that fired of the dataset.
+    /// The dataset's last firing; 0 without any.
     pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
     }
 
-    /// The last that people were told of.
+    /// The dataset's last firing that people were told of.
     pub(in crate::jobs) fn told(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
     }
@@ -268,14 +268,14 @@ impl JobStore {
         Ok(number as u64)
     }
 
-    /// People were told of everything up to this one.
-    pub(in crate::jobs) fn tell(&self, dataset: &str, last: u64) -> Result<()> {
+    /// Notes that people were told of every firing up to this one.
+    pub(in crate::jobs) fn set_told(&self, dataset: &str, last: u64) -> Result<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
-        self.write(Sync::Sometime, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
+        self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
 
-/// In a query of `fired`: the last of its dataset that people were told of.
+/// In a query of `fired`: the last firing of its dataset that people were told of.
 const TOLD: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {
@@ -315,7 +315,10 @@ fn fired_alert(row: &Row<'_>) -> rusqlite::Result<FiredAlert> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::{alerts::FIRED_ID_MAX, store::tests::LIMITS};
+    use crate::jobs::{
+        alerts::FIRED_ID_MAX,
+        store::tests::{LIMITS, store},
+    };
 
     const A: Address = Address([1; 20]);
     const B: Address = Address([2; 20]);
@@ -325,37 +328,32 @@ mod tests {
         NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, digest: [1; 32], at: Time(1) }
     }
 
-    fn found(held: &[Address], fired: &[Address], at: i64) -> Checked {
+    fn found(held: &[Address], fired: &[Address], at: i64) -> AlertCheck {
         let fired = fired.iter().map(|token| (*token, None)).collect();
-        Checked { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
-    }
-
-    fn store() -> (JobStore, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a folder");
-        (JobStore::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0, folder)
+        AlertCheck { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
     }
 
     #[test]
-    fn a_look_is_kept_whole_and_counts_once() {
-        let (store, _folder) = store();
+    fn a_check_is_kept_once_however_many_programs_made_it() {
+        let (store, _folder) = store(LIMITS);
         let made = store.add_alert(&new("price>2", &[A])).expect("an alert");
         assert_eq!((made.holds, made.fired, made.alert_id.len()), (1, 0, 28));
         assert_eq!(store.add_alert(&new("price>2", &[])).map(|again| again.alert_id), Ok(made.alert_id.clone()), "the same one");
-        let looked_at = |digest: u8| store.looked_at("d", &[digest; 32]).map(|alerts| alerts[0].1);
-        assert_eq!((looked_at(1), looked_at(2)), (Ok(true), Ok(false)), "in the data it was made in");
-        assert_eq!(store.looked_at("e", &[1; 32]), Ok(vec![]));
-        let watched = store.watched(&made.alert_id).expect("a store").expect("an alert");
-        assert_eq!(store.checked(&watched, &found(&[A, B], &[B], 5)), Ok(true));
-        assert_eq!((looked_at(1), looked_at(2)), (Ok(false), Ok(true)));
-        // Who looked at what held before, beside another look, changes nothing.
-        assert_eq!(store.checked(&watched, &found(&[A, B], &[B], 6)), Ok(false));
+        let checked_in = |digest: u8| store.alerts_checked_in("d", &[digest; 32]).map(|alerts| alerts[0].1);
+        assert_eq!((checked_in(1), checked_in(2)), (Ok(true), Ok(false)), "in the data it was made in");
+        assert_eq!(store.alerts_checked_in("e", &[1; 32]), Ok(vec![]));
+        let watched = store.stored_alert(&made.alert_id).expect("a store").expect("an alert");
+        assert_eq!(store.keep_check(&watched, &found(&[A, B], &[B], 5)), Ok(true));
+        assert_eq!((checked_in(1), checked_in(2)), (Ok(false), Ok(true)));
+        // A second check that started from the same state changes nothing.
+        assert_eq!(store.keep_check(&watched, &found(&[A, B], &[B], 6)), Ok(false));
         let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
         assert_eq!(list.fired.len(), 1);
         assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
         assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
         assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");
         assert_eq!((store.last_fired("d"), store.last_fired("e")), (Ok(list.fired[0].fired_id), Ok(0)));
-        store.not_checked(&made.alert_id, "gone", None, Time(7)).expect("kept");
+        store.keep_failed_check(&made.alert_id, "gone", None, Time(7)).expect("kept");
         let told = store.alerts("d", 0, FIRED_ID_MAX).expect("a list");
         assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
         assert!(store.alerts("e", 9, FIRED_ID_MAX).expect("none").alerts.is_empty());
@@ -365,21 +363,21 @@ mod tests {
     }
 
     #[test]
-    fn what_fired_is_dropped_only_once_it_was_told_and_counted_still() {
-        let (store, _folder) = store();
+    fn firings_are_deleted_only_after_they_were_told_and_still_count() {
+        let (store, _folder) = store(LIMITS);
         let id = store.add_alert(&new("price>2", &[])).expect("an alert").alert_id;
         let many: Vec<Address> =
             (0..1_500_u16).map(|i| Address([&i.to_be_bytes()[..], &[0; 18]].concat().try_into().expect("20"))).collect();
         let fire = |held: &[Address], fired: &[Address]| {
-            let watched = store.watched(&id).expect("a store").expect("an alert");
-            store.checked(&watched, &found(held, fired, 5)).expect("kept");
+            let watched = store.stored_alert(&id).expect("a store").expect("an alert");
+            store.keep_check(&watched, &found(held, fired, 5)).expect("kept");
         };
         let rows = || store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list").fired.len();
         fire(&many, &many);
         assert_eq!(rows(), 1_500, "nobody was told");
         assert_eq!(store.fired_after("d", 0).map(|page| page.len()), Ok(1_000), "a page");
-        store.tell("d", store.last_fired("d").expect("a number")).expect("kept");
-        store.tell("d", 3).expect("kept");
+        store.set_told("d", store.last_fired("d").expect("a number")).expect("kept");
+        store.set_told("d", 3).expect("kept");
         assert_eq!(store.told("d"), store.last_fired("d"), "what was told stays told");
         fire(&[A], &[A]);
         let list = store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list");
@@ -389,10 +387,10 @@ mod tests {
     }
 
     #[test]
-    fn there_are_only_so_many() {
-        let (store, _folder) = store();
+    fn a_dataset_has_a_limited_number_of_alerts() {
+        let (store, _folder) = store(LIMITS);
         store
-            .write(Sync::Sometime, |tx| {
+            .write(Sync::Later, |tx| {
                 let add = "INSERT INTO alert (alert_id, dataset, condition, created_at, checked_at, held) VALUES (?, 'd', ?, 0, 0, x'')";
                 let mut row = tx.prepare(add)?;
                 (0..ALERTS_MAX).try_for_each(|i| row.execute(params![format!("a_{i}"), format!("price>{i}")]).map(drop))?;

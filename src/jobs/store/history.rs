@@ -1,21 +1,23 @@
-//! What is kept of jobs that have ended, and what is dropped: by number, by age, by size, or because someone says so. A job that
-//! waits or runs is never dropped here.
+//! Which ended jobs are deleted: by number, by age, by size, or on request. A job that is queued or running never is.
 
 use rusqlite::{Transaction, params};
 
 use super::{JobStore, Sync};
-use crate::{dataset::time::Time, error::Result, jobs::id};
+use crate::{
+    dataset::time::{DAY_MS, Time},
+    error::Result,
+    jobs::id,
+};
 
-pub(super) const ENDED: &str = "status IN ('completed', 'terminated')";
-const DAY_MS: i64 = 86_400_000;
+const ENDED: &str = "status IN ('completed', 'terminated')";
 
-/// What is kept; beyond it the oldest ended jobs are dropped.
+/// How much is kept; beyond it the oldest ended jobs are deleted.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::jobs) struct HistoryLimits {
     pub(in crate::jobs) jobs: u64,
     /// Bytes of stored findings.
     pub(in crate::jobs) bytes: u64,
-    /// Days after a job was created; 0: for ever.
+    /// Days from a job's creation; 0: for ever.
     pub(in crate::jobs) days: u64,
 }
 
@@ -41,14 +43,14 @@ impl JobStore {
         })
     }
 
-    /// Gives the room of what was removed back to the disk.
+    /// Gives the space of removed jobs back to the disk.
     pub(in crate::jobs) fn shrink(&self) -> Result<()> {
         let connection = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?)
     }
 
-    /// Drops the oldest ended jobs, but for `keep`, until what is left is within the limits.
-    pub(super) fn drop_old(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
+    /// Deletes the oldest ended jobs, but never `keep`, until the limits hold.
+    pub(super) fn delete_old(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
         if let (days @ 1.., Some(created)) = (self.limits.days, id::created(keep)) {
             delete_before(tx, Time(created.0 - i64::try_from(days).unwrap_or(i64::MAX / DAY_MS).saturating_mul(DAY_MS)))?;
         }

@@ -1,4 +1,4 @@
-//! Opening the store: its settings and schema, and what happens to a file that cannot be read as one.
+//! Opening the store: its settings, its schema with the migrations from earlier versions, and what happens to a damaged file.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,16 +11,16 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use super::{HistoryLimits, JobStore, alerts, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
+/// Switching to WAL fails at once, without the timeout, while another program opens the store.
 const WAL_TRIES: u32 = 100;
 
-/// The schema, and the number it goes by in `user_version`.
+/// The schema's version, kept in `user_version`.
 const VERSION: i64 = 5;
-/// Earlier versions: findings that are not compressed, which are still read; a store without alerts; one that counts in its rows how
-/// often an alert fired; one that does not keep what a job was made of.
+/// Earlier versions: findings are not compressed (they are still read); there are no alerts; an alert's firings are counted by the rows
+/// of `fired`; a job does not keep the sources it was made of.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
-const COUNTED: i64 = 3;
+const COUNTED_BY_ROWS: i64 = 3;
 const NO_SOURCES: i64 = 4;
 const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
 const SCHEMA: &str = "
@@ -73,39 +73,42 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-pub(super) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(JobStore, Option<String>), String> {
-    match connect(path, owner, limits) {
-        Ok(store) => Ok((store, None)),
-        Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
-        Err(Failure::Damaged(reason)) if !owner => Err(format!(
-            "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
-            path.display()
-        )),
-        Err(Failure::Damaged(reason)) => {
-            let aside = set_aside(path).map_err(|error| {
-                format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
-            })?;
-            let store = connect(path, owner, limits).map_err(|failure| {
-                let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
-                format!("cannot create the job store `{}`: {reason}", path.display())
-            })?;
-            let notice = format!(
-                "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
-                aside.display()
-            );
-            Ok((store, Some(notice)))
+impl JobStore {
+    /// Opens or creates the store. The owner also checks it and sets a damaged one aside, which the text says.
+    pub(in crate::jobs) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(Self, Option<String>), String> {
+        match connect(path, owner, limits) {
+            Ok(store) => Ok((store, None)),
+            Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
+            Err(Failure::Damaged(reason)) if !owner => Err(format!(
+                "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
+                path.display()
+            )),
+            Err(Failure::Damaged(reason)) => {
+                let aside = set_aside(path).map_err(|error| {
+                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
+                })?;
+                let store = connect(path, owner, limits).map_err(|failure| {
+                    let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
+                    format!("cannot create the job store `{}`: {reason}", path.display())
+                })?;
+                let notice = format!(
+                    "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
+                    aside.display()
+                );
+                Ok((store, Some(notice)))
+            }
         }
     }
 }
 
-fn connect(path: &Path, judge: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
-    // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
+fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
+    // Created here first, it is the user's alone: SQLite would make it as readable as the umask allows.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&writer)?;
     writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;")?;
-    if judge {
+    if check {
         let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
@@ -118,9 +121,9 @@ fn connect(path: &Path, judge: bool, limits: HistoryLimits) -> Result<JobStore, 
             transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED | NO_SOURCES) => {
+        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES) => {
             match before {
-                COUNTED => transaction.execute_batch(alerts::FROM_COUNTED)?,
+                COUNTED_BY_ROWS => transaction.execute_batch(alerts::FROM_COUNTED_BY_ROWS)?,
                 NO_SOURCES => {}
                 _ => transaction.execute_batch(alerts::SCHEMA)?,
             }
@@ -155,7 +158,7 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
 }
 
-/// Renames the store and its companions, so that nothing of them is lost.
+/// Renames the store and the files beside it, so that none is lost.
 fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
     let with = |path: &Path, suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -183,18 +186,18 @@ mod tests {
     fn a_store_of_a_newer_version_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(open(&path, true, LIMITS).expect("a store"));
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
         Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
-        let reason = open(&path, true, LIMITS).expect_err("it is refused");
+        let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
         assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
         assert!(path.exists());
     }
 
     #[test]
-    fn a_store_that_counted_in_its_rows_is_carried_over() {
+    fn a_store_that_counted_firings_by_rows_is_migrated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(open(&path, true, LIMITS).expect("a store"));
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
         let before =
             "ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
             ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
@@ -202,7 +205,7 @@ mod tests {
             INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
             PRAGMA user_version = 3";
         Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
-        let (store, notice) = open(&path, true, LIMITS).expect("a store");
+        let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
         let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
         assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
         assert_eq!(store.told("d"), Ok(7));
@@ -213,8 +216,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
-        assert!(open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
-        let (_, notice) = open(&path, true, LIMITS).expect("a fresh store");
+        assert!(JobStore::open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
+        let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));
     }
 }

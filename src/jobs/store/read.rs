@@ -1,4 +1,4 @@
-//! What is read from the store. Each read sees one moment of it.
+//! Reads of the jobs in the store, each in one transaction, so that it sees a single state.
 
 use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::{
     jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job},
 };
 
-/// More than any answer has.
+/// More bytes than any answer has.
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
 impl JobStore {
@@ -44,7 +44,7 @@ impl JobStore {
         Ok(self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
-    /// Jobs that wait or run.
+    /// Jobs that are queued or running.
     pub(in crate::jobs) fn open_count(&self) -> Result<usize> {
         let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running')";
         Ok(self.reader().query_row(count, [], |row| row.get::<_, i64>(0))? as usize)
@@ -68,7 +68,7 @@ impl JobStore {
     }
 }
 
-/// The analyses are stored by their place in the table of them.
+/// Analyses are stored by their place in `Analysis::ALL`.
 fn analysis(row: &Row<'_>, column: usize) -> rusqlite::Result<Analysis> {
     let index: i64 = row.get(column)?;
     let known = usize::try_from(index).ok().and_then(|index| Analysis::ALL.get(index)).copied();
@@ -111,7 +111,7 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
     let mut rows = parts.query([id])?;
     while let Some(row) = rows.next()? {
         let token = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|position| tokens.get_mut(position));
-        // JSON that went bad on the disk is left out rather than passed on.
+        // JSON that was damaged on the disk is left out.
         let json = finding(row.get_ref(2)?).and_then(|json| RawValue::from_string(json).ok());
         if let (Some(token), Some(json)) = (token, json) {
             *token.part_mut(analysis(row, 1)?) = Some(json);
@@ -120,7 +120,7 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
     Ok(Some(Report { job_id: id.to_owned(), status, tokens, sources }))
 }
 
-/// What a task found: compressed, or plain as the version before kept it.
+/// What a task found: compressed, or plain as earlier versions kept it.
 fn finding(value: ValueRef<'_>) -> Option<String> {
     match value {
         ValueRef::Blob(bytes) => String::from_utf8(zstd::bulk::decompress(bytes, FINDING_BYTES_MAX).ok()?).ok(),

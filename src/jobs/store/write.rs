@@ -1,8 +1,8 @@
-//! What is written to the store: every step of a job's life, each one transaction.
+//! Writes of the jobs to the store: every change of a job's state, each in one transaction.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Claimed, JobStore, NewToken, Sync, TaskEnding, TaskPlace, read};
+use super::{ClaimedJob, JobStore, NewToken, Sync, TaskEnding, TaskPlace, read};
 use crate::{
     error::{Code, Problem, Result},
     jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job},
@@ -34,26 +34,26 @@ impl JobStore {
             }
         }
         touch(tx, id)?;
-        self.drop_old(tx, id)
+        self.delete_old(tx, id)
     }
 
-    /// Takes the job that has waited longest.
-    pub(in crate::jobs) fn claim(&self) -> Result<Option<Claimed>> {
-        self.write(Sync::Sometime, |tx| {
+    /// Sets the job that has waited longest to `running`.
+    pub(in crate::jobs) fn claim(&self) -> Result<Option<ClaimedJob>> {
+        self.write(Sync::Later, |tx| {
             let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
             let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
             tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
             touch(tx, &id)?;
             let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
             let tokens = tokens.query_map([&id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            Ok(Some(Claimed { id, tokens }))
+            Ok(Some(ClaimedJob { id, tokens }))
         })
     }
 
-    /// Notes the data that the job reads from now on, and that they changed where it read others before.
-    pub(in crate::jobs) fn asks(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
+    /// Keeps the sources that the job starts with; for its later tokens, that the sources changed if they did.
+    pub(in crate::jobs) fn keep_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
-        self.write(Sync::Sometime, |tx| {
+        self.write(Sync::Later, |tx| {
             if first {
                 tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![json(sources), id])?;
                 return Ok(());
@@ -69,9 +69,9 @@ impl JobStore {
         })
     }
 
-    /// The task runs from now on, and its job has read the data of `tokens_used` tokens; false when the job is not running any more.
+    /// Sets the task to `running` and its job's `tokens_used`; false when the job is not running any more.
     pub(in crate::jobs) fn begin_task(&self, place: TaskPlace<'_>, tokens_used: u64) -> Result<bool> {
-        self.write(Sync::Sometime, |tx| {
+        self.write(Sync::Later, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
                 return Ok(false);
@@ -83,10 +83,10 @@ impl JobStore {
 
     /// Keeps what the task found; false when the job is not running any more.
     pub(in crate::jobs) fn end_task(&self, place: TaskPlace<'_>, ending: &TaskEnding) -> Result<bool> {
-        // A level that takes a fraction of what the answer took, and leaves about a tenth of it.
+        // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
             .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep what a task found."))?;
-        self.write(Sync::Sometime, |tx| {
+        self.write(Sync::Later, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, place.job])? == 0 {
                 return Ok(false);
@@ -102,18 +102,18 @@ impl JobStore {
         })
     }
 
-    /// Every task has ended: so does the job. A job all of whose tasks failed ends terminated.
+    /// Ends a job whose tasks have all ended: as `terminated` if every one failed, else as `completed`.
     pub(in crate::jobs) fn finish(&self, id: &str) -> Result<()> {
         self.write(Sync::BeforeReturning, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
             let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
             tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
             touch(tx, id)?;
-            Ok(self.drop_old(tx, id)?)
+            Ok(self.delete_old(tx, id)?)
         })
     }
 
-    /// Ends a job that has not ended; its open tasks are skipped.
+    /// Terminates a job that is queued or running; its open tasks are skipped.
     pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
             let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
@@ -132,7 +132,7 @@ impl JobStore {
         })
     }
 
-    /// Puts a running job back on the queue, from its first task; without an id, every running job.
+    /// Puts a running job back on the queue, to start over; without an id, every running job.
     pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
         self.write(Sync::BeforeReturning, |tx| {
             let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
@@ -159,7 +159,7 @@ fn set_task(tx: &Transaction<'_>, place: TaskPlace<'_>, status: TaskStatus, reas
     touch(tx, place.job)
 }
 
-/// Gives the job the next number of change, by which every program hears of it.
+/// Gives the job the next change number, by which every program on the store notices.
 fn touch(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE job SET changed = (SELECT max(changed) + 1 FROM job) WHERE job_id = ?")?.execute([id]).map(drop)
 }
@@ -169,21 +169,19 @@ mod tests {
     use super::*;
     use crate::{
         dataset::address::Address,
-        jobs::store::{HistoryLimits, Purge, tests::LIMITS},
+        jobs::store::{
+            HistoryLimits, Purge,
+            tests::{LIMITS, store},
+        },
     };
-
-    fn store(folder: &std::path::Path) -> JobStore {
-        JobStore::open(&folder.join("jobs.sqlite"), true, LIMITS).expect("a store").0
-    }
 
     fn insert(store: &JobStore) -> Job {
         store.insert(&[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
     }
 
     #[test]
-    fn the_oldest_ended_jobs_make_room_and_open_ones_never_do() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = JobStore { limits: HistoryLimits { jobs: 3, ..LIMITS }, ..store(folder.path()) };
+    fn beyond_the_number_kept_the_oldest_ended_jobs_are_deleted() {
+        let (store, _folder) = store(HistoryLimits { jobs: 3, ..LIMITS });
         let open = insert(&store).job_id;
         let ended: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ended {
@@ -196,9 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn old_findings_make_room_by_their_bytes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = JobStore { limits: HistoryLimits { bytes: 45, ..LIMITS }, ..store(folder.path()) };
+    fn beyond_the_bytes_kept_the_oldest_ended_jobs_are_deleted() {
+        let (store, _folder) = store(HistoryLimits { bytes: 45, ..LIMITS });
         let run = || {
             let id = insert(&store).job_id;
             store.claim().expect("a claim").expect("a job");
@@ -214,9 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn ended_jobs_are_removed_when_they_are_old_or_when_someone_says_so() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+    fn a_purge_removes_ended_jobs_by_id_by_age_or_all() {
+        let (store, _folder) = store(LIMITS);
         let ids: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ids[..3] {
             store.terminate(id).expect("terminated");
@@ -233,9 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn a_terminated_job_takes_nothing_more() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+    fn a_terminated_job_does_not_change_any_more() {
+        let (store, _folder) = store(LIMITS);
         let id = insert(&store).job_id;
         store.claim().expect("a claim").expect("a job");
         let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Dex };
@@ -251,8 +246,7 @@ mod tests {
 
     #[test]
     fn changes_are_numbered_across_jobs() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path());
+        let (store, _folder) = store(LIMITS);
         let ids: Vec<_> = (0..2).map(|_| insert(&store).job_id).collect();
         let since = store.last_change().expect("a number");
         assert_eq!(store.changes(since), Ok(vec![]));

@@ -1,4 +1,4 @@
-//! Alerts in trouble: a store that fails, more events than a listener can hold, a program whose data are older than the files.
+//! Alerts where something fails: the store, a listener that lags behind the events, a program whose data are older than the files.
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let mut events = bench.deck.listen();
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
-    // In the middle of the one step that keeps what held and what fired.
+    // The transaction that keeps a check fails in the middle.
     let beside = rusqlite::Connection::open(bench.state.path().join("jobs.sqlite")).unwrap();
     let fail = |table: &str| format!("CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END");
     beside.execute_batch(&format!("{};{}", fail("fired"), fail("alert"))).unwrap();
@@ -39,9 +39,9 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     });
     assert_eq!(
         said,
-        "alerts cannot be looked at: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
+        "alerts cannot be checked: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
     );
-    // What held before still counts, and can be read.
+    // The check before still counts, and can be read.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
     let refused = bench.jobs.add_alert(&wish(None, "price>5"), &Progress::default()).unwrap_err();
     assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
@@ -54,20 +54,20 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
 }
 
 #[test]
-fn a_program_whose_files_have_changed_leaves_the_alerts_alone() {
+fn a_program_with_outdated_data_does_not_check_alerts() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
     write(bench.data.path(), &[(A, "A", 11.0)]);
     let late = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     late.load().unwrap();
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
-    // It looks for the first time only now, at what was true before.
+    // Its first check comes only now, in the data of before.
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&late), JobOptions::default()).unwrap();
     let once = || (bench.alert(&id).holds, bench.alert(&id).fired) == (1, 1);
     stays("what was true before changes nothing", ROUND, once);
     late.load().unwrap();
     stays("it fired once", ROUND, once);
-    // It looks as well as the other once its data are those of the files.
+    // Once its data are those of the files it checks alerts like the other.
     write(bench.data.path(), &[(A, "A", 12.0)]);
     late.load().unwrap();
     wait_until("it is looked at", || bench.alert(&id).holds == 0);
@@ -99,15 +99,11 @@ fn follow(address: SocketAddr, key: &str, count: usize, begun: oneshot::Sender<(
 }
 
 #[test]
-fn what_fired_is_told_when_the_news_of_it_was_lost_among_others() {
+fn firings_are_told_after_their_event_was_lost_in_a_lag() {
     const TOKENS: usize = 400;
-    let all = |price: f64| -> Vec<(String, f64)> { (1..=TOKENS).map(|i| (format!("0x{i:040x}"), price)).collect() };
-    let rows = |tokens: &[(String, f64)]| -> Vec<(String, String, f64)> {
-        tokens.iter().enumerate().map(|(i, (address, price))| (address.clone(), format!("T{i}"), *price)).collect()
-    };
+    let tokens: Vec<String> = (1..=TOKENS).map(|i| format!("0x{i:040x}")).collect();
     let put = |folder: &std::path::Path, price: f64| {
-        let rows = rows(&all(price));
-        write(folder, &rows.iter().map(|(address, symbol, price)| (address.as_str(), symbol.as_str(), *price)).collect::<Vec<_>>());
+        write(folder, &tokens.iter().map(|address| (address.as_str(), "T", price)).collect::<Vec<_>>());
     };
     let bench = Bench::new(&[(A, "A", 10.0)]);
     put(bench.data.path(), 10.0);
@@ -116,7 +112,7 @@ fn what_fired_is_told_when_the_news_of_it_was_lost_among_others() {
     let keys = Keys::in_memory().unwrap();
     let key = keys.show().unwrap().reveal().to_owned();
     let api = Api::new(Arc::clone(&bench.deck), Some(Arc::clone(&bench.jobs)), Arc::new(keys), ApiOptions::default());
-    // All on one thread: while this test does not wait, nobody listens.
+    // All on one thread: the server receives no event until this test waits.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let ids = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

@@ -1,4 +1,4 @@
-//! The page that shows the API: read without a key, all of it from this server, turned off by its setting.
+//! GET /docs: needs no key, loads everything from this server, and can be turned off.
 
 use tokendeck::api::ApiOptions;
 
@@ -9,7 +9,7 @@ fn ask(server: &Running, path: &str, headers: &str) -> Answer {
 }
 
 #[test]
-fn the_page_is_read_without_a_key_and_may_load_nothing_from_elsewhere() {
+fn the_docs_need_no_key_and_load_nothing_from_elsewhere() {
     let server = Running::start();
     for (path, kind, says) in [
         ("/docs", "text/html; charset=utf-8", "/docs/swagger-ui-bundle.js"),
@@ -42,7 +42,7 @@ fn the_page_is_read_without_a_key_and_may_load_nothing_from_elsewhere() {
 }
 
 #[test]
-fn the_page_can_be_turned_off() {
+fn the_docs_can_be_turned_off() {
     let server = Running::with(ApiOptions { docs: false, ..ApiOptions::default() });
     for path in ["/docs", "/docs/page.js"] {
         ask(&server, path, "").is_problem(404, "route_not_found", path);

@@ -1,4 +1,4 @@
-//! The OpenAPI document: it holds every endpoint and every code, and nothing that generators of clients cannot read.
+//! The OpenAPI document: it has every endpoint and every code, and nothing that client generators cannot read.
 
 use serde_json::Value;
 use tokendeck::{
@@ -16,11 +16,11 @@ fn document() -> Value {
 }
 
 #[test]
-fn the_document_holds_every_endpoint_and_every_code() {
+fn the_document_has_every_endpoint_and_every_code() {
     let document = document();
     assert_eq!(document["openapi"], "3.1.0");
     for endpoint in ENDPOINTS {
-        let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
+        let operation = &document["paths"][endpoint.path][endpoint.verb.method().to_lowercase()];
         assert_eq!(operation["operationId"], endpoint.name);
         let parameters = operation["parameters"].as_array().expect("parameters");
         let in_address = parameters.iter().filter(|parameter| parameter["in"] != "header").count();
@@ -65,7 +65,7 @@ fn collect_references(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// Calls `look` with every schema of the document and where it stands.
+/// Calls `look` with every schema of the document and its place.
 fn schemas(value: &Value, at: &str, look: &mut impl FnMut(&str, &Value)) {
     match value {
         Value::Object(members) => {
@@ -88,7 +88,7 @@ fn schemas(value: &Value, at: &str, look: &mut impl FnMut(&str, &Value)) {
 }
 
 #[test]
-fn generators_of_clients_can_read_every_schema() {
+fn every_schema_can_be_read_by_client_generators() {
     let document = document();
     let mut faults = Vec::new();
     schemas(&document, "", &mut |place, schema| {
@@ -108,11 +108,11 @@ fn generators_of_clients_can_read_every_schema() {
 }
 
 #[test]
-fn an_operation_tells_of_its_group_its_headers_and_what_is_unchanged() {
+fn every_operation_has_its_tag_its_headers_and_its_304() {
     let document = document();
     let groups: Vec<_> = document["tags"].as_array().expect("tags").iter().map(|tag| &tag["name"]).collect();
     for endpoint in ENDPOINTS {
-        let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
+        let operation = &document["paths"][endpoint.path][endpoint.verb.method().to_lowercase()];
         assert!(groups.contains(&&operation["tags"][0]), "{}", endpoint.path);
         assert_eq!(operation["responses"].get("304").is_some(), endpoint.tagged, "{}", endpoint.path);
         if matches!(endpoint.content, Content::Json(_)) {

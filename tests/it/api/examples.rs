@@ -24,12 +24,12 @@ use crate::wait::wait_until;
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 /// Elements that a list keeps.
 const SHOWN: usize = 2;
-/// What stands for the times of a run.
+/// In place of the times of a run.
 const TIME: &str = "2026-08-14T12:00:00Z";
 
-/// What stands for a path's free identifiers.
+/// The values of the identifiers in paths.
 const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3"), ("table", "tokens")];
-/// Queries without which an endpoint has nothing to answer.
+/// The queries of endpoints that need one.
 const QUERIES: &[(&str, &str)] = &[
     ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
     ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
@@ -65,7 +65,7 @@ fn target(endpoint: &Endpoint, job: &str) -> String {
     target + &query.unwrap_or_default()
 }
 
-/// Lists shortened, and what differs from run to run made the same.
+/// Shortens lists, and replaces what differs from run to run.
 fn shown(value: &mut Value, job: &str) {
     match value {
         Value::Array(items) => {
@@ -114,7 +114,7 @@ fn examples() -> Value {
     for endpoint in ENDPOINTS.iter().filter(|endpoint| matches!(endpoint.content, Content::Json(_))) {
         let mut example = match (endpoint.verb, endpoint.path) {
             (_, "/deep-analysis/jobs") if endpoint.verb == Verb::Post => created.clone(),
-            // The job has ended by now; what a terminated one looks like is what its details say.
+            // The job has ended by now, so its details stand for those of a terminated one.
             (Verb::Delete, _) => created.clone(),
             (Verb::Post, "/alerts") => alert.clone(),
             (_, "/alerts") => json!({ "alerts": [alert], "fired": [fired] }),
@@ -128,7 +128,7 @@ fn examples() -> Value {
 }
 
 #[test]
-fn the_documents_examples_are_what_the_demo_data_answer() {
+fn the_examples_in_the_document_are_answers_of_the_demo_data() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/api/examples.json");
     let today = format!("{:#}\n", examples());
     if std::env::var_os("TOKENDECK_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! Clients that mean ill, are slow, leave or stay too long, and the server's own end.
+//! Malformed requests, slow and idle clients, clients that leave, the limit of connections, and the server's end.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -6,27 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use tokendeck::{
     api::ApiOptions,
-    dataset::Dataset,
+    dataset::{Dataset, address::Address},
     deck::DeckEvent,
-    error::Result,
-    question::{
-        Question,
-        parameter::{Arguments, Parameter},
-        progress::Progress,
-        request::Request,
-        snapshot::Snapshot,
-    },
+    question::token::TokenQuestion,
 };
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::wait_until;
 
 #[test]
-fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
+fn malformed_requests_get_a_4xx_and_the_server_goes_on() {
     let server = Running::start();
     let post = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}");
     let many = "x: y\r\n".repeat(500);
@@ -54,11 +45,11 @@ fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
         let answered = stream.read_exact(&mut start).is_ok();
         assert!(!answered || start.starts_with(b"HTTP/1.1 4"), "{:?} to {:?}", String::from_utf8_lossy(&start), &bytes[..40]);
     }
-    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 #[test]
-fn slow_and_idle_clients_are_let_go() {
+fn slow_and_idle_clients_are_disconnected() {
     let millis = Duration::from_millis;
     let server =
         Running::with(ApiOptions { header_time: millis(200), idle_time: millis(500), body_time: millis(200), ..ApiOptions::default() });
@@ -101,71 +92,14 @@ impl Dice {
 
 #[test]
 fn ten_thousand_random_requests_meet_no_defect() {
-    const SEGMENTS: &[&str] = &[
-        TOKEN,
-        "tokens",
-        "posts",
-        "technical",
-        "trendline",
-        "patterns",
-        "security",
-        "inference",
-        "dexes",
-        "analytics",
-        "holders-growth",
-        "api",
-        "deep-analysis",
-        "deep_analysis",
-        "jobs",
-        "report",
-        "yield",
-        "optimize",
-        "holders",
-        "holder-counts",
-        "candles",
-        "datasets",
-        "metrics",
-        "0x",
-        "%00",
-        "%",
-        "%E2%82%AC",
-        "..",
-        ".",
-        "",
-        "a b",
-        "{x}",
-        "*",
-        "~",
-        ";",
-        "'\"",
-    ];
-    const QUERIES: &[&str] = &[
-        "",
-        "page=0",
-        "page=1",
-        "limit=99999999999999999999",
-        "limit=5",
-        "period=2",
-        "period=-1",
-        "timeframe=1h",
-        "timeframe=%",
-        "explain=true",
-        "explain=yes",
-        "query=%27%22%3Cscript%3E",
-        "query=uni",
-        "sort=-name",
-        "chain=eth",
-        "chain=nochain",
-        "from=2026-01-01",
-        "to=99999999999999",
-        "from=-9223372036854775808",
-        "window=30",
-        "page=1000000000&limit=100",
-        "&&&=&=",
-        "%=%",
-        "a=b=c",
-    ];
+    const SEGMENTS: &str = "tokens posts technical trendline patterns security inference dexes analytics holders-growth api deep-analysis \
+        deep_analysis jobs report yield optimize holders holder-counts candles datasets metrics 0x %00 % %E2%82%AC .. . a%20b {x} * ~ ; '\"";
+    const QUERIES: &str = "page=0 page=1 limit=99999999999999999999 limit=5 period=2 period=-1 timeframe=1h timeframe=% explain=true \
+        explain=yes query=%27%22%3Cscript%3E query=uni sort=-name chain=eth chain=nochain from=2026-01-01 to=99999999999999 \
+        from=-9223372036854775808 window=30 page=1000000000&limit=100 &&&=&= %=% a=b=c";
     const METHODS: &[&str] = &["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+    let segments: Vec<&str> = SEGMENTS.split(' ').chain([TOKEN, ""]).collect();
+    let queries: Vec<&str> = QUERIES.split(' ').chain([""]).collect();
     let server = Running::start();
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut stream, mut statuses) = (BufReader::new(server.connect()), std::collections::BTreeMap::new());
@@ -173,9 +107,9 @@ fn ten_thousand_random_requests_meet_no_defect() {
         let mut path = String::new();
         for _ in 0..=dice.roll(4) {
             path.push('/');
-            path.push_str(&dice.pick(SEGMENTS).replace(' ', "%20"));
+            path.push_str(dice.pick(&segments));
         }
-        let (method, query) = (dice.pick(METHODS), dice.pick(QUERIES));
+        let (method, query) = (dice.pick(METHODS), dice.pick(&queries));
         let body = if method == "POST" { dice.pick(&["", "{}", "[", "{\"tokens\":{\"0x\":\"1\"}}", "\u{0}"]) } else { "" };
         let sent = format!(
             "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: {}\r\n\r\n{body}",
@@ -189,7 +123,7 @@ fn ten_thousand_random_requests_meet_no_defect() {
             stream = BufReader::new(server.connect());
         }
     }
-    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
     for status in [200, 400, 404, 405] {
         assert!(statuses.contains_key(&status), "the dice are loaded: {statuses:?}");
     }
@@ -219,7 +153,7 @@ fn read_answer(stream: &mut impl BufRead, head: bool) -> Option<(u16, bool)> {
 }
 
 #[test]
-fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
+fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     let mut server = Running::with(ApiOptions { event_streams: 1, ..ApiOptions::default() });
     let mut stream = server.connect();
     stream.write_all(&get("/events", "")).expect("sent");
@@ -232,13 +166,13 @@ fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
     };
     wait_for("content-type: text/event-stream");
     wait_for(": listening");
-    server.ask(&get("/events", "")).is_problem(503, "busy", "a second listener");
+    server.get("/events").is_problem(503, "busy", "a second listener");
     server.api.deck.stand_on(Dataset::new(Vec::new()));
-    // The first load may be told only now.
+    // The event of the first load may come only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
     server.api.deck.load().expect("the dataset loads");
     wait_for("event: dataset.reloaded");
-    server.ask(&super::server::post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#)));
+    server.post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#));
     wait_for("event: job.updated");
     assert!(wait_for("data: ").contains("\"job_id\""));
     let start = Instant::now();
@@ -248,7 +182,7 @@ fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
 }
 
 #[test]
-fn a_listener_that_comes_back_is_told_what_it_missed() {
+fn a_client_that_reconnects_gets_the_events_it_missed() {
     let server = Running::start();
     let listen = |last: Option<&str>| {
         let mut stream = server.connect();
@@ -280,40 +214,11 @@ fn a_listener_that_comes_back_is_told_what_it_missed() {
     server.ask(&get("/events", "Last-Event-ID: yesterday\r\n")).is_problem(400, "invalid_request", "no number");
 }
 
-/// Holds the deck's only worker until the sender is dropped.
-#[derive(Clone)]
-struct Hold(std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
-
-#[derive(Serialize, JsonSchema)]
-struct Held;
-
-impl Request for Hold {
-    const PATH: &'static str = "/hold";
-    const PARAMETERS: &'static [Parameter] = &[];
-
-    fn parse(_: &Arguments<'_>) -> Result<Self> {
-        Ok(Self(std::sync::Arc::new(std::sync::Mutex::new(mpsc::channel().1))))
-    }
-
-    fn target(&self) -> String {
-        "/hold".into()
-    }
-}
-
-impl Question for Hold {
-    type Answer = Held;
-    const NAME: &'static str = "hold";
-    const SUMMARY: &'static str = "";
-
-    fn answer(&self, _: &Snapshot, _: &Progress) -> Result<Held> {
-        self.0.lock().expect("held once").recv().ok();
-        Ok(Held)
-    }
-}
-
+/// Keeps the deck's only worker busy until the sender is dropped: in the call that tells that an answer is there.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
-    let (release, held) = mpsc::channel();
-    (release, server.api.deck.ask(Hold(std::sync::Arc::new(std::sync::Mutex::new(held))), || {}))
+    let (release, held) = mpsc::channel::<()>();
+    let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address") };
+    (release, server.api.deck.ask(question, move || held.recv().unwrap_or_default()))
 }
 
 #[test]
@@ -325,24 +230,24 @@ fn a_stopping_server_finishes_what_is_under_way() {
     wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut late = server.connect();
     late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
-    // Accepted before the server stops, which nothing tells.
+    // Time for the server to accept it, which no event reports.
     std::thread::sleep(Duration::from_millis(100));
     server.tell_to_stop();
-    wait_until("nobody listens any more", || std::net::TcpStream::connect(server.address).is_err());
+    wait_until("the port is closed", || std::net::TcpStream::connect(server.address).is_err());
     late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");
     let mut refusal = Vec::new();
     late.read_to_end(&mut refusal).expect("answered");
-    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server's");
+    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server was told to stop");
     drop(release);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("answered");
     assert_eq!(Answer::parse(&answer).status, 200);
     server.stopped();
-    assert!(std::net::TcpStream::connect(server.address).is_err(), "nobody listens any more");
+    assert!(std::net::TcpStream::connect(server.address).is_err(), "the port is closed");
 }
 
 #[test]
-fn a_client_that_hangs_up_is_forgotten() {
+fn a_request_whose_client_left_is_logged_as_499() {
     let server = Running::start();
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
@@ -355,7 +260,7 @@ fn a_client_that_hangs_up_is_forgotten() {
 }
 
 #[test]
-fn more_connections_than_places_wait_their_turn() {
+fn a_connection_beyond_the_limit_waits() {
     let server = Running::with(ApiOptions { connections: 2, ..ApiOptions::default() });
     let first: Vec<_> = (0..2).map(|_| server.connect()).collect();
     let mut third = server.connect();
@@ -373,13 +278,13 @@ fn more_connections_than_places_wait_their_turn() {
 fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
     let sent = stream.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok();
     let answered = sent && read_answer(stream, false).is_some_and(|(status, _)| status == 200);
-    // Idle times are told apart by the millisecond.
+    // Idle times differ by at least a millisecond.
     std::thread::sleep(Duration::from_millis(2));
     answered
 }
 
 #[test]
-fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
+fn at_the_limit_the_longest_idle_connection_is_closed() {
     let server = Running::with(ApiOptions { connections: 3, ..ApiOptions::default() });
     let connect = || BufReader::new(server.connect());
     let mut clients: Vec<_> = (0..3).map(|_| connect()).collect();
@@ -388,25 +293,25 @@ fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
     let mut next = connect();
     assert!(asks(&mut next), "locked out");
     assert_eq!(clients.iter_mut().map(asks).collect::<Vec<_>>(), [true, false, true]);
-    // Many come and stay, and each is answered.
+    // Many connect and stay connected, and each is answered.
     let mut crowd: Vec<_> = (0..100).map(|_| connect()).collect();
     let answered: Vec<_> = crowd.iter_mut().map(asks).collect();
     assert_eq!(answered.iter().position(|answered| !answered), None, "refused");
 }
 
 #[test]
-fn clients_that_never_ask_give_way_to_those_that_do() {
+fn at_the_limit_clients_that_never_ask_are_disconnected_first() {
     let server = Running::with(ApiOptions { connections: 3, header_time: Duration::from_secs(1), ..ApiOptions::default() });
     let mut slow: Vec<_> = (0..5).map(|_| server.connect()).collect();
     for stream in &mut slow {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
     }
-    // The two that wait for a place are let in, and out, before this one.
+    // The two of them that wait for a place come before this one.
     assert!(asks(&mut BufReader::new(server.connect())), "locked out");
 }
 
 #[test]
-fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
+fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     // A request that is begun keeps its place for a tenth of the time that it may take.
     let header_time = Duration::from_secs(30);
     let server = Running::with(ApiOptions { connections: 3, header_time, ..ApiOptions::default() });
@@ -419,9 +324,9 @@ fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
     wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut started = server.connect();
     started.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
-    // Read as far as it came, which nothing tells.
+    // Time for the server to read the part, which no event reports.
     std::thread::sleep(Duration::from_millis(100));
-    // Nobody is idle: the next waits until somebody is.
+    // No connection is idle, so the next one waits.
     let mut next = BufReader::new(server.connect());
     next.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     next.get_mut().set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");

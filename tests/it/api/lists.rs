@@ -1,4 +1,4 @@
-//! Our own lists and batches over HTTP: conditions, orders, members, links to the pages beside one, lines as they are done.
+//! Our own lists and batches over HTTP: `where`, `sort`, `only`, links to other pages, NDJSON lines.
 
 use serde_json::{Value, json};
 use tokendeck::api::answer_offline;
@@ -8,7 +8,7 @@ use super::server::{Running, TOKEN, UNKNOWN, get};
 const OTHER: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 
 #[test]
-fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
+fn lists_take_where_sort_and_only_and_name_what_is_unknown() {
     let server = Running::start();
     for (path, rows) in [
         ("/tokens?only=symbol", json!([{ "symbol": "UNI" }, { "symbol": "USDT" }])),
@@ -18,7 +18,7 @@ fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
         ("/tokens?only=symbol&where=market_cap!=1", json!([])),
         ("/tokens?only=symbol&where=", json!([{ "symbol": "UNI" }, { "symbol": "USDT" }])),
     ] {
-        let answer = server.ask(&get(path, "")).json();
+        let answer = server.get(path).json();
         assert_eq!((&answer["tokens"], &answer["total"]), (&rows, &rows.as_array().map(Vec::len).into()), "{path}");
     }
     let long = format!("/tokens?where=symbol:{}", "a".repeat(500));
@@ -34,19 +34,19 @@ fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
         ("/posts?where=titel:x", "did you mean `title`?"),
         ("/dexes?sort=tvll", "the nearest is `tvl`"),
     ] {
-        let answer = server.ask(&get(path, ""));
+        let answer = server.get(path);
         answer.is_problem(400, "invalid_parameter", path);
         assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{path}: {}", answer.json());
     }
-    // The documented lists know none of it, and pass it over.
-    let answer = server.ask(&get(&format!("/tokens/{TOKEN}/posts?where=x&only=y&sort=z"), ""));
+    // The documented lists ignore these parameters.
+    let answer = server.get(&format!("/tokens/{TOKEN}/posts?where=x&only=y&sort=z"));
     assert_eq!((answer.status, &answer.json()["total"]), (200, &json!(1)));
 }
 
 #[test]
-fn a_page_leads_to_those_beside_it() {
+fn a_page_has_links_to_the_pages_beside_it() {
     let server = Running::start();
-    let link = |path: &str| server.ask(&get(path, "")).header("link").map(str::to_owned);
+    let link = |path: &str| server.get(path).header("link").map(str::to_owned);
     let page = |page: u8| format!("</tokens?sort=symbol&page={page}&limit=1>");
     let (first, second) = (page(1), page(2));
     assert_eq!(
@@ -64,14 +64,14 @@ fn a_page_leads_to_those_beside_it() {
 }
 
 #[test]
-fn many_tokens_are_answered_in_one_request() {
+fn a_batch_answers_each_token_in_the_order_asked() {
     let server = Running::start();
     let asked = format!("addresses={OTHER},{UNKNOWN},{TOKEN},{OTHER}");
-    let details = server.ask(&get(&format!("/tokens?{asked}"), "")).json();
+    let details = server.get(&format!("/tokens?{asked}")).json();
     let symbols: Vec<&Value> = details["tokens"].as_array().expect("rows").iter().map(|row| &row["symbol"]).collect();
     assert_eq!(symbols, [&json!("USDT"), &Value::Null, &json!("UNI"), &json!("USDT")]);
     assert_eq!(details["tokens"][1]["error"]["code"], "token_not_found");
-    assert_eq!(details["tokens"][2], server.ask(&get(&format!("/tokens/{TOKEN}"), "")).json());
+    assert_eq!(details["tokens"][2], server.get(&format!("/tokens/{TOKEN}")).json());
     for (path, code) in [
         ("/candles".to_owned(), "invalid_parameter"),
         ("/security?addresses=".to_owned(), "invalid_parameter"),
@@ -83,11 +83,11 @@ fn many_tokens_are_answered_in_one_request() {
         (format!("/tokens?{asked}&page=2&strict=true"), "invalid_parameter"),
         (format!("/security?{asked}&format=xml"), "invalid_parameter"),
     ] {
-        server.ask(&get(&path, "")).is_problem(400, code, &path);
+        server.get(&path).is_problem(400, code, &path);
     }
     let with_defaults = format!("/tokens?page=1&limit=50&where=&sort=&format=json&{asked}");
-    assert_eq!(server.ask(&get(&with_defaults, "")).json(), details, "a generated client sends every default");
-    let whole = server.ask(&get(&format!("/security?{asked}"), ""));
+    assert_eq!(server.get(&with_defaults).json(), details, "defaults are accepted, as generated clients send them");
+    let whole = server.get(&format!("/security?{asked}"));
     assert_eq!((whole.header("content-type"), whole.header("vary")), (Some("application/json"), Some("Accept, Accept-Encoding")));
     let mut expected: Vec<Value> = whole.json()["tokens"].as_array().expect("rows").clone();
     let by_address = |row: &Value| row["token_address"].as_str().map(str::to_owned);

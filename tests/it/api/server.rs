@@ -1,4 +1,4 @@
-//! A server on a port of its own over a small dataset, and a client that sends bytes as they are.
+//! A server on a free port over a small dataset, and a client that sends raw bytes.
 
 use std::{
     fs,
@@ -91,7 +91,7 @@ impl Running {
         Self { api, address, stop: Some(stop), thread: Some(thread), folders }
     }
 
-    /// Where its data lie, and where it keeps its own.
+    /// The folders of its dataset and of its state.
     pub(super) fn folders(&self) -> [&Path; 2] {
         [self.folders[0].path(), self.folders[1].path()]
     }
@@ -102,7 +102,15 @@ impl Running {
         stream
     }
 
-    /// Sends the bytes and reads until the server closes; they should ask it to.
+    pub(super) fn get(&self, path: &str) -> Answer {
+        self.ask(&get(path, ""))
+    }
+
+    pub(super) fn post(&self, path: &str, body: &str) -> Answer {
+        self.ask(&request("POST", path, &format!("{JSON}Content-Length: {}\r\n", body.len()), body))
+    }
+
+    /// Sends the bytes, which should ask the server to close the connection, and reads until it does.
     pub(super) fn ask(&self, bytes: &[u8]) -> Answer {
         Answer::parse(&self.raw(bytes))
     }
@@ -155,10 +163,6 @@ pub(super) fn get(path: &str, headers: &str) -> Vec<u8> {
     request("GET", path, headers, "")
 }
 
-pub(super) fn post(path: &str, body: &str) -> Vec<u8> {
-    request("POST", path, &format!("{JSON}Content-Length: {}\r\n", body.len()), body)
-}
-
 #[derive(Debug)]
 pub(super) struct Answer {
     pub status: u16,
@@ -181,7 +185,7 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body of chunks put together; none where it broke off.
+    /// The body of a chunked answer; none where it broke off.
     pub(super) fn chunks(&self) -> Option<Vec<u8>> {
         assert_eq!(self.header("transfer-encoding"), Some("chunked"));
         let (mut whole, mut rest) = (Vec::new(), &self.body[..]);

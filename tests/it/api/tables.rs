@@ -1,9 +1,11 @@
-//! Rows of tables over HTTP: the same of a small table and a large one, page by page and as a stream, in every format and coding.
+//! Rows of tables over HTTP: the same for tables with and without a cache, page by page and as a stream, in every format and coding.
 
 use std::{
     fs,
     io::{Cursor, Read, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use polars::prelude::{DataFrame, DataType, IpcStreamReader, ParquetReader, SerReader, TimeUnit, TimeZone};
@@ -18,7 +20,7 @@ use tokendeck::{
 use super::server::{Answer, Running, TOKEN, get};
 use crate::wait::wait_until;
 
-/// More than are looked through at a time.
+/// More than a scan reads at a time.
 const ROWS: usize = 20_000;
 /// More than fit into the buffers between a client and the server.
 const ROWS_OF_A_LONG_STREAM: usize = 60_000;
@@ -38,8 +40,9 @@ fn write_dataset(folder: &Path, rows: usize) {
     fs::write(folder.join("candles.csv"), text).expect("a written file");
 }
 
-fn over(large: bool, options: ApiOptions) -> Running {
-    over_rows(ROWS, large, options)
+/// A server over the dataset; with `large` its candles are in the cache.
+fn over(large: bool) -> Running {
+    over_rows(ROWS, large, ApiOptions::default())
 }
 
 fn over_rows(rows: usize, large: bool, options: ApiOptions) -> Running {
@@ -61,7 +64,7 @@ fn page(server: &Running, target: &str) -> Value {
     serde_json::from_slice(&reply.body).expect("JSON")
 }
 
-/// A page whose rows are texts, as they were sent.
+/// A page with its rows as they were sent.
 #[derive(Deserialize)]
 struct Page {
     total: Option<usize>,
@@ -74,7 +77,7 @@ fn rows_page(server: &Running, target: &str) -> Page {
     serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{target}: {error}: {}", String::from_utf8_lossy(&reply.body)))
 }
 
-/// Every row of the pages from the first to the last, a line each.
+/// The rows of all pages, one a line.
 fn pages(server: &Running, target: &str) -> String {
     let (mut rows, mut cursor) = (String::new(), None);
     loop {
@@ -91,7 +94,7 @@ fn pages(server: &Running, target: &str) -> String {
     }
 }
 
-/// The stream that the target gives without a server.
+/// The target's stream, without a server.
 fn stream(server: &Running, target: &str) -> Vec<u8> {
     let mut reply = answer_offline(&server.api, "GET", target, b"");
     let rows = reply.rows.as_mut().unwrap_or_else(|| panic!("{target}: {}", String::from_utf8_lossy(&reply.body)));
@@ -107,8 +110,8 @@ fn lines(text: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn a_large_table_and_a_small_one_answer_alike_by_page_and_whole() {
-    let servers = [over(false, ApiOptions::default()), over(true, ApiOptions::default())];
+fn cached_and_plain_tables_give_the_same_rows_by_page_and_as_a_stream() {
+    let servers = [over(false), over(true)];
     for (conditions, sort, count) in [
         ("", "", Some(ROWS)),
         ("close>900", "", None),
@@ -134,8 +137,8 @@ fn a_large_table_and_a_small_one_answer_alike_by_page_and_whole() {
 }
 
 #[test]
-fn columns_are_those_asked_for_and_the_files_own_are_kept() {
-    let server = over(false, ApiOptions::default());
+fn the_columns_asked_for_may_be_ones_that_only_the_file_has() {
+    let server = over(false);
     let answer = page(&server, "/tables/tokens?columns=note,symbol,place&where=place%3E=1&sort=-note");
     assert_eq!(
         answer,
@@ -151,8 +154,8 @@ fn columns_are_those_asked_for_and_the_files_own_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_a_table_is_refused_with_what_can() {
-    let server = over(false, ApiOptions::default());
+fn a_refused_table_request_names_what_would_be_right() {
+    let server = over(false);
     let next = page(&server, "/tables/candles?limit=5")["next"].as_str().expect("a cursor").to_owned();
     for (target, status, code, says) in [
         ("/tables/candels", 404, "table_not_found", "`candles`"),
@@ -175,20 +178,26 @@ fn what_cannot_be_asked_of_a_table_is_refused_with_what_can() {
             if target.matches("format").count() > 1 {
                 continue;
             }
-            let answer = server.ask(&get(&target, ""));
+            let answer = server.get(&target);
             answer.is_problem(status, code, &target);
             assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{target}: {}", answer.json());
         }
     }
-    // The same data again change nothing; other data do.
+    // A reload of the same data leaves cursors valid; other data do not.
     server.api.deck.load().expect("a dataset");
-    assert_eq!(server.ask(&get(&format!("/tables/candles?limit=5&cursor={next}"), "")).status, 200);
+    assert_eq!(server.get(&format!("/tables/candles?limit=5&cursor={next}")).status, 200);
     fs::write(server.folders()[0].join("candles.csv"), format!("token_address,timestamp,open,high,low,close\n{TOKEN},0,1,1,1,1\n"))
         .expect("a written file");
     server.api.deck.load().expect("a dataset");
-    let answer = server.ask(&get(&format!("/tables/candles?limit=5&cursor={next}"), ""));
+    let answer = server.get(&format!("/tables/candles?limit=5&cursor={next}"));
     answer.is_problem(400, "invalid_parameter", "older");
     assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("older generation")));
+}
+
+/// The target's rows as Arrow and as Parquet; `target` ends with `?` or `&`.
+fn frames(server: &Running, target: &str) -> (DataFrame, DataFrame) {
+    let bytes = |format: &str| Cursor::new(stream(server, &format!("{target}format={format}")));
+    (IpcStreamReader::new(bytes("arrow")).finish().expect("Arrow"), ParquetReader::new(bytes("parquet")).finish().expect("Parquet"))
 }
 
 fn column_types(frame: &DataFrame) -> Vec<(String, DataType)> {
@@ -198,11 +207,10 @@ fn column_types(frame: &DataFrame) -> Vec<(String, DataType)> {
 #[test]
 fn every_format_reads_back_as_the_table() {
     for large in [false, true] {
-        let server = over(large, ApiOptions::default());
+        let server = over(large);
         let target = "/tables/candles?where=close%3E300&sort=-close,timestamp";
         let expected = lines(&stream(&server, &format!("{target}&format=ndjson")));
-        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &format!("{target}&format=arrow")))).finish().expect("Arrow");
-        let parquet = ParquetReader::new(Cursor::new(stream(&server, &format!("{target}&format=parquet")))).finish().expect("Parquet");
+        let (arrow, parquet) = frames(&server, &format!("{target}&"));
         assert!(arrow.equals_missing(&parquet));
         let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
         let kinds = |names: &[&str], kind: &DataType| names.iter().map(|name| ((*name).to_owned(), kind.clone())).collect::<Vec<_>>();
@@ -220,16 +228,15 @@ fn every_format_reads_back_as_the_table() {
         let csv = String::from_utf8(stream(&server, &format!("{target}&format=csv"))).expect("text");
         assert_eq!(csv.lines().count(), expected.len() + 1);
         assert!(csv.starts_with("token_address,timestamp,open,high,low,close,volume,interval\n"));
-        // An empty table has its columns all the same.
+        // Without rows the columns are still there.
         let none = "/tables/candles?where=close%3C0";
-        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &format!("{none}&format=arrow")))).finish().expect("Arrow");
-        let parquet = ParquetReader::new(Cursor::new(stream(&server, &format!("{none}&format=parquet")))).finish().expect("Parquet");
+        let (arrow, parquet) = frames(&server, &format!("{none}&"));
         assert_eq!((arrow.height(), column_types(&arrow), column_types(&parquet)), (0, types.concat(), types.concat()));
     }
 }
 
 #[test]
-fn our_own_lists_are_answered_in_every_format() {
+fn our_own_lists_are_answered_in_every_format_and_documented_ones_in_json() {
     let server = Running::start();
     for (target, list) in [
         ("/tokens", "tokens"),
@@ -242,17 +249,16 @@ fn our_own_lists_are_answered_in_every_format() {
     ] {
         let separator = if target.contains('?') { "&" } else { "?" };
         let rows = page(&server, target)[list].as_array().expect("rows").clone();
-        let named = |format: &str| format!("{target}{separator}format={format}");
-        assert_eq!(lines(&stream(&server, &named("ndjson"))), rows, "{target}");
-        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &named("arrow")))).finish().expect("Arrow");
-        let parquet = ParquetReader::new(Cursor::new(stream(&server, &named("parquet")))).finish().expect("Parquet");
+        let target = format!("{target}{separator}");
+        assert_eq!(lines(&stream(&server, &format!("{target}format=ndjson"))), rows, "{target}");
+        let (arrow, parquet) = frames(&server, &target);
         assert_eq!((arrow.height(), column_types(&arrow)), (rows.len(), column_types(&parquet)), "{target}");
         if let Some(row) = rows.first() {
             let members: Vec<&String> = row.as_object().expect("a row").keys().collect();
             assert!(arrow.get_column_names().iter().map(|name| name.as_str()).eq(members), "{target}");
         }
     }
-    // What is documented answers JSON, whatever is liked.
+    // The documented lists answer JSON whatever `Accept` says.
     for target in [format!("/tokens/{TOKEN}"), format!("/tokens/{TOKEN}/posts"), "/analytics/tokens/holders-growth".to_owned()] {
         let answer = server.ask(&get(&format!("{target}?format=csv"), "Accept: text/csv\r\n"));
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{target}");
@@ -272,9 +278,9 @@ fn decoded(coding: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn answers_are_coded_and_tagged_as_asked() {
-    let server = over(false, ApiOptions::default());
-    let plain = server.ask(&get("/tables/candles", ""));
+fn every_coding_decodes_to_the_answer_and_has_its_own_tag() {
+    let server = over(false);
+    let plain = server.get("/tables/candles");
     assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("Accept, Accept-Encoding")));
     let mut tags = vec![plain.header("etag").expect("a tag").to_owned()];
     for coding in ["gzip", "br", "zstd"] {
@@ -287,7 +293,7 @@ fn answers_are_coded_and_tagged_as_asked() {
             assert_eq!((again.status, again.header("etag")), (304, Some(&*etag)), "{coding}");
             tags.push(etag);
         }
-        // A stream is coded on its way, as far as it is text.
+        // A stream is coded too if it is text.
         let answer = server.ask(&get("/tables/candles?format=csv&columns=close", &format!("Accept-Encoding: {coding}\r\n")));
         assert_eq!(answer.header("content-encoding"), Some(coding));
         let text = decoded(coding, &answer.chunks().expect("a whole stream"));
@@ -325,20 +331,20 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     let server = over_rows(ROWS_OF_A_LONG_STREAM, true, ApiOptions::default());
     let rows = found(&server.folders()[1].join("cache"), "rows.arrow").expect("a large table");
     let mut bytes = fs::read(&rows).expect("its rows");
-    // What was read already is not looked at again, so much is changed.
+    // Blocks that were read are not verified again, so much of the file is damaged.
     let (from, to) = (bytes.len() / 3, bytes.len() - 8_192);
     bytes[from..to].iter_mut().step_by(1_000).for_each(|byte| *byte ^= 1);
-    // The file is mapped, so it is written where it is.
+    // In place, since the file is mapped.
     let mut file = fs::OpenOptions::new().write(true).open(&rows).expect("its file");
     file.write_all(&bytes).expect("a written file");
     for format in ["ndjson", "csv", "arrow", "parquet"] {
         let raw = server.raw(&get(&format!("/tables/candles?format={format}"), ""));
         let text = String::from_utf8_lossy(&raw[..raw.len().min(400)]).into_owned();
-        // It may break off before its head is sent: a connection that ends without a word is no whole answer either.
+        // It may break off before its head is sent, which no client takes for a whole answer either.
         if text.is_empty() {
             return;
         }
-        // Once it is known to be damaged it is not begun; a load makes it anew.
+        // Once the file is known to be damaged, 503 until a load makes it again.
         if !text.starts_with("HTTP/1.1 200") {
             assert!(text.starts_with("HTTP/1.1 503"), "{text}");
             continue;
@@ -349,40 +355,40 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     panic!("no stream was begun");
 }
 
+/// A client of the server's only stream that has read its beginning.
+fn begin_stream(server: &Running) -> TcpStream {
+    let mut client = server.connect();
+    client.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");
+    client.read_exact(&mut [0; 1_000]).expect("the stream begins");
+    client
+}
+
+fn wait_for_a_free_stream(server: &Running) {
+    wait_until("a stream is free", || server.get("/tables/candles?format=csv&columns=close").status == 200);
+}
+
 #[test]
-fn streams_are_limited_and_end_with_their_client() {
+fn streams_of_rows_are_limited_in_number_and_end_with_their_client() {
     let server = over_rows(ROWS_OF_A_LONG_STREAM, true, ApiOptions { row_streams: 1, ..ApiOptions::default() });
-    let mut slow = server.connect();
-    slow.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");
-    let mut first = [0; 1_000];
-    slow.read_exact(&mut first).expect("the stream begins");
-    let busy = server.ask(&get("/tables/candles?format=csv", ""));
+    let client = begin_stream(&server);
+    let busy = server.get("/tables/candles?format=csv");
     busy.is_problem(503, "busy", "one stream at a time");
     assert_eq!(busy.header("retry-after"), Some("1"));
-    // Pages are no streams.
-    assert_eq!(server.ask(&get("/tables/candles?limit=3", "")).status, 200);
-    drop(slow);
-    wait_until("there is a place again", || server.ask(&get("/tables/candles?format=csv&columns=close", "")).status == 200);
+    assert_eq!(server.get("/tables/candles?limit=3").status, 200, "a page is no stream");
+    drop(client);
+    wait_for_a_free_stream(&server);
 }
 
 #[test]
-fn a_client_that_reads_nothing_loses_its_place() {
-    let server = over_rows(
-        ROWS_OF_A_LONG_STREAM,
-        true,
-        ApiOptions { row_streams: 1, idle_time: std::time::Duration::from_millis(300), ..ApiOptions::default() },
-    );
-    let mut stalled = server.connect();
-    stalled.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");
-    let mut first = [0; 1_000];
-    stalled.read_exact(&mut first).expect("the stream begins");
-    // It stays connected and reads no more.
-    wait_until("there is a place again", || server.ask(&get("/tables/candles?format=csv&columns=close", "")).status == 200);
-    drop(stalled);
+fn a_client_that_reads_nothing_loses_its_stream() {
+    let idle_time = Duration::from_millis(300);
+    let server = over_rows(ROWS_OF_A_LONG_STREAM, true, ApiOptions { row_streams: 1, idle_time, ..ApiOptions::default() });
+    let _stays_connected = begin_stream(&server);
+    wait_for_a_free_stream(&server);
 }
 
 #[test]
-fn a_connection_goes_on_after_a_stream() {
+fn a_connection_can_be_used_again_after_a_stream() {
     let server = Running::start();
     let mut kept = server.connect();
     let request = String::from_utf8(get("/tokens?format=csv", "")).expect("text").replace("Connection: close\r\n", "");

@@ -10,7 +10,7 @@ fn the_help_names_every_command() {
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn every_command_and_every_option_has_help() {
     let desk = Desk::new();
     for command in ["serve", "get", "check", "demo", "schema", "config", "key", "shot", "completions", "man"] {
         let (code, out, _) = desk.run(&[command, "--help"]);

@@ -76,7 +76,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn the_first_line_says_where_it_listens_and_a_signal_ends_it() {
+fn serve_prints_its_address_first_and_ends_on_a_signal() {
     for (signal, code) in [("-TERM", 0), ("-INT", 0), ("-HUP", 129)] {
         let server = Server::start(&Desk::new());
         assert!(server.address.starts_with("127.0.0.1:") && !server.address.ends_with(":0"), "{}", server.address);
@@ -86,7 +86,7 @@ fn the_first_line_says_where_it_listens_and_a_signal_ends_it() {
 }
 
 #[test]
-fn a_port_in_use_is_told_with_a_way_out() {
+fn a_port_in_use_is_exit_code_1_and_names_the_way_out() {
     let desk = Desk::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -98,7 +98,7 @@ fn a_port_in_use_is_told_with_a_way_out() {
 }
 
 #[test]
-fn a_server_that_can_keep_no_state_does_not_start() {
+fn without_a_writable_state_folder_serve_does_not_start() {
     let desk = Desk::new();
     desk.write("state", "a file, where a folder should be");
     let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
@@ -107,7 +107,7 @@ fn a_server_that_can_keep_no_state_does_not_start() {
 }
 
 #[test]
-fn a_cache_file_truncated_while_it_is_mapped_costs_no_answer_and_no_server() {
+fn a_cache_file_truncated_while_mapped_is_made_again() {
     let desk = Desk::new();
     desk.write("config.toml", "[cache]\nrows = 100\ndir = \"kept\"\n");
     let server = Server::with_key(&desk);
@@ -118,7 +118,7 @@ fn a_cache_file_truncated_while_it_is_mapped_costs_no_answer_and_no_server() {
     let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
     let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
     fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
-    // Neither was asked before, so both read what is gone.
+    // None of these was asked before, so they read the truncated file.
     assert_eq!(server.ask(&candles(uni, 701)).0, 503);
     let again = server.settled(&candles(uni, 700));
     assert_eq!(again, whole);
@@ -128,7 +128,7 @@ fn a_cache_file_truncated_while_it_is_mapped_costs_no_answer_and_no_server() {
 }
 
 #[test]
-fn a_signal_has_the_data_loaded_again() {
+fn sigusr1_reloads_the_data() {
     let server = Server::with_key(&Desk::new());
     let generation = || -> u64 {
         let (status, body) = server.settled("/datasets");

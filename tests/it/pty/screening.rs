@@ -170,7 +170,7 @@ fn settings_that_change_while_it_runs_hold_at_once_and_a_broken_file_changes_not
     terminal.see("▲");
     let file = "config/tokendeck/config.toml";
     home.write(file, "[api]\nlisten = '127.0.0.1:0'\n[terminal]\nascii = true\nkeys.quit = 'Q'\n");
-    terminal.see("taken in: terminal.ascii, terminal.keys");
+    terminal.see("in force now: terminal.ascii, terminal.keys");
     terminal.see_no("▲");
     home.write(file, "[terminal]\nasci = true\n");
     terminal.see("did you mean `terminal.ascii`?");
@@ -194,7 +194,7 @@ fn a_theme_of_the_command_line_outlives_changed_settings() {
     home.write(file, "[terminal]\ntheme = 'high-contrast'\nascii = true\n");
     terminal.until("what was taken in and what was not", |screen| {
         let says = screen.contents();
-        says.contains("taken in: terminal.ascii") && says.contains("the command line goes before it: terminal.theme")
+        says.contains("in force now: terminal.ascii") && says.contains("overruled by the command line: terminal.theme")
     });
     terminal.see_no("▲");
     terminal.until("a light screen still", light);

@@ -1,72 +1,9 @@
-//! The names that the contracts' texts use: functions with their selectors, events with their topics, words for what is said often.
-//! The tests compute every selector and topic anew.
-
-use super::assembler::SymbolTable;
-
-pub(super) const NAMES: SymbolTable = SymbolTable { functions: FUNCTIONS, events: EVENTS, words: WORDS };
-
-/// The first four bytes of the Keccak-256 of each signature (Solidity's ABI specification).
-pub const FUNCTIONS: &[(&str, u32)] = &[
-    ("admin()", 0xf851_a440),
-    ("airdrop(address,uint256)", 0x8ba4_cc3c),
-    ("allow(address,bool)", 0x1104_96e5),
-    ("allowance(address,address)", 0xdd62_ed3e),
-    ("approve(address,uint256)", 0x095e_a7b3),
-    ("balanceOf(address)", 0x70a0_8231),
-    ("ban(address,bool)", 0x4c68_f4a2),
-    ("banned(address)", 0x9c8d_83bb),
-    ("burn(address,uint256)", 0x9dc2_9fac),
-    ("buying()", 0x928b_c6a0),
-    ("check(address,address,uint256)", 0xb2e0_9624),
-    ("close()", 0x43d7_26d6),
-    ("createPair(address,address)", 0xc9c6_5396),
-    ("decimals()", 0x313c_e567),
-    ("deposit()", 0xd0e3_0db0),
-    ("fee()", 0xddca_3f43),
-    ("freeze(address,uint256)", 0x24bc_e60c),
-    ("gate()", 0x7a0e_bc88),
-    ("implementation()", 0x5c60_da1b),
-    ("mint(address,uint256)", 0x40c1_0f19),
-    ("mint(uint256)", 0xa071_2d68),
-    ("name()", 0x06fd_de03),
-    ("open()", 0xfcff_f16f),
-    ("operator()", 0x570c_a735),
-    ("owner()", 0x8da5_cb5b),
-    ("pair()", 0xa8aa_1b31),
-    ("pause()", 0x8456_cb59),
-    ("paused()", 0x5c97_5abb),
-    ("permitFor(address,address,uint256)", 0x8e31_7fed),
-    ("rebase(address,uint256)", 0x012d_4bc0),
-    ("reclaim()", 0x80e9_071b),
-    ("relay(address,address,uint256,uint256,uint256,uint256)", 0x7209_39b9),
-    ("renounceOwnership()", 0x7150_18a6),
-    ("run(address,bytes)", 0xa3d6_bde9),
-    ("run(bytes)", 0x3a27_6523),
-    ("setBuying(bool)", 0xf622_2807),
-    ("setFee(uint256)", 0x69fe_0e2d),
-    ("setGate(address)", 0x8831_5a40),
-    ("setOperator(address)", 0xb3ab_15fb),
-    ("settle(address,uint256)", 0x15af_d409),
-    ("symbol()", 0x95d8_9b41),
-    ("totalSupply()", 0x1816_0ddd),
-    ("transfer(address,uint256)", 0xa905_9cbb),
-    ("transferFrom(address,address,uint256)", 0x23b8_72dd),
-    ("unpause()", 0x3f4b_a83a),
-    ("upgradeTo(address)", 0x3659_cfe6),
-    ("withdraw(uint256)", 0x2e1a_7d4d),
-];
-
-/// The Keccak-256 of each event's signature.
-pub(super) const EVENTS: &[(&str, &str)] = &[
-    ("Transfer", "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
-    ("Approval", "0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925"),
-    ("OwnershipTransferred", "0x8be0079c531659141344cd1fd0a4f28419497f9722a3daafe3b4186f6b6457e0"),
-];
+//! The assembler macros of the contracts: text that several of them need, each by a name in capitals.
 
 /// Storage, as Solidity would lay it out: 0 balances, 1 allowances, 2 supply, 3 owner, 4 fee, 5 listed holders, 6 paused, 7 pair, 8 gate,
-/// 9 earlier owner, 10 operator, 11 open, 12 buying stopped. A transfer's sender, receiver and amount stand in memory at 0x80, 0xa0
-/// and 0xc0. Above each word: what it takes from the stack, topmost first, and what it leaves.
-const WORDS: &[(&str, &str)] = &[
+/// 9 earlier owner, 10 operator, 11 open, 12 buying stopped. A transfer's sender, receiver and amount are in memory at 0x80, 0xa0
+/// and 0xc0. Above each macro: what it takes from the stack, topmost first, and what it leaves.
+pub(super) const MACROS: &[(&str, &str)] = &[
     // Invented addresses.
     ("FACTORY", "0x5a3e0c9b27d14f8865b0c1de94372afb60e8d515"),
     ("COIN", "0x91c7f2280de64ab35f0987bb1c25d6403ea9f76c"),
@@ -95,16 +32,16 @@ const WORDS: &[(&str, &str)] = &[
     // Who is not the admin reaches what is behind the proxy.
     ("ONLY_ADMIN", "caller ADMIN_SLOT sload MASK and eq iszero @forward jumpi"),
     // holder → slot of the holder's balance
-    ("BALANCE", "0 mstore 0 0x20 mstore 0x40 0 sha3"),
+    ("BALANCE", "0 mstore 0 0x20 mstore 0x40 0 keccak256"),
     // holder, spender → slot of what the spender may take of the holder's
-    ("ALLOWANCE", "0 mstore 1 0x20 mstore 0x40 0 sha3 0x20 mstore 0 mstore 0x40 0 sha3"),
+    ("ALLOWANCE", "0 mstore 1 0x20 mstore 0x40 0 keccak256 0x20 mstore 0 mstore 0x40 0 keccak256"),
     // holder → slot of whether the holder is listed
-    ("LISTED", "0 mstore 5 0x20 mstore 0x40 0 sha3"),
+    ("LISTED", "0 mstore 5 0x20 mstore 0x40 0 keccak256"),
     // slot, amount → (nothing); fails when the slot holds less, or would overflow
     ("LOWER", "dup1 sload dup3 dup2 lt @fail jumpi dup3 swap1 sub swap1 sstore pop"),
     ("RAISE", "dup1 sload dup3 add dup1 dup4 gt @fail jumpi swap1 sstore pop"),
     // from, to, amount → (nothing)
-    ("LOG_TRANSFER", "dup3 0 mstore %Transfer 0x20 0 log3 pop"),
+    ("LOG_TRANSFER", "dup3 0 mstore %Transfer(address,address,uint256) 0x20 0 log3 pop"),
     // value → (nothing); answers it
     ("ANSWER", "0 mstore 0x20 0 return"),
     // (nothing) → (nothing); the first argument gets the second as new tokens, and it is told
