@@ -62,7 +62,7 @@ pub struct CacheOptions {
 /// How a large table's rows are filtered and sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortLimits {
-    /// Places of rows that are held in memory; more stand in a file.
+    /// Row numbers that are held in memory; more of them are held in a file.
     pub in_memory: usize,
     /// Rows that are sorted at once; of more than these the first rows are found before the order of all is made.
     pub at_once: usize,

@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Where the table stands in the schema.
+/// The place of the table in the schema.
 fn table_index(table: &str) -> usize {
     TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
 }

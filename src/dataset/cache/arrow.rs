@@ -1,5 +1,5 @@
-//! The frame of an Arrow IPC file around columns that are written in place: what stands before the one record batch, its header and
-//! what stands after it. Columns and their bytes are `columns`'.
+//! The metadata of an Arrow IPC file around columns that are written in place: magic, schema and the header of the one record batch before
+//! them, the footer after them. The columns and their bytes are `columns`'.
 
 use polars_arrow_format::ipc::{
     Block, Buffer, Endianness, Field, FieldNode, FixedSizeBinary, FloatingPoint, Footer, Int, LargeBinary, LargeUtf8, Message,

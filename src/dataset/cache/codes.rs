@@ -171,7 +171,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// The first `known` tokens of the file, which stand already.
+    /// With the first `known` tokens of the file, those of the last checkpoint.
     pub(super) fn open(path: &Path, known: u64) -> Result<Self, Fault> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = vec![0; known as usize * 20];

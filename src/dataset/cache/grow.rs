@@ -24,7 +24,7 @@ use crate::dataset::{
     text_runs::pairs,
 };
 
-/// Rows that are read of what stands, about the times of the new ones of a token.
+/// The most rows of a token that are read and sorted again, around the times of its new ones.
 const WINDOW_MAX: usize = 200_000;
 /// Rows that are copied at a time.
 const COPIED: usize = 1 << 20;
@@ -67,9 +67,9 @@ pub(crate) fn grow(
         remove(&part);
         return Ok(None);
     };
-    // It is made anew soon, and what a crash takes shows by the checksums.
+    // Not durable: a table that grows is replaced soon, and what a crash loses shows by the checksums.
     let table = written.publish(place, &made, options.block_rows, false)?;
-    // What the base itself grew from is of use to nobody any more; the base may still answer.
+    // The base may still be open in a program; the table that the base grew from is not needed any more.
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
         place.drop_beside(before);
     }
@@ -235,7 +235,7 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
         let same = |row: &usize| standing.bytes(*row).is_some_and(|bytes| ids.contains(bytes));
         alike.extend(base.rows_of(&token).filter(|row| same(row) && !within(row)));
     }
-    // Those whose whole key is a new row's: of the two the new one stands.
+    // Those whose whole key is a new row's: the new one replaces them.
     let mut again = Vec::new();
     for row in alike {
         let mut both = base.stretch(row..row + 1, None);

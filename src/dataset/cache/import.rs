@@ -38,7 +38,7 @@ pub(super) const PLACE: &str = " place";
 #[derive(Debug)]
 pub(crate) enum Fault {
     Cancelled,
-    /// What was written before is not what is read: to be begun anew.
+    /// The spilled files do not match the checkpoint: to be begun again.
     Damaged,
     /// For the person.
     Failed(String),

@@ -18,7 +18,7 @@ pub(super) struct Journal<S> {
     pub(super) rows: u32,
     /// Bytes of each column without a fixed length.
     pub(super) lengths: Vec<u64>,
-    /// How far the sources were read, as whoever reads them notes it.
+    /// How far the sources were read, as their reader notes it.
     pub(super) state: S,
 }
 

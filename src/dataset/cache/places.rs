@@ -14,7 +14,7 @@ use super::{map::Map, table::LargeTable};
 /// Row numbers; cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Places {
-    /// As the rows stand.
+    /// In the order of the table.
     Run(Range<usize>),
     List(Arc<Vec<u32>>),
     Filed(Arc<Filed>),
@@ -71,14 +71,14 @@ impl Places {
 /// Collects row numbers one after the other: in memory while they are few, in a file as soon as they are many.
 #[derive(Debug)]
 pub struct PlacesWriter {
-    /// Where the file can stand, and how many places need none; without it all stay in memory.
+    /// The folder of the file, and how many places need none; without it all stay in memory.
     beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl PlacesWriter {
-    /// Of rows of a large table, beside which many stand in a file; of a table in memory, in memory.
+    /// Of rows of a large table, in whose folder the file is; in memory alone for a table in memory.
     pub fn beside(table: Option<&LargeTable>) -> Self {
         Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }

@@ -130,7 +130,7 @@ impl LargeTable {
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
-    /// Where a file that belongs to the table for a while can stand.
+    /// The folder of the table, for files that live as long as a query.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -201,7 +201,7 @@ impl LargeTable {
         true
     }
 
-    /// Takes the table out of the cache, so that the next load brings it in anew.
+    /// Takes the table out of the cache, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
             tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
@@ -227,7 +227,7 @@ impl LargeTable {
 
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
         if super::in_index(self.schema, name) {
-            return Some(self.from_index(name, rows));
+            return Some(self.index_column(name, rows));
         }
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
         let valid = self.validity(self.index.about.regions.get(at)?, rows.clone())?;
@@ -287,7 +287,7 @@ impl LargeTable {
     }
 
     /// A column that stands in the index.
-    fn from_index(&self, name: &'static str, rows: Range<usize>) -> Column {
+    fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::owner(self.schema) {

@@ -3,7 +3,7 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 
-/// Days as people write them; a time may stand behind each.
+/// Days as people write them; each may be followed by one of `CLOCKS`.
 const DAYS: &[&str] = &[
     "%d.%m.%Y",
     "%m/%d/%Y",

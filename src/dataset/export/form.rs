@@ -147,7 +147,7 @@ impl<W: Write> TableSink for CsvFile<W> {
 
 struct Objects<W> {
     writer: W,
-    /// The columns' names with what stands around them.
+    /// The columns' names as members: `"name":`.
     names: Vec<String>,
     between: &'static str,
     close: &'static str,
@@ -186,7 +186,7 @@ impl<W: Write> TableSink for Objects<W> {
     }
 }
 
-/// A member's name as it stands before its value.
+/// The name of a member, quoted, with its colon.
 pub(super) fn member(name: &str) -> String {
     format!("{}:", Value::from(name))
 }

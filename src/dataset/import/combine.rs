@@ -113,7 +113,7 @@ fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option
     Ok(keys)
 }
 
-/// Makes the rows one of each key; they stand in the order they came, older sources first. Those of `refused` sources do not count.
+/// Merges the rows to one of each key. They come in the order of their sources, older ones first. Those of `refused` sources do not count.
 pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
     if !refused.is_empty() {
         let counts = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));

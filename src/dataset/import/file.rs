@@ -58,7 +58,7 @@ impl Run<'_> {
         let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
         self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
         if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
-            // Of the tokens it brings, which stand in a table of their own.
+            // Of the tokens that it adds, which are rows of another table.
             let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
             self.origins.push((source, "tokens", origin(vec![note.clone()])));
             report.says.push(format!("{note}; say another with --chain"));
@@ -195,7 +195,7 @@ fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Ref
     })
 }
 
-/// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
+/// The token that `--decimals` is of: the one of the file, else the one of its rows whose decimals are not known. Several are refused.
 fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
@@ -222,7 +222,7 @@ fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Op
     }
 }
 
-/// The chain of what nobody says the chain of.
+/// The chain of tokens that no file and no option names one of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
 }

@@ -151,8 +151,8 @@ impl Run<'_> {
         self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
     }
 
-    /// Candles of one time that say different prices are of several series, and balances of one holder that differ are none: which one
-    /// stands would be chance.
+    /// Refuses files with many rows of one key that differ: candles of one time with other prices are of several series, and which of two
+    /// balances of a holder is kept would be chance.
     fn refuse_conflicting(&mut self, table: &str, written: &Written) {
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;

@@ -229,7 +229,7 @@ impl<'a> FileToImport<'a> {
         self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
     }
 
-    /// The column of theirs that `--map` names for ours.
+    /// The file's column that `--map` names for ours.
     pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
         self.sniffed.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
@@ -350,7 +350,7 @@ impl Take {
         Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
     }
 
-    /// Columns of ours and the columns of theirs that serve them.
+    /// Reads columns of ours from these columns of the file.
     pub(super) fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
         for (ours, theirs) in columns {
             if *theirs == NOTHING {
@@ -362,7 +362,7 @@ impl Take {
         self
     }
 
-    /// Leaves a column of ours empty, whatever column of theirs has its name.
+    /// Leaves a column of ours empty, even if a column of the file has its name.
     pub(super) fn without(self, column: &'static str) -> Self {
         self.set(column, "")
     }

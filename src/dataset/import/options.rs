@@ -22,11 +22,11 @@ pub struct ImportOptions {
     pub dry_run: bool,
     /// The table that `map` and `set` speak of.
     pub table: Option<String>,
-    /// Columns of ours and the columns of theirs that serve them.
+    /// Columns of ours, and the file's columns that are read into them.
     pub map: Vec<(String, String)>,
     /// Columns of ours and their one value.
     pub set: Vec<(String, String)>,
-    /// Columns of theirs and the value of the rows to take.
+    /// Columns of the file, and the value of the rows to take.
     pub pick: Vec<(String, String)>,
     /// The unit of amounts.
     pub unit: Option<AmountUnit>,

@@ -22,7 +22,7 @@ pub(super) enum First {
     Other,
 }
 
-/// What stands at a place of the text.
+/// What a path of the text leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OutlineNode {
     /// With so many members; of more than `MEMBERS` none is entered.

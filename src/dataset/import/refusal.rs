@@ -34,7 +34,7 @@ pub const BLANKS: &[(&str, &str)] = &[
     (DATES, "day or month, whichever stands first"),
 ];
 
-/// Why these options cannot be meant: one has still the word of a line in the place of what it stands for.
+/// Refuses options of which one is still a placeholder.
 pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
     let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
@@ -42,13 +42,13 @@ pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
 }
 
-/// What to write, where an option's value is still the word of a line in its place.
+/// What to write in place of a placeholder, where the value is one.
 pub(super) fn placeholder(value: &str) -> Option<String> {
     let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
     Some(format!("{word} stands for {what}; write that in its place"))
 }
 
-/// Why these options cannot be meant together: two say the same thing, and say it differently.
+/// Refuses two options that say different things of one column.
 pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
     let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());

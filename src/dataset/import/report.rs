@@ -37,7 +37,7 @@ pub struct FileReport {
     pub title: Option<&'static str>,
     /// Why nothing was taken of it.
     pub refused: Option<String>,
-    /// The options with which it would be taken, or asks for the next thing; what only the person knows stands there in capitals.
+    /// Options with which it would be taken, or the next thing asked for; what only the person knows is a placeholder in capitals.
     pub try_with: Vec<String>,
     /// As it was named.
     #[serde(skip)]

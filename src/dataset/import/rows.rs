@@ -54,7 +54,7 @@ impl RowSource for Edited {
     }
 }
 
-/// Where a column of this name stands in the batch, in any letter case.
+/// The place of the batch's column of this name, in any letter case.
 fn place(batch: &Batch, name: &str) -> Option<usize> {
     let exact = batch.columns.iter().position(|column| column.name() == name);
     exact.or_else(|| batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name)))

@@ -99,7 +99,10 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
     match copied(io::stdin().lock()) {
-        Ok(copied) => sniff_as(&copied.to_path_buf(), name, Some(copied)),
+        Ok(copied) => {
+            let path = copied.to_path_buf();
+            sniff_as(&path, name, Some(copied))
+        }
         Err(reason) => vec![Err((name.to_owned(), reason))],
     }
 }

@@ -105,7 +105,7 @@ impl ExistingTable {
         self.ours || !self.theirs.is_empty()
     }
 
-    /// Hands on the rows that stand, each with the number of its kind of source.
+    /// Reads the existing rows; `keep` takes them with the number of their source.
     pub(super) fn read(
         &self,
         context: &Context<'_>,

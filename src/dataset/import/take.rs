@@ -60,7 +60,7 @@ pub(super) struct RowCounts {
     pub broken: u64,
     /// Columns with cells that could not be read and are left empty.
     pub unread: Vec<Unread>,
-    /// Columns of ours whose amounts stand as floating-point numbers, and lost digits by it.
+    /// Columns of ours whose amounts are floating-point numbers in the file, and lost digits by it.
     pub approximate: Vec<&'static str>,
 }
 

@@ -65,7 +65,7 @@ impl TokenMatch {
         coin_word(&self.address, self.symbol.as_deref()).is_some()
     }
 
-    /// `0x… (UNI)`, and `coin:BTC` of a coin, whose address nobody knows it by.
+    /// As it is shown: `0x… (UNI)`; a coin as `coin:BTC`, as its address says nothing to people.
     pub(super) fn told(&self) -> String {
         let symbol = self.symbol.as_deref();
         let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));

@@ -210,7 +210,7 @@ fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
     })
 }
 
-/// The symbol or pair that stands beside the table.
+/// The symbol or pair in the texts beside the table.
 fn beside(sheet: &Sheet) -> Option<&str> {
     let said = sheet.beside("symbol pair instid ticker productid instrument digitalcurrencycode ch market");
     let place = || sheet.beside("place").and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
@@ -225,7 +225,7 @@ fn beside(sheet: &Sheet) -> Option<&str> {
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
-/// Whether a column, or what stands beside the table, tells in what prices are: a quote currency, or pairs.
+/// Whether a column or a text beside the table names the currency of the prices: a quote currency, or a pair.
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
@@ -233,7 +233,7 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
     sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
 }
 
-/// Refuses prices that what stands beside the table says are in another currency.
+/// Refuses prices in another currency, by the texts beside the table.
 fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
@@ -243,7 +243,7 @@ fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     }
 }
 
-/// Rows of several exchanges of one token cannot stand in one series.
+/// Refuses rows of several exchanges, which would mix in one series.
 fn one_place(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
     if several { Err(pick(file, sheet, parts)) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Which column is the volume in tokens. A figure in money never stands there: it is divided by the price, or left out.
+//! Finds the volume in tokens (base volume). A volume in money (quote volume) is divided by the price, or left out.
 
 use super::{
     super::{
@@ -126,13 +126,13 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
             }
         }
     }
-    single(file, sheet, found, &Candidates { names: &names, candidates: &candidates, figures: &figures, ranges: &ranges, style })
+    single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
 }
 
 /// Columns that may be the volume, and their figures in the first rows.
 struct Candidates<'a> {
     names: &'a Names,
-    candidates: &'a [usize],
+    columns: &'a [usize],
     figures: &'a [Vec<f64>],
     ranges: &'a [PriceRange],
     style: NumberStyle,
@@ -141,16 +141,16 @@ struct Candidates<'a> {
 /// One column of volume that no other speaks for.
 fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
     let of = |wanted: Option<VolumeMeasure>| {
-        among.candidates.iter().position(|&at| {
+        among.columns.iter().position(|&at| {
             let name = among.names.whole(at);
             counts(name).or_else(|| counts(among.names.last(at))) == wanted
         })
     };
-    let bare = among.candidates.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
+    let bare = among.columns.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
     let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
         return Volume::None(None);
     };
-    let at = among.candidates[place];
+    let at = among.columns[place];
     let name = &sheet.names[at];
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
         return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
@@ -176,7 +176,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     }
 }
 
-/// Why a volume is in USD, where what stands beside it tells so.
+/// Why a volume is in USD, where other columns or the texts beside the table show it.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));

@@ -6,7 +6,7 @@ use crate::dataset::{
     manifest::Decimal,
 };
 
-/// What stands before a number.
+/// Currency signs before a number.
 const BEFORE: &[&str] = &["US$", "USD", "$", "€", "£", "¥", "₿", "Ξ"];
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

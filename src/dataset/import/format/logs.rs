@@ -27,7 +27,7 @@ const TIMES: &str = "timestamp blocktimestamp blocktime blocksignedat time date"
 const BLOCKS: &str = "blocknumber block blockheight blockno";
 const INDEXES: &str = "logindex index eventindex logoffset";
 
-/// Our columns, made of theirs.
+/// The columns that are made of an event's.
 const MADE: &[&str] =
     &["event", "of token", "sent at", "in block", "in transaction", "sent from", "sent to", "amount sent", "place in block"];
 

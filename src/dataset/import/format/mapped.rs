@@ -19,7 +19,7 @@ use crate::dataset::{
     schema::{Column, Kind, TABLES, TableSchema},
 };
 
-/// A column of ours and the place of theirs that is to serve it.
+/// A column of ours, and the place of the file's column that is read into it.
 type Mapped = (&'static Column, usize);
 
 pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {

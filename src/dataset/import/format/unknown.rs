@@ -1,5 +1,5 @@
-//! Why a file of no known format is refused: which table its columns come nearest to, what does not fit, and the line for it. In the line
-//! stands what the cells show; for all else a blank that only a person can fill.
+//! The refusal of a file of no known format: which table its columns are nearest to, what does not fit, and a command that maps them. The
+//! command holds what the cells show; all else is a placeholder.
 
 use super::{
     super::{
@@ -163,7 +163,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
     }
 }
 
-/// A price a time, of which no line makes candles: nobody can tell from it what was paid in between.
+/// The refusal of one price a time: no option makes candles of it, as what was paid in between is not known.
 fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);

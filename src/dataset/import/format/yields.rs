@@ -52,7 +52,7 @@ fn example_cell(sheet: &Sheet, at: usize) -> &str {
     filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
 }
 
-/// What to say of pools whose category stands nowhere: the loader counts them as vaults.
+/// The note on pools without a category: the loader counts them as vaults.
 pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
     let says = "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending";
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))

@@ -14,7 +14,7 @@ const ROW_DEPTH: usize = 4;
 /// The most columns of a table, and the most members noted beside it.
 const COLUMNS: usize = 600;
 const BESIDE: usize = 200;
-/// The column of the keys that objects stand under.
+/// The column of the keys of an object of rows.
 pub(in crate::dataset::import) const KEY: &str = "key";
 /// The column of the names of several lists of the same shape, whose rows make one table.
 pub(in crate::dataset::import) const LIST: &str = "list";
@@ -25,7 +25,7 @@ const LIST_TELLS: usize = 5;
 /// The table of a JSON text.
 #[derive(Debug)]
 pub(in crate::dataset::import) struct Json {
-    /// Where it stands, `a.b`; empty for the text itself.
+    /// Its path in the text, `a.b`; empty for the text itself.
     pub place: String,
     pub names: Vec<String>,
     /// Its columns have names.
