@@ -11,6 +11,7 @@ mod public_files;
 mod recorded_files;
 mod shapes;
 mod suggested_commands;
+mod times;
 
 use std::{
     fs,

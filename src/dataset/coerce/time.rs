@@ -1,6 +1,6 @@
 //! Times and days: ISO 8601 with or without zone, epoch by magnitude, YYYYMMDD, or a format of the person's.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::{
     super::time::{DAY_MS, MINUTE_MS, Time},
@@ -84,6 +84,10 @@ fn parsed(text: &str) -> Option<i64> {
     if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return text.parse().ok().and_then(epoch_float);
     }
+    // A year has four digits; chrono would take `03/01/24` for a day of the year 3.
+    if !text.get(..4).is_some_and(|year| year.bytes().all(|digit| digit.is_ascii_digit())) {
+        return None;
+    }
     let plain = text.strip_suffix(" UTC").or_else(|| text.strip_suffix(['Z', 'z'])).unwrap_or(text).trim_end();
     let times = PLAIN.iter().find_map(|format| NaiveDateTime::parse_from_str(plain, format).ok());
     times
@@ -140,9 +144,19 @@ fn iso(text: &str) -> Option<i64> {
 }
 
 fn formatted(text: &str, format: &str) -> Option<i64> {
-    let zoned = || DateTime::parse_from_str(text, format).ok().map(|time| time.timestamp_millis());
-    let plain = || NaiveDateTime::parse_from_str(text, format).ok().map(|time| time.and_utc().timestamp_millis());
-    let day = || NaiveDate::parse_from_str(text, format).ok().map(|day| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
+    // `%Y` would take the two digits of `03/01/24` for the year 24.
+    let four_digits = |year: i32| year >= 1_000;
+    let zoned = || DateTime::parse_from_str(text, format).ok().filter(|time| four_digits(time.year())).map(|time| time.timestamp_millis());
+    let plain = || {
+        NaiveDateTime::parse_from_str(text, format)
+            .ok()
+            .filter(|time| four_digits(time.year()))
+            .map(|time| time.and_utc().timestamp_millis())
+    };
+    let day = || {
+        let day = NaiveDate::parse_from_str(text, format).ok().filter(|day| four_digits(day.year()))?;
+        Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
+    };
     zoned().or_else(plain).or_else(day)
 }
 
@@ -191,6 +205,8 @@ mod tests {
     fn what_is_no_time_is_bad() {
         for text in [
             "yesterday",
+            "03/01/24",
+            "24-03-01",
             "2021-13-01",
             "20211301",
             "99999999999999999999999999",
@@ -204,6 +220,8 @@ mod tests {
             assert_eq!(time(&RawCell::Text(text.into()), None, false), Err(Bad), "{text}");
         }
         assert_eq!(time(&RawCell::Text("x".into()), Some("%Q%%%"), false), Err(Bad));
+        assert_eq!(time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%Y"), false), Err(Bad));
+        assert_eq!(time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%y"), false), Ok(Some(1_709_251_200_000)));
         assert_eq!(time(&RawCell::Float(f64::INFINITY), None, false), Ok(None));
         assert_eq!(time(&RawCell::Time(i64::MAX), None, false), Err(Bad));
     }

@@ -3,6 +3,7 @@
 
 mod columns;
 mod series;
+mod times;
 mod volumes;
 
 pub(super) use self::columns::{PRICES, has_close_times};

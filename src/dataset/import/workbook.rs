@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use calamine::{Data, Reader, open_workbook_auto};
+use calamine::{Data, ExcelDateTime, Reader, open_workbook_auto};
+use chrono::{NaiveDate, NaiveTime};
 
 use crate::{
     dataset::{coerce::manner::of_excel_day, time::Time},
@@ -37,10 +38,22 @@ fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
     if sheets.is_empty() { Err("is a workbook without a filled sheet".to_owned()) } else { Ok(sheets) }
 }
 
+/// A date of a cell; workbooks of older Macs count their days from 1904, as theirs alone know.
+fn time(date: &ExcelDateTime) -> Time {
+    let days = date.as_f64();
+    let (year, month, day, ..) = date.to_ymd_hms_milli();
+    let counted = Time(of_excel_day(days)).day().0;
+    let shown = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())
+        .map_or(counted, |day| Time(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).day().0);
+    // A day apart is how the two round; years apart is where they begin.
+    let apart = if (shown - counted).abs() > 1 { f64::from(shown - counted) } else { 0.0 };
+    Time(of_excel_day(days + apart))
+}
+
 fn text(cell: &Data) -> String {
     match cell {
         Data::Empty | Data::Error(_) => String::new(),
-        Data::DateTime(date) if date.is_datetime() => Time(of_excel_day(date.as_f64())).to_string(),
+        Data::DateTime(date) if date.is_datetime() => time(date).to_string(),
         Data::DateTime(date) => date.as_f64().to_string(),
         Data::Int(number) => number.to_string(),
         Data::Float(number) => number.to_string(),
@@ -48,5 +61,25 @@ fn text(cell: &Data) -> String {
         Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.trim().to_owned(),
         #[allow(unreachable_patterns, reason = "kinds of cells that later versions add")]
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use calamine::ExcelDateTimeType;
+
+    use super::*;
+
+    #[test]
+    fn days_are_counted_from_where_the_workbook_does() {
+        for (days, from_1904, shown) in [
+            (45_352.0, false, "2024-03-01T00:00:00Z"),
+            (45_352.5, false, "2024-03-01T12:00:00Z"),
+            (43_890.0, true, "2024-03-01T00:00:00Z"),
+            (43_890.25, true, "2024-03-01T06:00:00Z"),
+        ] {
+            let cell = Data::DateTime(ExcelDateTime::new(days, ExcelDateTimeType::DateTime, from_1904));
+            assert_eq!(text(&cell), shown, "{days} {from_1904}");
+        }
     }
 }

@@ -292,17 +292,25 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) ->
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
+    if let Some((zone, column)) = super::times::foreign_zone(sheet, time, when, &cells) {
+        let why = format!("its times are of the zone `{zone}`, by its column `{column}`, and those of candles are UTC");
+        return Err(refusal(sheet, &why, "give them in UTC, or with their offset as in `2024-03-01 09:00+01:00`"));
+    }
     let style = NumberStyle::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(&cells, when);
-    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times) };
+    if let Some(cell) = super::times::rounded(&cells, &times) {
+        let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
+        return Err(refusal(sheet, &why, "show the column as whole numbers and save it again, or take the file as it came"));
+    }
+    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times, super::times::are_ends(sheet, time)) };
     let by_time = by_time(sheet, &times);
     let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
     let mut says: Vec<String> = reordered.into_iter().collect();
     says.extend(when.says().map(str::to_owned));
     if ended.is_some() {
-        says.push("its times are the last seconds of the candles: each candle is put where it begins".to_owned());
+        says.push("its times are the ends of the candles: each candle is put where it begins".to_owned());
     }
     if style.comma {
         says.push("its numbers have a decimal comma".to_owned());

@@ -126,9 +126,13 @@ fn evenness(mut times: Vec<i64>) -> f64 {
     if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
 }
 
-/// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are.
-pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
-    let last = |ms: &i64| [1, 1_000].contains(&(MINUTE_MS - ms.rem_euclid(MINUTE_MS)));
+/// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are. Of times that
+/// `are_ends` a full minute is one too.
+pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>, are_ends: bool) -> (Vec<Option<i64>>, Option<i64>) {
+    let last = |ms: &i64| {
+        let over = ms.rem_euclid(MINUTE_MS);
+        [1, 1_000].contains(&(MINUTE_MS - over)) || are_ends && over == 0
+    };
     if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
         return (times, None);
     }
@@ -139,9 +143,9 @@ pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>) -> (Ve
     (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
 }
 
-/// The beginning of a candle of that length whose last second this is.
+/// The beginning of a candle of that length whose last second, or whose end, this is.
 pub(in crate::dataset::import) fn start_of_end(ms: i64, step: i64) -> i64 {
-    (ms + 1_000).div_euclid(1_000) * 1_000 - step
+    (ms + MINUTE_MS - 1).div_euclid(MINUTE_MS) * MINUTE_MS - step
 }
 
 /// Whether points stand between day, month and year.
@@ -209,7 +213,7 @@ fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
 }
 
 /// The text without its zone, and how far that is east of UTC in milliseconds. Zones by other names are none we know.
-fn without_zone(text: &str) -> Option<(&str, i64)> {
+pub(in crate::dataset::import) fn without_zone(text: &str) -> Option<(&str, i64)> {
     let text = text.trim();
     for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
         if let Some(rest) = text.strip_suffix(end).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == ' ' || c == 'M')) {

@@ -39,6 +39,8 @@ struct Columns {
     time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
+    /// Whether a reorganisation of the chain took the event back.
+    removed: Option<String>,
 }
 
 /// The words of 32 bytes in a cell, in lower case: of one topic, of a list of them, of data.
@@ -76,6 +78,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         time,
         block: names.find(BLOCKS).map(name),
         index: names.find(INDEXES).map(name),
+        removed: names.find("removed").map(name),
     })
 }
 
@@ -114,6 +117,10 @@ fn topics_of(row: usize, topics: &[Vec<Option<String>>]) -> Vec<String> {
     topics.iter().filter_map(|column| column[row].as_deref()).flat_map(words).collect()
 }
 
+fn is_removed(removed: &[Option<String>], row: usize) -> bool {
+    removed.get(row).and_then(Option::as_deref).is_some_and(|cell| cell.trim().eq_ignore_ascii_case("true"))
+}
+
 pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().and_then(columns).is_some()
 }
@@ -126,9 +133,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (topics, data): (Vec<_>, _) = (columns.topics.iter().map(first).collect(), first(&columns.data));
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
     let mut found = 0;
+    let removed = columns.removed.as_ref().map(first).unwrap_or_default();
     for (row, data) in data.iter().enumerate() {
         let topics = topics_of(row, &topics);
         match transfer(&topics, &words(data.as_deref().unwrap_or_default())) {
+            Some(_) if is_removed(&removed, row) => *others.entry("removed by a reorganisation".to_owned()).or_default() += 1,
             Some(_) => found += 1,
             None => *others.entry(other_event(&topics)).or_default() += 1,
         }
@@ -164,7 +173,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             ("log_index", name(has[2], MADE[8])),
         ])
         .columns(&[("status", NOTHING)])
-        .keep(MADE[0], &["transfer"], "are other events, or of other tokens than --token says");
+        .keep(MADE[0], &["transfer"], "are other events, removed ones, or of other tokens than --token says");
     plan.takes.push(take);
     Ok(plan)
 }
@@ -198,9 +207,10 @@ impl RowSource for Events {
 fn add_columns(batch: &mut Batch, of: &Columns, only: Option<Address>) {
     let topics: Vec<_> = of.topics.iter().map(|name| cells(batch, name)).collect();
     let (data, token) = (cells(batch, &of.data), cells(batch, &of.token));
+    let removed = of.removed.as_ref().map(|name| cells(batch, name)).unwrap_or_default();
     let mut parts: [Vec<Option<String>>; 4] = Default::default();
     for row in 0..batch.height {
-        let here = only.is_none_or(|only| token[row].as_deref().and_then(Address::parse) == Some(only));
+        let here = only.is_none_or(|only| token[row].as_deref().and_then(Address::parse) == Some(only)) && !is_removed(&removed, row);
         let transfer = transfer(&topics_of(row, &topics), &words(data[row].as_deref().unwrap_or_default())).filter(|_| here);
         parts[0].push(Some(if transfer.is_some() { "transfer" } else { "other" }.to_owned()));
         let [from, to, value] = transfer.map_or([None, None, None], |parts| parts.map(Some));

@@ -6,7 +6,7 @@ use super::{
         edits::{Fix, fixed},
         evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
-        refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
+        refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
         sheet::Sheet,
         sniff::Sniffed,
@@ -40,6 +40,8 @@ struct Columns {
     value: usize,
     token: Option<usize>,
     time: Option<(usize, TimeStyle)>,
+    /// Times that could be day/month or month/day, where no other column has times.
+    unsure: Option<usize>,
     block: Option<usize>,
     index: Option<usize>,
 }
@@ -58,10 +60,11 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         let likely = names.all("address contract token erc20");
         sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
     };
-    let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
-    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at)?)));
+    let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>());
+    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at).ok()??)));
+    let unsure = names.in_order(TIMES).find(|&at| when(at).is_err()).filter(|_| time.is_none());
     let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex));
-    Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
+    Some(Columns { hash, from, to, value, token: token(), time, unsure, block, index: names.find(INDEXES) })
 }
 
 pub(super) fn is(sniffed: &Sniffed) -> bool {
@@ -89,6 +92,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
     refuse_others(sheet, &names, &found)?;
+    if let Some(at) = found.unsure {
+        let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
+        let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
+        return Err(Refusal::new(why).say("dates", DATES));
+    }
     let style = NumberStyle::of(sheet.column(found.value), sheet.semicolons)
         .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
     let fixes = fixes(sheet, &found, style);

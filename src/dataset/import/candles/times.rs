@@ -1,0 +1,119 @@
+//! What stands between a column of times and the times at which candles begin: a zone that is not UTC, ends in place of beginnings, digits
+//! that a spreadsheet rounded away. None of it is guessed: a name or the cells say it.
+
+use super::super::{
+    evidence::when::{TimeStyle, without_zone},
+    names::{Names, is_one_of, plain},
+    sheet::Sheet,
+};
+
+/// Columns whose name says that they hold the end of a candle.
+const ENDS: &str = "\
+    closetime timeclose closetimestamp closedat endtime timeend endtimestamp end endat periodend timeperiodend intervalend bucketend windowend";
+/// BitMEX's `trade/bucketed`, whose `timestamp` is the end of the candle (its API's documentation says so).
+const BITMEX: [&str; 3] = ["homenotional", "foreignnotional", "turnover"];
+/// Zones by the letters that stand in headers, all of them away from UTC for some of the year at least.
+const ZONES: &str = "\
+    cet cest eet eest wet west bst msk est edt et cst cdt ct mst mdt mt pst pdt pt jst kst hkt sgt ist ict wib aest aedt awst acst nzst nzdt brt art";
+const ZONE_COLUMNS: &str = "tz timezone zone tzname utcoffset";
+
+/// The zone other than UTC that the header of the times, or a column of zones, names; none where the cells carry their own.
+pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
+    let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty());
+    let is_local = |cell: &str| cell.contains(':') && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
+    if when == TimeStyle::Epoch || !filled().all(is_local) {
+        return None;
+    }
+    let header = &sheet.names[time];
+    if let Some(zone) = zone_in(header) {
+        return Some((zone, header.clone()));
+    }
+    let beside = (0..sheet.names.len()).find(|&at| is_one_of(&plain(&sheet.names[at]), ZONE_COLUMNS))?;
+    let zone = sheet.different(beside).into_iter().find(|zone| !is_utc(zone))?;
+    Some((zone.to_owned(), sheet.names[beside].clone()))
+}
+
+fn is_utc(zone: &str) -> bool {
+    let zone = zone.trim().to_ascii_lowercase();
+    ["", "utc", "gmt", "z", "etc/utc", "etc/gmt", "utc+0", "utc+00:00", "+00:00", "+0000", "0"].contains(&zone.as_str())
+}
+
+/// `CET` of `Date (CET)`, `utc8` of `timestamp_utc8`, `UTC+8` of `Time (UTC+8)`.
+fn zone_in(header: &str) -> Option<String> {
+    let words: Vec<&str> = header.split(|c: char| !(c.is_ascii_alphanumeric() || ['+', '-', '/', ':'].contains(&c))).collect();
+    // A name of one word is what the column is, and no zone.
+    let behind = words.iter().skip(1).filter(|word| !word.is_empty());
+    let offset = |word: &str| {
+        let rest = word.strip_prefix("utc").or_else(|| word.strip_prefix("gmt")).unwrap_or(word);
+        let digits = rest.trim_start_matches(['+', '-']);
+        (rest.len() < word.len() || rest.len() > digits.len())
+            && digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.bytes().any(|digit| (b'1'..=b'9').contains(&digit))
+    };
+    behind
+        .filter(|word| {
+            let lower = word.to_ascii_lowercase();
+            // Two letters are a zone in capitals only.
+            let named = is_one_of(&lower, ZONES) && (lower.len() > 2 || **word == lower.to_uppercase());
+            named || offset(&lower) || ["America/", "Europe/", "Asia/", "Australia/"].iter().any(|area| word.starts_with(area))
+        })
+        .map(|word| (*word).to_owned())
+        .next()
+}
+
+/// Whether the times are the ends of the candles, by the column's name or as the source is known to write them.
+pub(super) fn are_ends(sheet: &Sheet, time: usize) -> bool {
+    let names = Names::of(&sheet.names);
+    is_one_of(names.last(time), ENDS) || BITMEX.iter().all(|name| names.has(name)) && names.last(time) == "timestamp"
+}
+
+/// A time in E notation, where the steps from one to the next show that its last digits are gone: `1.67262E+12`.
+pub(super) fn rounded<'a>(cells: &'a [String], times: &[Option<i64>]) -> Option<&'a str> {
+    let first = cells.iter().find(|cell| cell.trim().parse::<f64>().is_ok() && cell.contains(['e', 'E']))?;
+    let mut known: Vec<i64> = times.iter().flatten().copied().collect();
+    known.sort_unstable();
+    known.dedup();
+    let steps: Vec<i64> = known.windows(2).map(|two| two[1] - two[0]).collect();
+    let least = *steps.iter().min()?;
+    steps.iter().any(|step| step % least != 0).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_names_a_zone_behind_its_own_word() {
+        for (header, zone) in [
+            ("Date (CET)", Some("CET")),
+            ("Time (EST)", Some("EST")),
+            ("timestamp_utc8", Some("utc8")),
+            ("Time (UTC+8)", Some("UTC+8")),
+            ("time ET", Some("ET")),
+            ("Local time (Europe/Berlin)", Some("Europe/Berlin")),
+            ("Date (UTC)", None),
+            ("timestamp_utc", None),
+            ("Time UTC+00:00", None),
+            ("open time", None),
+            ("et", None),
+            ("block et", None),
+            ("Date 1d", None),
+        ] {
+            assert_eq!(zone_in(header).as_deref(), zone, "{header}");
+        }
+    }
+
+    #[test]
+    fn steps_tell_times_that_lost_their_digits() {
+        let cells = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>();
+        let times = |cells: &[String]| cells.iter().map(|cell| cell.parse::<f64>().ok().map(|ms| ms as i64)).collect::<Vec<_>>();
+        for (texts, lost) in [
+            (&["1.67262E+12", "1.67322E+12", "1.67383E+12"][..], true),
+            (&["1.6726176e+12", "1.672704e+12", "1.6727904e+12"], false),
+            (&["1672617600000", "1672704000001", "1672790400000"], false),
+        ] {
+            let cells = cells(texts);
+            assert_eq!(rounded(&cells, &times(&cells)).is_some(), lost, "{texts:?}");
+        }
+    }
+}
