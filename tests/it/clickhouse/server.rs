@@ -1,4 +1,5 @@
-//! An engine that speaks ClickHouse's HTTP interface as far as it is asked, and lies, stalls and breaks off as it is told.
+//! A test server that speaks as much of ClickHouse's HTTP interface as is asked of it, and gives wrong answers, stalls and breaks off as
+//! it is told.
 
 use std::{
     collections::HashMap,
@@ -98,6 +99,11 @@ impl Server {
         let mut all: Vec<Trouble> = trouble.into_iter().collect();
         all.reverse();
         *self.shared.trouble.lock().unwrap() = all;
+    }
+
+    /// Short answers fail from now on, with this status and code.
+    pub(super) fn refuse(&self, status: u16, code: u32) {
+        *self.shared.short.lock().unwrap() = Some(Trouble::Fails(status, code));
     }
 
     /// The queries asked so far, with what stood in their address.

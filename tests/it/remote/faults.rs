@@ -1,5 +1,5 @@
-//! What servers do to one another: 1,000 random sequences of trouble end in the right bytes or in a named reason, never in wrong bytes,
-//! and a dataset over such a server is right, or says why it is not.
+//! Failing servers: 1,000 random sequences of trouble end in the right bytes or in a named reason, never in wrong bytes, and a dataset over
+//! such a server is right, or says why it is not.
 
 use std::{
     ops::Range,
@@ -17,16 +17,16 @@ use tokendeck::{
         load::LoadError,
         progress::{Cancelled, LoadProgress, Silent},
     },
-    wire::{ByteSink, Errand, Fault, Object, UrlPattern, Wire},
+    wire::{ByteSink, Errand, Fault, Object, Patience, UrlPattern, Wire, WireOptions},
 };
 
 use super::{
-    Bench, TOKENS, candles,
+    Bench, TOKENS, candles, options,
     server::{Server, Trouble},
-    wire,
+    short, wire, wire_with,
 };
 
-/// Numbers without order, the same every time.
+/// Pseudorandom numbers (xorshift64), the same every time.
 struct Noise(u64);
 
 impl Noise {
@@ -157,7 +157,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     for nth in 0..60 {
         let mut noise = Noise(nth + 77);
         // What was kept is gone, so that all of it is fetched again.
-        std::fs::remove_dir_all(bench.cache.path()).ok();
+        bench.clear_cache();
         let troubles: Vec<Trouble> =
             (0..noise.next(8)).map(|_| noise.trouble(3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
         bench.server.trouble(troubles);
@@ -188,44 +188,39 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     assert!(loaded > 15 && named > 5, "{loaded} {named}");
 }
 
-/// Gives up after so many steps.
-struct Patience(AtomicUsize);
+/// Cancels the load after so many steps.
+struct CancelAfter(AtomicUsize);
 
-impl LoadProgress for Patience {
+impl LoadProgress for CancelAfter {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         let left = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         left.map(drop).map_err(|_| Cancelled)
     }
 }
 
-/// Leaves after a while.
-struct Leaves(Instant);
+/// Cancels the load 400 ms after it began.
+struct CancelLate(Instant);
 
-impl LoadProgress for Leaves {
+impl LoadProgress for CancelLate {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
     }
 }
 
 #[test]
-fn one_who_waits_for_a_silent_source_can_leave_at_once() {
+fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let slow = super::WireOptions {
-        consent: super::Consent::Always,
-        sources: super::sources(&bench.server),
-        patience: super::Patience { silence: Duration::from_secs(30), ..super::short() },
-        ..super::WireOptions::default()
-    };
-    let wire = Wire::new(slow, Arc::new(super::MemoryLedger::default()));
+    let patience = Patience { silence: Duration::from_secs(30), ..short() };
+    let wire = wire_with(WireOptions { patience, ..options(&bench.server) });
     bench.load(&wire).unwrap();
-    std::fs::remove_dir_all(bench.cache.path()).unwrap();
+    bench.clear_cache();
     // The listings come; the first file never does.
     for silent in [1, 2] {
         bench.server.trouble((0..silent).map(|_| Trouble::None).chain(std::iter::repeat_n(Trouble::Stall(0), 20)));
         let begun = Instant::now();
-        let outcome = bench.load_with(&wire, 200_000, &Leaves(begun)).map(drop);
+        let outcome = bench.load_with(&wire, 200_000, &CancelLate(begun)).map(drop);
         let took = begun.elapsed();
         assert_eq!(outcome, Err(LoadError::Cancelled), "{silent}");
         assert!(took < Duration::from_secs(3), "it waited on: {took:?}");
@@ -233,7 +228,7 @@ fn one_who_waits_for_a_silent_source_can_leave_at_once() {
 }
 
 #[test]
-fn a_load_that_is_cut_off_goes_on_where_it_was() {
+fn a_cancelled_load_resumes_where_it_was_cut_off() {
     for rows_min in [1, 200_000] {
         let bench = Bench::with(TABLES);
         bench.server.put("t.csv", TOKENS);
@@ -245,7 +240,7 @@ fn a_load_that_is_cut_off_goes_on_where_it_was() {
         *bench.server.shared.latency.lock().unwrap() = Duration::from_millis(5);
         let mut cut = 0;
         let dataset = loop {
-            match bench.load_with(&wire, rows_min, &Patience(AtomicUsize::new(4 + cut))) {
+            match bench.load_with(&wire, rows_min, &CancelAfter(AtomicUsize::new(4 + cut))) {
                 Ok(dataset) => break dataset,
                 Err(error) => assert_eq!(error, LoadError::Cancelled),
             }
