@@ -211,6 +211,11 @@ impl Table {
     pub fn loaded(&self) -> bool {
         self.state == TableState::Loaded
     }
+
+    /// The first of its files, for a finding that is of none in particular.
+    fn first_file(&self) -> String {
+        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
+    }
 }
 
 impl Dataset {
@@ -406,6 +411,10 @@ impl Dataset {
 
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.schema.name == name)
+    }
+
+    fn table_mut(&mut self, name: &str) -> Option<&mut Table> {
+        self.tables.iter_mut().find(|table| table.schema.name == name)
     }
 
     /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.

@@ -45,6 +45,28 @@ pub struct Finding {
     pub reason: String,
 }
 
+impl Finding {
+    /// Of a file as a whole; `at`, `column` and `value` say where in it.
+    pub(crate) fn new(severity: Severity, file: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { severity, file: file.into(), row: None, column: None, value: None, reason: reason.into() }
+    }
+
+    #[must_use]
+    pub(crate) fn at(self, row: impl Into<Option<u64>>) -> Self {
+        Self { row: row.into(), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn column(self, name: &str) -> Self {
+        Self { column: Some(name.to_owned()), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn value(self, shown: impl Into<String>) -> Self {
+        Self { value: Some(shown.into()), ..self }
+    }
+}
+
 /// How often one reason was met in one column of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingCount {
@@ -157,14 +179,7 @@ mod tests {
     fn all_are_counted_and_the_first_hundred_of_a_reason_are_kept() {
         let mut findings = Findings::default();
         for row in 1..=250 {
-            findings.add(Finding {
-                severity: Severity::Error,
-                file: "candles.csv".into(),
-                row: Some(row),
-                column: Some("open".into()),
-                value: Some("x".into()),
-                reason: "expected a number".into(),
-            });
+            findings.add(Finding::new(Severity::Error, "candles.csv", "expected a number").at(row).column("open").value("x"));
         }
         assert_eq!((findings.kept().len(), findings.counts().len()), (100, 1));
         assert_eq!((findings.count(Severity::Error), findings.count(Severity::Warning)), (250, 0));

@@ -279,7 +279,7 @@ impl Located {
         let Gone { at, count, first } = self.gone.as_ref()?;
         let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
         let reason = format!("was there at {} and is listed no more{more}: the rows of what is gone are left out", Time(*at));
-        Some(Finding { severity: Severity::Warning, file: first.clone(), row: None, column: None, value: None, reason })
+        Some(Finding::new(Severity::Warning, first, reason))
     }
 }
 
@@ -327,8 +327,7 @@ pub(super) fn is_agreed(context: &Context<'_>, manifest: &TableManifest) -> bool
 /// What a table says of itself that is what it was then.
 pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
     // Nobody sees by the rows that they are old.
-    let (severity, file, reason) = (Severity::Warning, file.to_owned(), format!("is what it was at {then}: {why}"));
-    Finding { severity, file, row: None, column: None, value: None, reason }
+    Finding::new(Severity::Warning, file, format!("is what it was at {then}: {why}"))
 }
 
 /// Where a load of objects stands, for the thread beside it.

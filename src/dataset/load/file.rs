@@ -145,8 +145,8 @@ impl<'a> FileRows<'a> {
 
 impl FileRows<'_> {
     pub(super) fn finding(&mut self, severity: Severity, row: u64, column: Option<&str>, value: Option<String>, reason: String) {
-        let finding = Finding { severity, file: self.file.to_owned(), row: Some(row), column: column.map(str::to_owned), value, reason };
-        self.findings.add(finding);
+        let column = column.map(str::to_owned);
+        self.findings.add(Finding { column, value, ..Finding::new(severity, self.file, reason).at(row) });
     }
 
     /// Takes in a batch; `names` are the columns of the file met so far.
@@ -216,8 +216,7 @@ impl FileRows<'_> {
         for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
             let name = bound.units.as_deref().unwrap_or_default();
             let reason = format!("`{name}` is in USD, as its name says, and is divided by each candle's price");
-            let column = Some(bound.column.name.to_owned());
-            self.findings.add(Finding { severity: Severity::Note, file: self.file.to_owned(), row: None, column, value: None, reason });
+            self.findings.add(Finding::new(Severity::Note, self.file, reason).column(bound.column.name));
         }
     }
 
@@ -410,27 +409,17 @@ impl FileRows<'_> {
 /// Tells how a file is written and what is odd in the order of its rows; how many rows that is, and what is to be judged beside other tables.
 fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
     for (column, reason) in state.manners.told() {
-        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: Some(column), value: None, reason };
-        findings.add(finding);
+        findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
         let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
-        let column = Some("timestamp".to_owned());
-        findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column, value: None, reason });
+        findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
     let (odd, observed) = state.series.end(file);
     let mut broken = 0;
     for odd in odd {
         let (column, reason) = (odd.rule().column(), odd.rule().reason());
-        let finding = Finding {
-            severity: Severity::Warning,
-            file: file.to_owned(),
-            row: odd.row,
-            column: Some(column.to_owned()),
-            value: Some(odd.value),
-            reason: reason.clone(),
-        };
-        findings.add(finding);
+        findings.add(Finding::new(Severity::Warning, file, &reason).at(odd.row).column(column).value(odd.value));
         findings.count_more(file, Some(column), &reason, odd.count.saturating_sub(1));
         broken += odd.count;
     }

@@ -93,7 +93,7 @@ pub(in crate::dataset::load) fn in_place(
         table.findings.add(elsewhere::old(&file, then, &why));
     }
     for reason in notes {
-        table.findings.add(Finding { severity: Severity::Note, file: file.clone(), row: None, column: None, value: None, reason });
+        table.findings.add(Finding::new(Severity::Note, &file, reason));
     }
     let later = Later::new(context, schema, Arc::clone(wire), looked, mark);
     table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(later))));

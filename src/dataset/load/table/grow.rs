@@ -103,12 +103,9 @@ impl Reading<'_> {
         if repeated == 0 {
             return;
         }
-        let (key, reason) = (self.schema.key.join(", "), "that one is kept and this one left out");
-        let reason = format!("a later row has the same {key}; {reason}");
-        let (severity, file) = (Severity::Warning, file.to_owned());
-        let finding = Finding { severity, file: file.clone(), row: None, column: None, value: None, reason: reason.clone() };
-        self.table.findings.add(finding);
-        self.table.findings.count_more(&file, None, &reason, repeated - 1);
+        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.schema.key.join(", "));
+        self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
+        self.table.findings.count_more(file, None, &reason, repeated - 1);
     }
 }
 

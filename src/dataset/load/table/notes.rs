@@ -13,7 +13,7 @@ use crate::dataset::{
         others, path,
     },
     order::{self, Dropped},
-    repeats,
+    repeats::{self, Difference},
     source::locate::LocatedFile,
 };
 
@@ -49,27 +49,23 @@ impl Reading<'_> {
         if self.schema.name != "holders" || self.movements.is_empty() {
             return;
         }
-        let reason = repeats::are_these_transfers(&self.movements);
-        let (severity, file) = (Severity::Warning, file.to_owned());
-        self.table.findings.add(Finding { severity, file, row: None, column: None, value: None, reason });
+        self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
     /// `differs` is the column in which the row that is kept says something else, and both figures.
-    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<(&'static str, String)>) -> Finding {
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
-        let (column, value) = differs.unzip();
-        let other = column.map_or_else(String::new, |column| format!(" and another value in `{column}`"));
-        Finding {
-            severity: Severity::Warning,
-            file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
-            row: Some(row.into()),
-            column: column.map(str::to_owned),
-            value,
-            reason: if self.schema.name == order::FIRST_USABLE {
-                format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
-            } else {
-                format!("a later row has the same {key}{other}; that one is kept and this one left out")
-            },
+        let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let reason = if self.schema.name == order::FIRST_USABLE {
+            format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
+        } else {
+            format!("a later row has the same {key}{other}; that one is kept and this one left out")
+        };
+        let file = files.get(file as usize).map_or("", |file| &file.name);
+        let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
+        match differs {
+            Some((column, shown)) => finding.column(column).value(shown),
+            None => finding,
         }
     }
 
@@ -101,8 +97,7 @@ impl Reading<'_> {
             "`{volume}` is read as USD, as sources write it that give `{beside}` beside it, and divided by the price; if it counts tokens, say so in \
              dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
         );
-        let (severity, column) = (Severity::Warning, Some("volume".to_owned()));
-        self.table.findings.add(Finding { severity, file: file.to_owned(), row: None, column, value: None, reason });
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }
 
     /// That several prices of a candle are one column.
@@ -114,14 +109,7 @@ impl Reading<'_> {
         let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
         let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
         let reason = format!("{} are one column, `{name}`: ranges and patterns of such candles say nothing", shown.join(", "));
-        self.table.findings.add(Finding {
-            severity: Severity::Warning,
-            file: file.to_owned(),
-            row: None,
-            column: None,
-            value: None,
-            reason,
-        });
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
 
     /// Notes yields that look like fractions where percent are expected.
@@ -134,15 +122,13 @@ impl Reading<'_> {
         if most <= 0.0 || most >= 1.0 {
             return;
         }
-        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
-        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }".to_owned();
-        let (severity, column, value) = (Severity::Warning, Some("apy".to_owned()), Some(format!("at most {most}")));
-        self.table.findings.add(Finding { severity, file, row: None, column, value, reason });
+        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }";
+        let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
+        self.table.findings.add(finding.column("apy").value(format!("at most {most}")));
     }
 
     pub(super) fn note(&mut self, file: &str, reason: String) {
-        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
-        self.table.findings.add(finding);
+        self.table.findings.add(Finding::new(Severity::Note, file, reason));
     }
 
     /// What there is to tell of files elsewhere.
@@ -184,15 +170,14 @@ impl Reading<'_> {
         let found = std::mem::take(&mut self.table.approximate);
         let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
         let approximate: Vec<&str> = self.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
-        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+        let file = self.table.first_file();
         for name in &approximate {
             let reason = if said(name) {
                 format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
             } else {
                 format!("`{name}` is approximate: it stands as floating-point numbers, which keep the first 15 digits of an amount")
             };
-            let (severity, column) = (Severity::Note, Some((*name).to_owned()));
-            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column, value: None, reason });
+            self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
         }
         self.table.approximate = approximate.into_iter().map(str::to_owned).collect();
     }
