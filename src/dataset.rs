@@ -469,7 +469,7 @@ fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
 /// The rows of the table `name` by token: in memory, or where the large table is.
 fn by_token<T: FromFrame>(tables: &[Table], name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
     match tables.iter().find(|table| table.schema.name == name) {
-        Some(Table { large: Some(large), .. }) => ByToken::large(Arc::clone(large)),
+        Some(Table { large: Some(large), .. }) => ByToken::Large(Arc::clone(large)),
         _ => ByToken::new(rows(tables, name), token),
     }
 }

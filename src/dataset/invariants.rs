@@ -1,6 +1,5 @@
-//! What must hold of the figures, whatever file they came from: one table of rules, each with its name, its sentence and the columns it
-//! needs. Pure: canonical columns in, what breaks a rule out. Which file and row that was is the loader's to say, and whether a file
-//! with many such rows is refused is `import`'s.
+//! The rules that figures must keep, whatever file they came from: one table, each rule with its name, its sentence and the columns it
+//! needs. Pure: canonical columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
 //!
 //! Three kinds: of one row (`judge` here), of the rows of one file in their order (`series`), and of tables together (`together`).
 
@@ -49,6 +48,7 @@ impl Consequence {
     }
 }
 
+/// How a figure is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Test {
     /// Not below the first, not above the second.
@@ -59,8 +59,8 @@ enum Test {
     High,
     /// A time at which there was something to record.
     Era,
-    /// Not of one row alone.
-    Elsewhere,
+    /// Over several rows, by `series`, or over several tables, by `together`.
+    SeveralRows,
 }
 
 /// The first block of Bitcoin, 2009-01-03, less a day for time zones.
@@ -110,43 +110,43 @@ pub const RULES: &[Rule] = rules! {
     time_of_chains Stays Test::Era,
         ["candles.timestamp", "transfers.timestamp", "posts.published_at", "holder_counts.date", "pool_events.timestamp",
          "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp"]
-        "the time is before 2009 or after 2099, where nothing is to be recorded: is it read in the right unit?";
-    step Stays Test::Elsewhere,
+        "the time is before 2009 or after 2099, outside the time of chains: is it read in the right unit?";
+    step Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
         "the candle begins before the one beside it has ended";
-    interval Stays Test::Elsewhere,
+    interval Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
         "the candles do not lie as far apart as their interval says";
-    gap Stays Test::Elsewhere,
+    gap Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "candles are missing here: what looks back so many candles, as trend lines, patterns and indicators do, counts on before the gap \
-         as if nothing lay between";
-    price_beside_close Stays Test::Elsewhere,
+        "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \
+         after the gap as neighbours";
+    price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
-        "the price is far from the close of the token's latest candle, and it is the one that is answered, screened and watched: without \
-         a price in the file the close is";
-    unit_of_volume Stays Test::Elsewhere,
+        "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \
+         close if the file had no price";
+    unit_of_volume Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
         "from here on the volume is larger or smaller by about the price: it changes between tokens and USD";
-    turnover Stays Test::Elsewhere,
+    turnover Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close", "tokens.market_cap"]
         "the median of volume times price is far above the market cap: if the volume is in USD, say so in dataset.toml: \
          [tables.candles.columns] volume = { unit = \"usd\" }";
-    traded_in_a_day Stays Test::Elsewhere,
+    traded_in_a_day Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
         "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source";
-    transfer_within_supply Stays Test::Elsewhere,
+    transfer_within_supply Stays Test::SeveralRows,
         ["transfers.value"] needs ["tokens.decimals", "tokens.total_supply"]
         "a transfer moves far more than there is: are the token's decimals and supply right?";
-    transfer_in_smallest_units Stays Test::Elsewhere,
+    transfer_in_smallest_units Stays Test::SeveralRows,
         ["transfers.value"] needs ["tokens.decimals"]
         "no transfer moves a millionth of a token: if the values are whole tokens, say so in dataset.toml: [tables.transfers.columns] \
          value = { unit = \"whole\" }";
-    balances_within_supply Stays Test::Elsewhere,
+    balances_within_supply Stays Test::SeveralRows,
         ["holders.balance"] needs ["tokens.total_supply"]
         "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] \
          balance = { unit = \"raw\" }";
-    cap_of_supply Stays Test::Elsewhere,
+    cap_of_supply Stays Test::SeveralRows,
         ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
         "price times supply is over a million times off the market cap: is the supply in smallest units?";
 };
@@ -210,7 +210,7 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
             let found = match rule.test {
                 Test::Between(least, most) => between(rule, column, &columns[place], least, most),
                 Test::Era => era(rule, column, &columns[place]),
-                Test::Price | Test::Low | Test::High | Test::Elsewhere => continue,
+                Test::Price | Test::Low | Test::High | Test::SeveralRows => continue,
             };
             if found.rows.is_empty() {
                 continue;

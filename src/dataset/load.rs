@@ -118,24 +118,15 @@ pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadE
     load_with(folder, &CacheOptions::default(), progress)
 }
 
-/// As `load_in_stages`, whole.
+/// As `load_as`, of files here alone, and whole.
 pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
-    load_in_stages(folder, cache, progress, None)
+    load_as(folder, cache, None, progress, None, false)
 }
 
 /// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
-/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of what is there before.
-pub fn load_in_stages(
-    folder: &Path,
-    cache: &CacheOptions,
-    progress: &dyn LoadProgress,
-    early: Option<&dyn Fn(Dataset)>,
-) -> Result<Dataset, LoadError> {
-    load_as(folder, cache, None, progress, early, false)
-}
-
-/// As `load_in_stages`, of files elsewhere too, which `wire` asks for; with `growing`, text files that are appended to meanwhile are
-/// read up to the last whole line they had.
+/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of the tables there are before.
+/// Files elsewhere are asked for through `wire`. With `growing`, text files that are appended to meanwhile are read up to the last whole
+/// line they had.
 pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,

@@ -83,12 +83,6 @@ pub enum Keep {
     Tokens,
 }
 
-impl FromIterator<String> for Keep {
-    fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
-        Self::OneOf(values.into_iter().collect())
-    }
-}
-
 /// How a column of theirs becomes one of ours.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnManifest {
@@ -255,7 +249,7 @@ mod tests {
         assert_eq!(candles.path.len(), 2);
         assert_eq!(candles.columns["timestamp"].from.as_deref(), Some("ts"));
         assert_eq!(candles.columns["timestamp"].format.as_deref(), Some("%m/%d/%Y"));
-        assert_eq!(candles.keep, [("interval".to_owned(), ["1d".to_owned(), "1h".to_owned()].into_iter().collect())]);
+        assert_eq!(candles.keep, [("interval".to_owned(), Keep::OneOf(vec!["1d".to_owned(), "1h".to_owned()]))]);
         let fee = &manifest.tables["fee_tiers"].columns["fee"];
         assert_eq!((fee.scale, fee.split.as_deref(), fee.explode), (Some(1e-6), Some(";"), true));
         assert_eq!(manifest.tables["fee_tiers"].set["chain"], "1");

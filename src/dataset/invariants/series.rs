@@ -305,9 +305,7 @@ impl One {
             odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
     }
-}
 
-impl One {
     /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between
     /// them: only where all times rise, or all fall, is the longest step one.
     fn gap(&self, interval: i64, odd: &mut Vec<Odd>) {
