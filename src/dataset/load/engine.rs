@@ -103,7 +103,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
     /// A short answer.
     fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
         self.engine.ask(sql, &|| self.stopped()).map_err(|fault| said(&self.name, fault))
@@ -121,79 +121,73 @@ impl Asking<'_> {
         }
     }
 
-    /// All columns there, and those that are asked for, as they are written.
-    fn described(&self) -> Result<(Vec<Theirs>, Vec<Theirs>), Stop> {
-        let wanted = wanted(self.schema, self.manifest);
-        let picked = |all: &[Theirs]| all.iter().filter(|column| column.form != Form::State && wanted(&column.name)).cloned().collect();
-        if let Some(looked) = self.context.looked {
-            return Ok((looked.described.clone(), picked(&looked.described)));
+    /// The columns as the table has them, and ours that are read from them.
+    fn columns(&self) -> Result<Columns<'a>, Stop> {
+        let mut all = match self.context.looked {
+            Some(looked) => looked.described.clone(),
+            None => self.describe()?,
+        };
+        let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(self.schema, self.manifest, &names)?;
+        if self.context.looked.is_none() {
+            if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
+                return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
+            }
+            self.spell(&mut all, &bound)?;
         }
+        let wanted = wanted(self.schema, self.manifest);
+        let picked = all.iter().filter(|column| column.form != Form::State && wanted(&column.name)).cloned().collect();
+        Ok(Columns { all, picked, bound })
+    }
+
+    fn describe(&self) -> Result<Vec<Theirs>, Stop> {
         let what = match &self.asked.from {
             Relation::Table(table) => sql::table(table),
             Relation::Query(_) => self.from(),
         };
         let described = self.ask(&format!("DESCRIBE TABLE {what}"))?;
-        let column = |row: &Vec<Option<String>>| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?));
-        let mut described: Vec<Theirs> = described.iter().filter_map(column).collect();
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, self.manifest, &names)?;
-        if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
-            return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
-        }
-        self.spell(&mut described, &bound)?;
-        let picked = picked(&described);
-        Ok((described, picked))
+        Ok(described.iter().filter_map(|row| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect())
     }
 
+    /// Counts the rows; the answer says how they are asked for.
     fn look(&self) -> Result<Answer, Stop> {
-        let (described, picked) = self.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, self.manifest, &names)?;
-        let conditions = self.conditions(&picked, &bound);
-        let counted = self.count(&picked, &bound, &conditions)?;
-        let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
-        let casts: Vec<String> = picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
-        // From a query inside, as an alias would stand for the column in the conditions too.
-        let sql =
-            format!("SELECT {} FROM (SELECT {} FROM {}{})", casts.join(", "), columns.join(", "), self.from(), filter(&counted.conditions));
-        let width = picked.iter().map(|column| width(column, &bound)).sum();
+        let columns = self.columns()?;
+        let conditions = self.conditions(&columns);
+        let counted = self.count(&columns, &conditions)?;
+        let names: Vec<String> = columns.picked.iter().map(Theirs::sql).collect();
+        let casts: Vec<String> =
+            columns.picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
+        // From a subquery, as an alias would stand for the column in the conditions too.
+        let from = format!("(SELECT {} FROM {}{})", names.join(", "), self.from(), filter(&counted.conditions));
+        let sql = format!("SELECT {} FROM {from}", casts.join(", "));
         let source = self.engine.source();
-        let mut mark = Sha256::new();
-        for part in [&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum] {
-            mark.update((part.len() as u64).to_le_bytes());
-            mark.update(part);
-        }
-        let mark: [u8; 32] = mark.finalize().into();
-        let (first, second) = mark.split_at(16);
-        let hex = |half: &[u8]| half.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
-        let mark = format!("{:032x}{:032x}", hex(first), hex(second));
-        let answer = Answer {
+        let mark = digest([&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum]);
+        Ok(Answer {
             name: self.name.clone(),
             source: self.asked.source.clone(),
             sql,
-            columns: names,
             rows: counted.rows,
-            width,
-            mark,
+            width: columns.picked.iter().map(|column| columns.width(column)).sum(),
+            columns: columns.all.into_iter().map(|column| column.name).collect(),
+            mark: const_hex::encode(mark),
             as_of: counted.as_of,
             notes: counted.notes,
             arrow: !self.old,
-        };
-        Ok(answer)
+        })
     }
 
     /// Whether what is said there of `where` keeps no other rows than it does.
-    fn is_exact(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> bool {
-        self.manifest.keep.iter().all(|(name, keep)| match of_condition(name, picked, bound) {
+    fn is_exact(&self, columns: &Columns<'_>) -> bool {
+        self.manifest.keep.iter().all(|(name, keep)| match columns.of_condition(name) {
             (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
             (None, _) => false,
         })
     }
 
     /// What of `where` can be said there.
-    fn conditions(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> Vec<String> {
+    fn conditions(&self, columns: &Columns<'_>) -> Vec<String> {
         let condition = |(name, keep): &(String, _)| {
-            let (column, ours) = of_condition(name, picked, bound);
+            let (column, ours) = columns.of_condition(name);
             // What is read otherwise than it stands there is judged row by row, here.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
@@ -205,11 +199,55 @@ impl Asking<'_> {
     }
 }
 
-/// The column of theirs that a member of `where` names, and ours that is read from it.
-fn of_condition<'p, 'b, 'm>(name: &str, picked: &'p [Theirs], bound: &'b [Bound<'m>]) -> (Option<&'p Theirs>, Option<&'b Bound<'m>>) {
-    let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
-    let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
-    (picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
+/// The columns of a table on an engine.
+struct Columns<'a> {
+    all: Vec<Theirs>,
+    /// Those that are asked for.
+    picked: Vec<Theirs>,
+    bound: Vec<Bound<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    /// Our column that is read from theirs.
+    fn ours(&self, column: &Theirs) -> Option<&Bound<'a>> {
+        ours(column, &self.bound)
+    }
+
+    /// The column that ours of this name is read from.
+    fn serving(&self, name: &str) -> Option<&Theirs> {
+        self.picked.iter().find(|column| self.ours(column).is_some_and(|bound| bound.column.name == name))
+    }
+
+    /// The column that a member of `where` names, and ours that is read from it.
+    fn of_condition(&self, name: &str) -> (Option<&Theirs>, Option<&Bound<'a>>) {
+        let ours = self.bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
+        (self.picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
+    }
+
+    /// About how many bytes a value of the column has on its way.
+    fn width(&self, column: &Theirs) -> u64 {
+        match (column.form, self.ours(column).map(|bound| bound.column.kind)) {
+            (Form::Whole | Form::Float | Form::Single | Form::Time | Form::Day, _) => 8,
+            (_, Some(Kind::Address)) => 46,
+            (_, Some(Kind::Hex)) => 70,
+            _ => 24,
+        }
+    }
+}
+
+fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
+    bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
+}
+
+/// The SHA-256 of some texts, each with its length.
+fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().into()
 }
 
 /// Whether the column is read as it stands there.
@@ -217,11 +255,6 @@ fn is_plain(bound: &Bound<'_>) -> bool {
     let rule = bound.rule;
     let as_written = rule.values.is_empty() && rule.format.is_none() && rule.scale.is_none() && !rule.explode;
     as_written && bound.constant.is_none() && bound.item.is_none() && bound.units.is_none()
-}
-
-/// Our column that is read from theirs.
-fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
-    bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
 }
 
 /// Other rows came than were counted.
@@ -239,14 +272,4 @@ fn grouped(number: u64) -> String {
 
 fn filter(conditions: &[String]) -> String {
     if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) }
-}
-
-/// About how many bytes a value has on its way.
-fn width(column: &Theirs, bound: &[Bound<'_>]) -> u64 {
-    match (column.form, ours(column, bound).map(|bound| bound.column.kind)) {
-        (Form::Whole | Form::Float | Form::Single | Form::Time | Form::Day, _) => 8,
-        (_, Some(Kind::Address)) => 46,
-        (_, Some(Kind::Hex)) => 70,
-        _ => 24,
-    }
 }

@@ -2,12 +2,12 @@
 //! what is read is the table as it was counted.
 
 use super::{
-    Asking, filter, ours,
+    Asking, Columns, filter,
     sql::{self, Form, Theirs},
 };
 use crate::{
     dataset::{
-        load::{bind::Bound, elsewhere::said, table::Stop},
+        load::{elsewhere::said, table::Stop},
         time::Time,
     },
     wire::Fault,
@@ -43,20 +43,20 @@ pub(super) struct Counted {
 }
 
 impl Asking<'_> {
-    pub(super) fn count(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<Counted, Stop> {
+    pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, Stop> {
         let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
         if let Some(looked) = self.context.looked {
             // The state of the generation, whatever there is by now.
             counted.conditions.extend(looked.until.iter().cloned());
             counted.as_of.clone_from(&looked.as_of);
-            return self.counted(counted, picked);
+            return self.counted(counted, columns);
         }
-        self.estimate(picked, conditions)?;
-        if let Some(end) = self.end_of(picked, bound) {
+        self.estimate(columns, conditions)?;
+        if let Some(end) = self.end_of(columns) {
             let mut settled = conditions.to_vec();
-            match self.settled(end, picked, bound) {
+            match self.settled(end, columns) {
                 Some(condition) => settled.push(condition),
-                None if is_block(end, bound) && self.engine.source().lag() > 0 => counted.notes.push(
+                None if is_block(end, columns) && self.engine.source().lag() > 0 => counted.notes.push(
                     "`lag_minutes` is not held, as no time stands beside the blocks: the newest, which may be taken back, are among the rows"
                         .to_owned(),
                 ),
@@ -79,12 +79,12 @@ impl Asking<'_> {
                 }
             }
         }
-        self.counted(counted, picked)
+        self.counted(counted, columns)
     }
 
     /// Counts the rows that are kept, and sums up their content if that is wanted; of what stays in place the sums over it do.
-    fn counted(&self, mut counted: Counted, picked: &[Theirs]) -> Result<Counted, Stop> {
-        let sum = if counted.summed && !self.asked.in_place { sql::checksum(picked) } else { "0".to_owned() };
+    fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, Stop> {
+        let sum = if counted.summed && !self.asked.in_place { sql::checksum(&columns.picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
         let row = whole.first().ok_or_else(|| said(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
         counted.rows = number(row.first());
@@ -93,12 +93,12 @@ impl Asking<'_> {
     }
 
     /// Refuses what would cost too much there, where the engine can tell before.
-    fn estimate(&self, picked: &[Theirs], conditions: &[String]) -> Result<(), Stop> {
+    fn estimate(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<(), Stop> {
         if self.old {
             return Ok(());
         }
-        let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
-        let sql = format!("EXPLAIN ESTIMATE SELECT {} FROM {}{}", columns.join(", "), self.from(), filter(conditions));
+        let names: Vec<String> = columns.picked.iter().map(Theirs::sql).collect();
+        let sql = format!("EXPLAIN ESTIMATE SELECT {} FROM {}{}", names.join(", "), self.from(), filter(conditions));
         let parts = match self.engine.ask(&sql, &|| self.stopped()) {
             Ok(parts) => parts,
             // What is no table of its own it cannot tell of.
@@ -120,24 +120,22 @@ impl Asking<'_> {
     }
 
     /// The column that tells where the table ends, if rows are added there.
-    fn end_of<'p>(&self, picked: &'p [Theirs], bound: &[Bound<'_>]) -> Option<&'p Theirs> {
-        let (_, columns) = GROW.iter().find(|(table, _)| *table == self.schema.name)?;
-        let one = |name: &&&str| picked.iter().find(|column| ours(column, bound).is_some_and(|bound| bound.column.name == **name));
+    fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c Theirs> {
+        let (_, names) = GROW.iter().find(|(table, _)| *table == self.schema.name)?;
         let tells = |column: &&Theirs| matches!(column.form, Form::Whole | Form::Time | Form::Day);
-        columns.iter().filter_map(|name| one(&name)).find(tells)
+        names.iter().filter_map(|name| columns.serving(name)).find(tells)
     }
 
     /// What leaves out blocks that may be taken back.
-    fn settled(&self, end: &Theirs, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<String> {
+    fn settled(&self, end: &Theirs, columns: &Columns<'_>) -> Option<String> {
         let lag = self.engine.source().lag();
-        let time = |column: &&Theirs| ours(column, bound).is_some_and(|bound| bound.column.name == "timestamp");
-        let time = picked.iter().find(time).filter(|_| is_block(end, bound) && lag > 0)?;
+        let time = columns.serving("timestamp").filter(|_| is_block(end, columns) && lag > 0)?;
         older(time, lag)
     }
 }
 
-fn is_block(end: &Theirs, bound: &[Bound<'_>]) -> bool {
-    ours(end, bound).is_some_and(|bound| bound.column.name == "block_number")
+fn is_block(end: &Theirs, columns: &Columns<'_>) -> bool {
+    columns.ours(end).is_some_and(|bound| bound.column.name == "block_number")
 }
 
 /// What keeps rows of an age, by a time or a number that is one.

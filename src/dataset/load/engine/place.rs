@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use self::later::Later;
 use super::{
-    Asking, Context, name_of, ours,
+    Asking, Columns, Context, digest, name_of,
     sql::{Spelt, Theirs},
     sum::{Sum, holders, market},
 };
@@ -21,7 +20,6 @@ use crate::dataset::{
     candles::HeldCandles,
     findings::{Finding, Severity},
     load::{
-        bind::{Bound, bind},
         elsewhere::{self, Elsewhere, Pulse},
         table::{self, Stop},
     },
@@ -113,43 +111,30 @@ impl Known {
         if asking.old {
             return Err(Stop::Unusable(format!("`{}` cannot stay in place: its server is too old; say read = \"bring\"", asking.name)));
         }
-        let (described, picked) = asking.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(schema, manifest, &names)?;
-        let conditions = asking.conditions(&picked, &bound);
-        if conditions.len() < manifest.keep.len() || !asking.is_exact(&picked, &bound) {
+        let columns = asking.columns()?;
+        let conditions = asking.conditions(&columns);
+        if conditions.len() < manifest.keep.len() || !asking.is_exact(&columns) {
             let name = &asking.name;
             return Err(Stop::Unusable(format!(
                 "`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\""
             )));
         }
-        let counted = asking.count(&picked, &bound, &conditions)?;
-        let base = asking.base(&picked, &bound, &counted.conditions, counted.summed)?;
+        let counted = asking.count(&columns, &conditions)?;
+        let base = asking.base(&columns, &counted.conditions, counted.summed)?;
         let Summed { sums, seen, content, odd } =
             if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
-        let left_out = asking.left_out((&picked, &bound, &counted.conditions), counted.rows, seen)?;
-        let mut mark = Sha256::new();
-        let content = content.to_string();
-        for part in [&base, &counted.rows.to_string(), &content, &asking.engine.source().url] {
-            mark.update((part.len() as u64).to_le_bytes());
-            mark.update(part);
-        }
+        let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
+        let mark = digest([&base, &counted.rows.to_string(), &content.to_string(), &asking.engine.source().url]);
         let stays = format!(
-            "its {} rows stay at `{}`: what an answer needs of a token is worked out there when somebody looks at it; what is wrong in rows \
-             that nobody looked at nobody has seen",
+            "its {} rows stay at `{}`: an answer about a token queries them there; rows that no answer has needed yet are not checked",
             super::grouped(counted.rows),
             asked.source
         );
         Ok(Self {
-            looked: Looked {
-                described: spelt(described, &bound, odd),
-                summed: counted.summed,
-                until: counted.conditions,
-                as_of: counted.as_of,
-            },
+            looked: Looked { described: spelt(columns, odd), summed: counted.summed, until: counted.conditions, as_of: counted.as_of },
             rows: counted.rows,
             notes: counted.notes.into_iter().chain(left_out).chain([stays]).collect(),
-            mark: mark.finalize().into(),
+            mark,
             sums,
         })
     }
@@ -244,13 +229,14 @@ impl Asking<'_> {
     }
 }
 
-/// The columns, of which the tokens' is known to be written oddly, if it is.
-fn spelt(mut described: Vec<Theirs>, bound: &[Bound<'_>], odd: bool) -> Vec<Theirs> {
-    for column in described.iter_mut().filter(|column| odd && ours(column, bound).is_some_and(|bound| bound.column.name == "token_address"))
-    {
+/// All columns, of which the tokens' is known to be written oddly, if it is.
+fn spelt(columns: Columns<'_>, odd: bool) -> Vec<Theirs> {
+    let tokens = columns.serving("token_address").filter(|_| odd).map(|column| column.name.clone());
+    let mut all = columns.all;
+    for column in all.iter_mut().filter(|column| Some(&column.name) == tokens.as_ref()) {
         column.spelt = Spelt::Odd;
     }
-    described
+    all
 }
 
 #[cfg(test)]

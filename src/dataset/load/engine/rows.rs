@@ -24,10 +24,7 @@ use crate::{
             locate::Answer,
         },
     },
-    wire::{
-        Fault,
-        clickhouse::{Said, Stream},
-    },
+    wire::{Fault, clickhouse::Said},
 };
 
 /// What is read on after rows could not be, to see whether the engine says why.
@@ -88,17 +85,11 @@ pub(super) fn place_of(context: &Context<'_>, texts: &[&str]) -> Option<PathBuf>
 /// Keeps what `write` writes in the place.
 pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
-    let copy = Copy::begin(place).map_err(said)?;
-    let (beside, sum) = (copy.beside.clone(), Arc::clone(&copy.sum));
-    let mut out = io::BufWriter::with_capacity(WRITTEN, copy);
+    let writer = CopyWriter::begin(place).map_err(said)?;
+    let copy = writer.copy.clone();
+    let mut out = io::BufWriter::with_capacity(WRITTEN, writer);
     let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(said));
-    written.and_then(|()| settle(place, &beside, &sum).map_err(said)).inspect_err(|_| drop(fs::remove_file(&beside)))
-}
-
-/// What was written beside is from now on what is kept in the place.
-fn settle(place: &Path, beside: &Path, sum: &Mutex<crc32fast::Hasher>) -> io::Result<()> {
-    let sum = shown(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
-    fs::write(place.join(SUM), sum).and_then(|()| fs::rename(beside, place.join(BYTES)))
+    written.and_then(|()| copy.settle().map_err(said)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
 /// Whether the rows are here as they came.
@@ -117,7 +108,7 @@ pub(in crate::dataset::load) fn open(
     let tell = Arc::new(Tell::default());
     let place = place(context, answer);
     if let Some(file) = place.as_deref().and_then(whole) {
-        let reader = Watched { reader: Box::new(io::BufReader::new(file)), stream: None, tell: Arc::clone(&tell), copy: None };
+        let reader = Watched { reader: Box::new(io::BufReader::new(file)), tell: Arc::clone(&tell), writer: None };
         return begin(reader, answer, tell, wanted, None);
     }
     if let Some(fault) = offline {
@@ -128,11 +119,11 @@ pub(in crate::dataset::load) fn open(
     let stopped = move || watch.stopped.load(Ordering::Acquire);
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
     let stream = wire.engine(&answer.source)?.stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
-    let copy = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| Copy::begin(&place).ok());
+    let writer = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| CopyWriter::begin(&place).ok());
     tell.said.set(stream.said()).ok();
-    let copied = copy.as_ref().map(|copy| (copy.place.clone(), copy.beside.clone(), Arc::clone(&copy.sum)));
-    let reader = Watched { reader: Box::new(io::empty()), stream: Some(stream), tell: Arc::clone(&tell), copy };
-    begin(reader, answer, tell, wanted, copied)
+    let copy = writer.as_ref().map(|writer| writer.copy.clone());
+    let reader = Watched { reader: Box::new(stream), tell: Arc::clone(&tell), writer };
+    begin(reader, answer, tell, wanted, copy)
 }
 
 /// What is kept in the place, if it is as it was written; what is damaged is removed.
@@ -162,10 +153,7 @@ fn shown(sum: crc32fast::Hasher) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-/// Where a copy goes: the place, the file it is written to until it is whole, and its checksum so far.
-type Copied = (PathBuf, PathBuf, Arc<Mutex<crc32fast::Hasher>>);
-
-fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted, copied: Option<Copied>) -> Result<Opened, Fault> {
+fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted, copy: Option<Copy>) -> Result<Opened, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(Forward::new(Box::new(reader)));
         let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(SAID_MAX)));
@@ -174,7 +162,7 @@ fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted,
         (None, source::separated(reader, &[], &Layout::default(), wanted))
     };
     let rows = rows.map_err(|reason| odd(&tell, &reason))?;
-    let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copied };
+    let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copy };
     Ok(Opened { rows: Box::new(rows), tell })
 }
 
@@ -184,15 +172,29 @@ fn odd(tell: &Tell, reason: &str) -> Fault {
     tell.fault().unwrap_or(Fault::Changed)
 }
 
-/// What comes, kept beside as it comes.
+/// A copy that is made: where it goes, the file it is written to until it is whole, and its checksum so far.
+#[derive(Clone)]
 struct Copy {
     place: PathBuf,
     beside: PathBuf,
-    file: File,
     sum: Arc<Mutex<crc32fast::Hasher>>,
 }
 
 impl Copy {
+    /// It is whole: from now on it is what is kept in the place.
+    fn settle(&self) -> io::Result<()> {
+        let sum = shown(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
+    }
+}
+
+/// Writes a copy.
+struct CopyWriter {
+    copy: Copy,
+    file: File,
+}
+
+impl CopyWriter {
     fn begin(place: &Path) -> io::Result<Self> {
         // For the user alone, as the data may be.
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
@@ -201,14 +203,14 @@ impl Copy {
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        Ok(Self { place: place.to_owned(), beside, file, sum: Arc::default() })
+        Ok(Self { copy: Copy { place: place.to_owned(), beside, sum: Arc::default() }, file })
     }
 }
 
-impl io::Write for Copy {
+impl io::Write for CopyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
-        self.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
+        self.copy.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
         Ok(written)
     }
 
@@ -220,27 +222,23 @@ impl io::Write for Copy {
 /// Bytes as they come, counted, and kept beside.
 struct Watched {
     reader: Box<dyn Read + Send>,
-    stream: Option<Stream>,
     tell: Arc<Tell>,
-    copy: Option<Copy>,
+    writer: Option<CopyWriter>,
 }
 
 impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match &mut self.stream {
-            Some(stream) => stream.read(buffer).inspect_err(|_| {
-                if let Some(fault) = stream.said().fault() {
-                    self.tell.blame(fault);
-                }
-            }),
-            None => self.reader.read(buffer),
-        }?;
+        let read = self.reader.read(buffer).inspect_err(|_| {
+            if let Some(fault) = self.tell.said.get().and_then(|said| said.fault()) {
+                self.tell.blame(fault);
+            }
+        })?;
         self.tell.bytes.fetch_add(read as u64, Ordering::Relaxed);
-        if let Some(copy) = &mut self.copy
-            && copy.write_all(&buffer[..read]).is_err()
+        if let Some(writer) = &mut self.writer
+            && writer.write_all(&buffer[..read]).is_err()
         {
-            // Read once more next time.
-            self.copy = None;
+            // Fetched once more next time.
+            self.writer = None;
         }
         Ok(read)
     }
@@ -254,7 +252,7 @@ struct AnswerRows {
     answer: Arc<Answer>,
     seen: u64,
     ended: bool,
-    copied: Option<Copied>,
+    copy: Option<Copy>,
 }
 
 impl AnswerRows {
@@ -271,11 +269,11 @@ impl AnswerRows {
         if came != counted {
             return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
         }
-        if let Some((place, beside, sum)) = self.copied.take() {
+        if let Some(copy) = self.copy.take() {
             // One that could not be written whole is shorter than what came.
-            let is_whole = fs::metadata(&beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
-            if !is_whole || settle(&place, &beside, &sum).is_err() {
-                fs::remove_dir_all(&place).ok();
+            let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
+            if !is_whole || copy.settle().is_err() {
+                fs::remove_dir_all(&copy.place).ok();
             }
         }
         Ok(())
@@ -325,8 +323,8 @@ impl RowSource for AnswerRows {
 
 impl Drop for AnswerRows {
     fn drop(&mut self) {
-        if let Some((_, beside, _)) = self.copied.take() {
-            fs::remove_file(beside).ok();
+        if let Some(copy) = self.copy.take() {
+            fs::remove_file(copy.beside).ok();
         }
     }
 }

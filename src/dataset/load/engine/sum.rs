@@ -12,7 +12,7 @@ use std::sync::{Arc, atomic::Ordering};
 use polars::prelude::{DataFrame, DataType};
 
 use super::{
-    Asking, filter, ours,
+    Asking, Columns, filter,
     rows::SAID_MAX,
     sql::{self, Form, Theirs},
 };
@@ -112,7 +112,7 @@ impl Asking<'_> {
                 continue;
             }
             came += frame.height() as u64;
-            counted = total(&frame).ok_or_else(|| odd("has other columns".to_owned()))?;
+            counted = first(&frame, ROWS).ok_or_else(|| odd("has other columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
             for (counted, most, what) in [(counted, sum.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
@@ -139,10 +139,10 @@ impl Asking<'_> {
     }
 
     /// The columns as sums take them, each as an expression over `renamed` rows, in the order of the names.
-    fn taken(&self, names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> Result<Vec<String>, Stop> {
+    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], Stop> {
         let column = |name: &&str| {
-            let own = bound.iter().find(|bound| bound.column.name == *name);
-            let theirs = theirs_of(name, picked, bound);
+            let own = columns.bound.iter().find(|bound| bound.column.name == *name);
+            let theirs = theirs_of(name, columns);
             // A volume in another unit needs each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
             match (own.and_then(|own| own.constant), theirs) {
@@ -154,24 +154,25 @@ impl Asking<'_> {
                 _ => Err(self.lacks(name)),
             }
         };
-        names.iter().map(column).collect()
+        let taken: Vec<String> = names.iter().map(column).collect::<Result<_, _>>()?;
+        taken.try_into().map_err(|_| self.unread())
     }
 
     /// Rows that `conditions` keep, their columns under names of ours: an alias would stand for a column of theirs that is called so.
-    fn renamed(&self, picked: &[Theirs], conditions: &[String]) -> String {
-        let columns: Vec<String> = picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
+    fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
+        let columns: Vec<String> =
+            columns.picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
         format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
     }
 
     /// All rows of the table as sums take them, those among them that are none: see `base`. `hash` tells a row's content where the
     /// contents are `summed`.
-    fn all(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
+    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
-        let from = self.renamed(picked, conditions);
+        let from = self.renamed(columns, conditions);
         if self.schema.name == "holders" {
-            let columns = self.taken(&["token_address", "holder_address", "balance"], picked, bound)?;
-            let [token, holder, balance] = &columns[..] else { return Err(self.lacks("balance")) };
-            let unread = unread(&["balance"], picked, bound);
+            let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
+            let unread = unread(&["balance"], columns);
             return Ok(format!(
                 "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread, {} AS hash FROM \
                  (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
@@ -179,10 +180,9 @@ impl Asking<'_> {
             ));
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
-        let columns = self.taken(&names, picked, bound)?;
-        let [token, interval, time, open, high, low, close, volume] = &columns[..] else { return Err(self.lacks("close")) };
-        let timeless = theirs_of("timestamp", picked, bound).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
-        let unread = unread(&names[3..], picked, bound);
+        let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
+        let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
              {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, \
@@ -192,8 +192,8 @@ impl Asking<'_> {
     }
 
     /// Rows of the table as sums take them: candles without a time or a price are none.
-    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
-        let all = self.all(picked, bound, conditions, summed)?;
+    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
+        let all = self.all(columns, conditions, summed)?;
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
@@ -226,9 +226,9 @@ fn under(nth: usize) -> String {
 }
 
 /// The column of theirs that ours is read from, as it is called among rows that are renamed.
-fn theirs_of(name: &str, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<Theirs> {
-    let nth = picked.iter().position(|column| ours(column, bound).is_some_and(|bound| bound.column.name == name))?;
-    Some(Theirs { name: under(nth), ..picked[nth].clone() })
+fn theirs_of(name: &str, columns: &Columns<'_>) -> Option<Theirs> {
+    let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
+    Some(Theirs { name: under(nth), ..columns.picked[nth].clone() })
 }
 
 /// Whether a column is read here as it stands there. Of texts a decimal sign is read here alone.
@@ -237,8 +237,8 @@ fn is_as_it_stands(own: &Bound<'_>, theirs: &Theirs) -> bool {
 }
 
 /// Whether one of these numbers is a text that the engine reads no number from.
-fn unread(names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> String {
-    let texts = names.iter().filter_map(|name| theirs_of(name, picked, bound)).filter(|theirs| theirs.form == Form::Text);
+fn unread(names: &[&str], columns: &Columns<'_>) -> String {
+    let texts = names.iter().filter_map(|name| theirs_of(name, columns)).filter(|theirs| theirs.form == Form::Text);
     let said: Vec<String> =
         texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
     if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
@@ -261,11 +261,6 @@ fn value(name: &str, theirs: &Theirs) -> Option<String> {
         (_, Form::Wide | Form::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
         _ => None,
     }
-}
-
-/// How many rows there are in all, as each of them says.
-fn total(frame: &DataFrame) -> Option<u64> {
-    first(frame, ROWS)
 }
 
 /// A number that each row says.

@@ -30,7 +30,6 @@ use crate::{
         findings::Severity,
         load::{
             Blocks,
-            bind::bind,
             elsewhere::{self, Pulse},
             table::{self, Stop},
         },
@@ -138,15 +137,13 @@ impl Later {
         let manifest = &context.manifest.tables[self.schema.name];
         let Some(asked) = &manifest.engine else { return Err(Stop::Moved) };
         let asking = Asking::new(context, self.schema, manifest, asked)?;
-        let (described, picked) = asking.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, manifest, &names)?;
-        let mut conditions = asking.conditions(&picked, &bound);
+        let columns = asking.columns()?;
+        let mut conditions = asking.conditions(&columns);
         if conditions.is_empty() {
             return Err(Stop::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
         }
         conditions.extend(self.looked.until.iter().cloned());
-        let base = asking.base(&picked, &bound, &conditions, self.looked.summed)?;
+        let base = asking.base(&columns, &conditions, self.looked.summed)?;
         let sql = sum.sql(&base);
         let worth = !matches!(sum, Sum::Page { .. } | Sum::State(_));
         let place = place_of(context, &[&self.mark, &sql]).filter(|_| worth);

@@ -1,6 +1,6 @@
 //! Rows that sums leave out, and why: asked only where some are missing, or where numbers are texts.
 
-use super::{Asking, Bound, Form, PRICED, Theirs, theirs_of};
+use super::{Asking, Columns, Form, PRICED, theirs_of};
 use crate::{
     dataset::load::{elsewhere::said, table::Stop},
     wire::Fault,
@@ -22,12 +22,13 @@ impl Asking<'_> {
     /// here stands in the way.
     pub(in super::super) fn left_out(
         &self,
-        (picked, bound, conditions): (&[Theirs], &[Bound<'_>], &[String]),
+        columns: &Columns<'_>,
+        conditions: &[String],
         rows: u64,
         seen: u64,
     ) -> Result<Vec<String>, Stop> {
         let changed = || said(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned()));
-        let is_text = |name: &&str| theirs_of(name, picked, bound).is_some_and(|theirs| theirs.form == Form::Text);
+        let is_text = |name: &&str| theirs_of(name, columns).is_some_and(|theirs| theirs.form == Form::Text);
         let holders = self.schema.name == "holders";
         if seen > rows || (holders && seen < rows) {
             return Err(changed());
@@ -36,7 +37,7 @@ impl Asking<'_> {
         if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
         }
-        let all = self.all(picked, bound, conditions, false)?;
+        let all = self.all(columns, conditions, false)?;
         let counts = if holders {
             "0, 0, 0".to_owned()
         } else {
