@@ -20,7 +20,7 @@ use std::{
     future::Future,
     path::Path,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc::{RecvTimeoutError, sync_channel},
     },
@@ -147,7 +147,7 @@ impl Wire {
 
     /// The sources that are asked right now, each once.
     pub fn asking(&self) -> Vec<String> {
-        let mut names = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut names = locked(&self.asking).clone();
         names.sort();
         names.dedup();
         names
@@ -253,18 +253,18 @@ impl Wire {
         // A source may have a part of an origin, as a folder of a web server: that store is another one.
         let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
-        if let Some(store) = self.stores.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(store) = locked(&self.stores).get(&key) {
             return Ok(Arc::clone(store));
         }
         let store = Arc::new(source::open(place, &self.options.sources, &self.options.patience).await?);
-        self.stores.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&store));
+        locked(&self.stores).insert(key, Arc::clone(&store));
         Ok(store)
     }
 
     /// Notes that a source is asked, for as long as what comes back lives.
     fn ask(&self, name: &str) -> Asking<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        locked(&self.asking).push(name.to_owned());
         Asking { wire: self, name: name.to_owned() }
     }
 
@@ -283,11 +283,16 @@ struct Asking<'a> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let mut asking = self.wire.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asking = locked(&self.wire.asking);
         if let Some(at) = asking.iter().position(|name| *name == self.name) {
             asking.swap_remove(at);
         }
     }
+}
+
+/// What is in the mutex, also after a thread that held it panicked: every change to what is in one is a single step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An amount of bytes for people: `3.2 GB`.

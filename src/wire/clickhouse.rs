@@ -5,7 +5,7 @@ mod codes;
 mod stream;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ pub use self::stream::{Said, Stream};
 use super::{
     Fault, Wire,
     client::{Connector, Patience},
-    keys,
+    keys, locked,
     source::{Source, SourceKind},
 };
 
@@ -111,7 +111,7 @@ impl Wire {
 
     /// The server the person named so; nobody is asked yet.
     pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = locked(&self.engines);
         if let Some(held) = engines.get(name) {
             return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
         }
@@ -247,7 +247,7 @@ impl Engine {
             let _asking = wire.ask(&held.source.name);
             let mut tries = 0;
             loop {
-                let query = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let query = locked(&now).clone();
                 let fault = match whole(&wire, &held, &query, &sql, &pairs).await {
                     Err(Fault::Unavailable(reason)) if codes::may_pass(&reason) => Fault::Unavailable(reason),
                     outcome => return outcome,
@@ -257,11 +257,11 @@ impl Engine {
                     return Err(fault);
                 }
                 tokio::time::sleep(wire.options.patience.pause * 2u32.pow(tries.min(4) as u32)).await;
-                *now.lock().unwrap_or_else(PoisonError::into_inner) = new_id()?;
+                *locked(&now) = new_id()?;
             }
         });
         if answer == Err(Fault::Stopped) {
-            self.kill(&id.lock().unwrap_or_else(PoisonError::into_inner));
+            self.kill(&locked(&id));
         }
         separated(&answer?)
     }

@@ -39,8 +39,8 @@ impl Error for Fault {}
 /// What a source was asked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessKind {
-    /// No source is for the place, so everybody's access it is.
-    Nobodys,
+    /// No source has the place: it is asked without keys, as anybody may.
+    Public,
     /// A source that has its keys not looked for.
     Anonymous,
     Keys,
@@ -61,7 +61,8 @@ pub(super) struct AskedStore {
 }
 
 /// Why a server that is asked by TLS is not believed.
-pub(super) const UNTRUSTED: &str = "has a certificate that is not trusted here: the file of who signed it goes into SSL_CERT_FILE";
+pub(super) const UNTRUSTED: &str =
+    "has a TLS certificate that is not trusted here: name the file of its certificate authority in SSL_CERT_FILE";
 
 impl AskedStore {
     /// The fault of an answer of theirs.
@@ -83,10 +84,10 @@ impl AskedStore {
         let Self { name, root, .. } = self;
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
-            (AccessKind::Nobodys, true) => {
+            (AccessKind::Public, true) => {
                 format!("is not open to everybody: name `{root}` as `url` of a source in config.toml, and what it wants in its `token_env`")
             }
-            (AccessKind::Nobodys, false) => {
+            (AccessKind::Public, false) => {
                 format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
             }
             (AccessKind::Anonymous, false) => {
@@ -109,7 +110,7 @@ impl AskedStore {
     /// The sentence about a server that gives no answer.
     fn unreached(&self) -> String {
         match self.access {
-            AccessKind::Nobodys => "cannot be reached: nobody answers there".to_owned(),
+            AccessKind::Public => "cannot be reached: nobody answers there".to_owned(),
             _ => format!(
                 "cannot be reached: nobody answers at the `{}` of [sources.{}] in config.toml",
                 if self.web { "url" } else { "endpoint" },
@@ -117,26 +118,7 @@ impl AskedStore {
             ),
         }
     }
-}
 
-/// The error and what it came from.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}
-
-/// How often a status is told of what was asked for again and again.
-const AGAIN: &str = "time and again";
-
-/// The number of an answer's status, as the store's words have it.
-fn status(error: &(dyn Error + 'static)) -> Option<u16> {
-    let number = |text: &str| {
-        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
-        after.get(..3)?.parse().ok()
-    };
-    chain(error).find_map(|error| number(&error.to_string()))
-}
-
-impl AskedStore {
     /// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
     fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
@@ -153,7 +135,7 @@ impl AskedStore {
         if let Some(status) = status(error).or(away) {
             return match status {
                 401 | 403 => self.denied(error),
-                404 if self.access == AccessKind::Nobodys => unavailable("is not there"),
+                404 if self.access == AccessKind::Public => unavailable("is not there"),
                 404 => Fault::Unavailable(format!(
                     "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
                      config.toml"
@@ -182,4 +164,21 @@ impl AskedStore {
             )),
         }
     }
+}
+
+/// The error and what it came from.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// How often a status is told of what was asked for again and again.
+const AGAIN: &str = "time and again";
+
+/// The number of an answer's status, as the store's words have it.
+fn status(error: &(dyn Error + 'static)) -> Option<u16> {
+    let number = |text: &str| {
+        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
+        after.get(..3)?.parse().ok()
+    };
+    chain(error).find_map(|error| number(&error.to_string()))
 }

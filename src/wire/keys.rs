@@ -26,14 +26,12 @@ const COMMAND_TIME: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The store's builder, with the keys its source has.
-pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
+pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
         let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
         let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_nobody(&place.root, &error))?;
-        let builder = AmazonS3Builder::new().with_skip_signature(true).with_region(region);
-        return Ok(builder.with_bucket_name(&place.root).with_http_connector(connector));
+        return Ok(AmazonS3Builder::new().with_skip_signature(true).with_region(region).with_bucket_name(&place.root));
     };
-    let plain = connector.plain;
     let found = if source.anonymous {
         Credentials::None
     } else {
@@ -59,12 +57,12 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: C
         Credentials::None => AmazonS3Builder::new().with_skip_signature(true),
     };
     if !source.endpoint.is_empty() {
-        builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(plain);
+        builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(connector.plain);
     }
     if !region.is_empty() {
         builder = builder.with_region(region);
     }
-    Ok(builder.with_bucket_name(&place.root).with_http_connector(connector))
+    Ok(builder.with_bucket_name(&place.root))
 }
 
 /// Why a bucket that no source of the person's has is not found at Amazon's S3 either, which is asked for lack of another.

@@ -172,32 +172,18 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
     let odd = |error: object_store::Error| asked.fault(&error);
+    // Each kind of store has a builder of a type of its own, which takes the same settings.
+    macro_rules! built {
+        ($builder:expr) => {{
+            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry());
+            Arc::new(builder.build().map_err(odd)?)
+        }};
+    }
     let store: Arc<dyn ObjectStore> = match place.scheme {
-        Scheme::S3 => {
-            let builder = keys::s3(place, source, connector).await?;
-            Arc::new(builder.with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
-        }
-        Scheme::Gs => Arc::new(
-            gcs(place, source)
-                .with_http_connector(connector)
-                .with_client_options(options)
-                .with_retry(patience.retry())
-                .build()
-                .map_err(odd)?,
-        ),
-        Scheme::Az => {
-            let builder = azure(place, source)?;
-            Arc::new(builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
-        }
-        Scheme::Https | Scheme::Http => Arc::new(
-            HttpBuilder::new()
-                .with_url(place.origin())
-                .with_http_connector(connector)
-                .with_client_options(options)
-                .with_retry(patience.retry())
-                .build()
-                .map_err(odd)?,
-        ),
+        Scheme::S3 => built!(keys::s3(place, source, &connector).await?),
+        Scheme::Gs => built!(gcs(place, source)),
+        Scheme::Az => built!(azure(place, source)?),
+        Scheme::Https | Scheme::Http => built!(HttpBuilder::new().with_url(place.origin())),
         Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
     };
     Ok(Store { store, asked })
@@ -210,7 +196,7 @@ fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
         name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
         root: place.root.clone(),
         access: match source {
-            None => AccessKind::Nobodys,
+            None => AccessKind::Public,
             Some(source) if source.anonymous => AccessKind::Anonymous,
             Some(_) => AccessKind::Keys,
         },

@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, Read},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{Engine, codes, new_id};
-use crate::wire::{Fault, LOOK, SPEND_EVERY};
+use crate::wire::{Fault, LOOK, SPEND_EVERY, locked};
 
 /// Parts that wait to be read.
 const AHEAD: usize = 8;
@@ -46,13 +46,13 @@ impl Said {
 
     /// What the last bytes say of a failure. Rows may hold such a text: ask only of an answer that is not what it should be.
     pub fn last_words(&self) -> Option<Fault> {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = locked(&self.tail);
         let text = String::from_utf8_lossy(&tail);
         codes::in_text(&text).map(|code| codes::of_answer(&self.source, 200, Some(code), &text))
     }
 
     fn read(&self, bytes: &[u8]) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = locked(&self.tail);
         tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         if tail.len() > 4 * TAIL {
             let more = tail.len() - TAIL;
