@@ -159,23 +159,9 @@ pub fn load_as(
         tokens: HashSet::new(),
         looked: None,
     };
-    // The schema's first table is `tokens`; a test holds it to that.
-    let tokens = table::load(&context, &TABLES[0])?;
-    match &tokens.0.state {
-        TableState::Loaded => {
-            context.decimals = decimals(&tokens.0.frame);
-            context.tokens = addresses(&tokens.0.frame);
-        }
-        TableState::Absent => {
-            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            return Err(LoadError::unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}"), None));
-        }
-        TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
-        TableState::Unusable(reason) => {
-            let reason = format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}");
-            return Err(LoadError::unusable(reason, tokens.0.fault));
-        }
-    }
+    let tokens = load_tokens(&context, &shown.to_string())?;
+    context.decimals = decimals(&tokens.0.frame);
+    context.tokens = addresses(&tokens.0.frame);
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
@@ -196,6 +182,24 @@ pub fn load_as(
     }
     loaded.sort_by_key(|(table, _)| TABLES.iter().position(|schema| schema.name == table.schema.name));
     Ok(dataset(folder, &text, &manifest, loaded))
+}
+
+/// The table without which there is nothing to show.
+fn load_tokens(context: &Context<'_>, folder: &str) -> Result<Loaded, LoadError> {
+    // The schema's first table is `tokens`; a test holds it to that.
+    let tokens = table::load(context, &TABLES[0])?;
+    match &tokens.0.state {
+        TableState::Loaded => Ok(tokens),
+        TableState::Absent => {
+            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
+            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
+        }
+        TableState::Unusable(_) if tokens.0.moved => Err(LoadError::Moved),
+        TableState::Unusable(reason) => {
+            let reason = format!("the `tokens` table of `{folder}` is unusable: {reason}; {DEMO}");
+            Err(LoadError::unusable(reason, tokens.0.fault))
+        }
+    }
 }
 
 /// Bytes of files that leave much memory free once they are read.

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use glob::{MatchOptions, Pattern};
+use glob::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, bind::bind, engine, keep, table::Stop};
@@ -25,7 +25,7 @@ use crate::{
         source::{
             format_of,
             kept::{self, ObjectParts, name_of},
-            locate::{self, Answer, LocatedFile, MAX_FILES},
+            locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
             object::{FetchState, PART, RemoteFile},
             partition,
         },
@@ -218,11 +218,10 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
-        let options = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
         found.retain(|object| {
             let path = object.url.strip_prefix(&below).unwrap_or_default();
             let hidden = || format!("/{path}").contains("/.") || format!("/{path}").contains("/_");
-            let meant = if place.is_pattern() { pattern.matches_with(path, options) } else { !hidden() };
+            let meant = if place.is_pattern() { pattern.matches_with(path, GLOB) } else { !hidden() };
             meant && object.bytes > 0 && format_of(path).is_some()
         });
         if found.is_empty() {

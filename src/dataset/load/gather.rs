@@ -11,7 +11,7 @@ use crate::{
         manifest::TableManifest,
         progress::Cancelled,
         schema::TableSchema,
-        source::{From, lines_of, locate::LocatedFile},
+        source::{ReadSoFar, lines_of, locate::LocatedFile},
     },
     untrusted::guarded,
 };
@@ -120,7 +120,7 @@ pub(crate) struct ReadState {
     pub(crate) report: Report,
     /// Where reading goes on, of a file that was appended to.
     #[serde(skip)]
-    pub(crate) from: Option<From>,
+    pub(crate) from: Option<ReadSoFar>,
 }
 
 /// A large table and what its load found.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use planus::ReadAsRoot;
-use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_bail, polars_ensure};
+use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_bail, polars_ensure};
 use polars_arrow::io::ipc::{
     IpcSchema,
     read::{
@@ -18,7 +18,7 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, read_at::ReadAt, sane};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, empty_columns, read_at::ReadAt, sane};
 use crate::untrusted::guarded;
 
 /// How much is told to come.
@@ -252,8 +252,7 @@ impl RowSource for IpcRows {
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
             // Without a batch: the columns all the same.
-            let empty = |field: &ArrowField| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column();
-            let columns = guarded("Arrow IPC", || Ok(self.fields.iter().map(empty).collect()))?;
+            let columns = guarded("Arrow IPC", || Ok(empty_columns(&self.fields)))?;
             return Ok(Some(Batch { columns, first_row, ..Batch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
@@ -291,7 +290,7 @@ impl RowSource for IpcRows {
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use polars::prelude::{IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
+    use polars::prelude::{DataType, IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
 
     use super::*;
 

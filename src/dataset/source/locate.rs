@@ -18,6 +18,10 @@ const MAX_DEPTH: usize = 32;
 pub(crate) const MAX_ENTRIES: usize = 200_000;
 pub(crate) const MAX_FILES: usize = 10_000;
 
+/// How a glob is matched: `*` does not go over a slash, nor match a hidden file.
+pub(crate) const GLOB: MatchOptions =
+    MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
+
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedFile {
@@ -146,9 +150,8 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let pattern = Pattern::new(spelled).map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
     // The walk starts at the last folder before the first wildcard.
     let fixed = spelled.find(['*', '?', '[']).and_then(|at| spelled[..at].rfind('/')).map_or("", |at| &spelled[..=at]);
-    let options = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
     let mut files = walk(&folder.join(fixed), fixed)?;
-    files.retain(|file| pattern.matches_with(&file.name, options) && format_of(&file.name).is_some());
+    files.retain(|file| pattern.matches_with(&file.name, GLOB) && format_of(&file.name).is_some());
     if files.is_empty() { Err(format!("`{spelled}` matches no file of a known format")) } else { Ok(files) }
 }
 

@@ -3,14 +3,14 @@
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
-use polars::prelude::{ArrowField, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
     read_metadata,
 };
 
 use super::{
-    Batch, MAX_ROWS, RowSource, Wanted,
+    Batch, MAX_ROWS, RowSource, Wanted, empty_columns,
     read_at::{InOrder, ReadAt},
     sane,
 };
@@ -131,8 +131,7 @@ impl RowSource for ParquetRows {
         self.decode()?;
         if self.decoded.width() == 0 {
             // Without a row group: the columns all the same.
-            let empty = |field: &ArrowField| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column();
-            batch.columns = guarded("Parquet", || Ok(self.wanted.iter().map(empty).collect()))?;
+            batch.columns = guarded("Parquet", || Ok(empty_columns(&self.wanted)))?;
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());

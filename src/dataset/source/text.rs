@@ -47,8 +47,16 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether a file that begins so has to be unpacked or decoded first: its lines are not where its bytes are.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    head.starts_with(GZIP) || head.starts_with(ZSTD) || is_utf16(head)
+}
+
 /// Whether a file that begins so is UTF-16, by the mark that Excel's "Unicode text" has.
-pub(super) fn is_utf16(head: &[u8]) -> bool {
+fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
@@ -95,9 +103,9 @@ impl Input {
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { source, read: Arc::clone(&read) };
-        let reader: Box<dyn Read + Send> = if head.starts_with(&[0x1f, 0x8b]) {
+        let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if head.starts_with(ZSTD) {
             Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
         } else if is_utf16(head) {
             Box::new(Utf16 {

@@ -14,7 +14,7 @@ use crate::dataset::{
         identity,
     },
     progress::Cancelled,
-    source::{From, MAX_ROWS, locate::LocatedFile},
+    source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
 };
 
 /// Bytes of what is new up to which it is added to what stands; more is as well brought in anew.
@@ -94,7 +94,7 @@ impl Reading<'_> {
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
         self.table.observed.retain(|observed| observed.file != file.name);
-        let from = Some(From { bytes: end.bytes, rows: end.rows });
+        let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
         Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
     }
 

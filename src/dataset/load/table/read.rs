@@ -138,26 +138,7 @@ impl Reading<'_> {
         }
         self.table.observed.extend(observed);
         let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
-        let bound = bind(self.schema, self.manifest, source.columns())?;
-        if let Some(reason) = missing(self.schema, self.manifest, &bound, source.columns()) {
-            return Err(Stop::Unusable(reason));
-        }
-        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-        let theirs = |name: &str| source.columns().iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
-        let lacks = |name: &str| !known(name) && !theirs(name);
-        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
-            let table = self.schema.name;
-            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
-        }
-        self.note_unknown(&file.name, source.columns(), &bound);
-        self.note_in_dollars(&file.name, &bound);
-        self.note_one_price(&file.name, &bound);
-        if file.object.is_none() && file.answer.is_none() {
-            for told in origin::told(&file.path) {
-                self.note(&file.name, told);
-            }
-        }
-        self.movements.extend(repeats::movements(source.columns()));
+        self.note_columns(file, source.columns())?;
         if left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }
@@ -193,6 +174,31 @@ impl Reading<'_> {
             }
             gathered.hold(at, frame, numbers)?;
         }
+        Ok(())
+    }
+
+    /// Checks that the file has the columns the table needs, and tells what was made of the others.
+    fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), Stop> {
+        let bound = bind(self.schema, self.manifest, columns)?;
+        if let Some(reason) = missing(self.schema, self.manifest, &bound, columns) {
+            return Err(Stop::Unusable(reason));
+        }
+        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = |name: &str| columns.iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let lacks = |name: &str| !known(name) && !theirs(name);
+        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
+            let table = self.schema.name;
+            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+        }
+        self.note_unknown(&file.name, columns, &bound);
+        self.note_in_dollars(&file.name, &bound);
+        self.note_one_price(&file.name, &bound);
+        if file.object.is_none() && file.answer.is_none() {
+            for told in origin::told(&file.path) {
+                self.note(&file.name, told);
+            }
+        }
+        self.movements.extend(repeats::movements(columns));
         Ok(())
     }
 
