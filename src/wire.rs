@@ -33,7 +33,7 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 pub use self::{
     client::Patience,
     fault::Fault,
-    fetch::{ByteSink, Errand},
+    fetch::{ByteSink, PartFetch},
     ledger::{Ledger, MemoryLedger},
     place::{Scheme, UrlPattern},
     source::{Source, SourceKind},
@@ -100,7 +100,7 @@ pub struct Wire {
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
     stores: Mutex<HashMap<String, Arc<source::Store>>>,
-    engines: Mutex<HashMap<String, Arc<clickhouse::Held>>>,
+    engines: Mutex<HashMap<String, Arc<clickhouse::Server>>>,
     places: Arc<Semaphore>,
     requests: AtomicU64,
     bytes: AtomicU64,

@@ -110,7 +110,7 @@ pub(crate) struct Context<'a> {
     /// Every token of the dataset; none while the tokens themselves are read.
     pub tokens: HashSet<Address>,
     /// What is known of a table whose rows stay where they are.
-    pub looked: Option<&'a engine::Looked>,
+    pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
 /// As `load_with`, every table in memory.
@@ -157,7 +157,7 @@ pub fn load_as(
         blocks: Blocks::default(),
         decimals: HashMap::new(),
         tokens: HashSet::new(),
-        looked: None,
+        snapshot: None,
     };
     let tokens = load_tokens(&context, &shown.to_string())?;
     context.decimals = decimals(&tokens.0.frame);

@@ -51,12 +51,12 @@ pub struct TableManifest {
     /// Lines of text files before the header, or the first row.
     pub skip: usize,
     /// The rows are asked for.
-    pub engine: Option<Asked>,
+    pub engine: Option<EngineTable>,
 }
 
 /// Rows that a source of config.toml answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct EngineTable {
     pub source: String,
     pub from: Relation,
     /// Of rows that were written more than once, the last.
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(transfers.keep[1].1, Keep::Tokens);
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
         let from = Relation::Table("social.posts".to_owned());
-        assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true, in_place: false }));
+        assert_eq!(asked.tables["posts"].engine, Some(EngineTable { source: "warehouse".to_owned(), from, last: true, in_place: false }));
     }
 
     #[test]

@@ -150,7 +150,7 @@ pub(crate) trait Fetch: Send + Sync + fmt::Debug {
 
 /// What is here from the start.
 #[derive(Debug)]
-pub(crate) enum Known {
+pub(crate) enum Prefetched {
     /// Of each token and interval those candles that the market's figures need, and what all of each token are known by.
     Candles(Box<HeldCandles>, HashMap<Address, State>),
     /// How many holders each token has.
@@ -181,7 +181,7 @@ pub struct Shelf {
     pub rows: u64,
     /// What the person calls the source.
     pub source: String,
-    known: Known,
+    known: Prefetched,
     /// Every token that has rows, in the order of the table, and how many rows they have together.
     tokens: Vec<Address>,
     total: u64,
@@ -193,15 +193,15 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    pub(crate) fn new(rows: u64, source: String, known: Known, fetch: Box<dyn Fetch>) -> Self {
+    pub(crate) fn new(rows: u64, source: String, known: Prefetched, fetch: Box<dyn Fetch>) -> Self {
         let mut tokens: Vec<Address> = match &known {
-            Known::Candles(recent, _) => recent.tokens().collect(),
-            Known::Holders(listed) => listed.keys().copied().collect(),
+            Prefetched::Candles(recent, _) => recent.tokens().collect(),
+            Prefetched::Holders(listed) => listed.keys().copied().collect(),
         };
         tokens.sort_unstable();
         let total = match &known {
-            Known::Candles(_, states) => states.values().map(|state| state.rows).sum(),
-            Known::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
+            Prefetched::Candles(_, states) => states.values().map(|state| state.rows).sum(),
+            Prefetched::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
         };
         Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
     }
@@ -213,12 +213,12 @@ impl Shelf {
 
     /// The candles that are here from the start.
     pub(super) fn recent(&self) -> Option<&HeldCandles> {
-        if let Known::Candles(recent, _) = &self.known { Some(recent) } else { None }
+        if let Prefetched::Candles(recent, _) = &self.known { Some(recent) } else { None }
     }
 
     /// How many holders the token has.
     pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
-        if let Known::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
+        if let Prefetched::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
     }
 
     /// How many rows the token has.
@@ -229,8 +229,8 @@ impl Shelf {
     /// What the token's rows are known by.
     fn state(&self, token: &Address) -> State {
         match &self.known {
-            Known::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
-            Known::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
+            Prefetched::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
+            Prefetched::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
     fn shelf(bytes_max: u64) -> (Shelf, Arc<AtomicUsize>) {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
-        let known = Known::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
+        let known = Prefetched::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
         let shelf = Shelf::new(100, "there".to_owned(), known, Box::new(fetch));
         (Shelf { bytes_max, ..shelf }, count)
     }

@@ -16,7 +16,7 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::stream::{Said, Stream};
+pub use self::stream::{Stream, StreamEnd};
 use super::{
     Fault, Wire,
     client::{Connector, Patience},
@@ -82,7 +82,7 @@ pub struct Limits {
 }
 
 /// A server as the wire holds it.
-pub(super) struct Held {
+pub(super) struct Server {
     source: Source,
     client: Client,
     url: Url,
@@ -94,7 +94,7 @@ pub(super) struct Held {
 #[derive(Clone)]
 pub struct Engine {
     wire: Arc<Wire>,
-    held: Arc<Held>,
+    held: Arc<Server>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -124,13 +124,13 @@ impl Wire {
         if let Some(reason) = source.fault() {
             return Err(Fault::Refused(format!("belongs to a source that {reason}")));
         }
-        let held = Arc::new(Held::new(source.clone(), &self.options.patience)?);
+        let held = Arc::new(Server::new(source.clone(), &self.options.patience)?);
         engines.insert(name.to_owned(), Arc::clone(&held));
         Ok(Engine { wire: Arc::clone(self), held })
     }
 }
 
-impl Held {
+impl Server {
     fn new(source: Source, patience: &Patience) -> Result<Self, Fault> {
         let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
         let mut headers = HeaderMap::new();
@@ -326,7 +326,7 @@ impl Engine {
 }
 
 /// The whole of a short answer.
-async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
+async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {

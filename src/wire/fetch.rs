@@ -10,7 +10,7 @@ use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, source::St
 
 /// Takes in bytes as they come, on a thread of the wire's.
 pub trait ByteSink: Send + Sync {
-    /// The bytes at `at`. An error ends the errand.
+    /// The bytes at `at`. An error ends the fetch.
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
     /// The range has come whole, or will not.
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>);
@@ -18,9 +18,9 @@ pub trait ByteSink: Send + Sync {
 
 /// A part on its way. Dropped, it is no longer fetched, and its sink hears no more.
 #[derive(Debug)]
-pub struct Errand(tokio::task::AbortHandle);
+pub struct PartFetch(tokio::task::AbortHandle);
 
-impl Drop for Errand {
+impl Drop for PartFetch {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -90,13 +90,13 @@ impl Wire {
     }
 
     /// Begins to fetch a range of the object.
-    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<Errand, Fault> {
+    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<PartFetch, Fault> {
         let (wire, object) = (Arc::clone(self), object.clone());
         let work = async move {
             let outcome = wire.part(&object, range.clone(), &*sink).await;
             sink.end(range, outcome);
         };
-        Ok(Errand(self.runtime()?.spawn(work).abort_handle()))
+        Ok(PartFetch(self.runtime()?.spawn(work).abort_handle()))
     }
 
     async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn ByteSink) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 //! reason come of it. The engine here is a test server that fails as it is told; `real` asks real ones.
 
 pub(crate) mod in_place;
-#[path = "../../src/dataset/load/engine/place/tests/near.rs"]
+#[path = "../../src/dataset/load/engine/in_place/tests/near.rs"]
 mod near;
 mod real;
 mod real_faults;

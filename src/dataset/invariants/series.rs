@@ -33,7 +33,7 @@ const JUMP: f64 = 30.0;
 
 /// Something found in the order of rows: where it was first, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Odd {
+pub(crate) struct SeriesBreach {
     /// The rule's name.
     pub rule: String,
     /// The number of the row in the file; none where it is not of one row.
@@ -43,7 +43,7 @@ pub(crate) struct Odd {
     pub count: u64,
 }
 
-impl Odd {
+impl SeriesBreach {
     pub(crate) fn rule(&self) -> &'static Rule {
         named(&self.rule)
     }
@@ -70,16 +70,16 @@ pub enum Noted {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     index: HashMap<String, usize>,
-    all: Vec<One>,
+    all: Vec<TokenCandles>,
     transfers: HashMap<String, (String, u64, u64)>,
-    odd: Vec<Odd>,
+    odd: Vec<SeriesBreach>,
     #[serde(skip)]
     key: String,
 }
 
 /// The candles of one token and interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct One {
+struct TokenCandles {
     token: String,
     interval: Option<i64>,
     last: Option<i64>,
@@ -161,7 +161,7 @@ impl Series {
             return None;
         }
         let length = interval.and_then(Interval::parse).map(|interval| interval.0);
-        self.all.push(One { token: token.to_owned(), interval: length, stride: 1, ..One::default() });
+        self.all.push(TokenCandles { token: token.to_owned(), interval: length, stride: 1, ..TokenCandles::default() });
         self.index.insert(self.key.clone(), self.all.len() - 1);
         Some(self.all.len() - 1)
     }
@@ -191,7 +191,7 @@ impl Series {
     }
 
     /// What was odd in the rows taken in, and what is to be judged beside other tables.
-    pub(crate) fn end(self, file: &str) -> (Vec<Odd>, Vec<Observed>) {
+    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
         let mut odd = self.odd;
         let mut observed = Vec::new();
         let mut turnovers: HashMap<String, f64> = HashMap::new();
@@ -215,7 +215,7 @@ impl Series {
     }
 }
 
-impl One {
+impl TokenCandles {
     fn times(&mut self, times: &[i64], numbers: &[u32]) {
         let mut usual = 0;
         for (time, number) in times.iter().zip(numbers) {
@@ -280,16 +280,16 @@ impl One {
         }
     }
 
-    fn judge(&self, odd: &mut Vec<Odd>) {
+    fn judge(&self, odd: &mut Vec<SeriesBreach>) {
         // A candle of a week or a month may hold several days' worth.
         if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
-            odd.push(Odd { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
+            odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
         }
         let counts = self.steps.iter().map(|step| (step.length, step.count as usize));
         let interval = self.interval.unwrap_or_else(|| Interval::frequent(counts).0);
         let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
         if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
-            odd.push(Odd {
+            odd.push(SeriesBreach {
                 rule: "step".to_owned(),
                 row: Some(first.first.0),
                 value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
@@ -302,20 +302,20 @@ impl One {
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
         if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
             let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
-            odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
+            odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
     }
 
     /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between
     /// them: only where all times rise, or all fall, is the longest step one.
-    fn gap(&self, interval: i64, odd: &mut Vec<Odd>) {
+    fn gap(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
         let all = self.rising + self.falling;
         let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
         let dense = all >= GAP_STEPS_MIN && usual * 10 >= all * 9 && (self.rising == 0 || self.falling == 0);
         let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
         let missing = longest.length / interval - 1;
         let value = format!("{}: {missing} candles of {} beside {}", self.token, length(interval), Time(longest.first.1));
-        odd.push(Odd { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
+        odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
     }
 }
 
@@ -324,7 +324,7 @@ fn length(milliseconds: i64) -> String {
 }
 
 /// Finds where the volume changes between tokens and USD: all volumes before are far from all after, by about the price.
-fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
+fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<SeriesBreach>) {
     for at in WINDOW..volume.len().saturating_sub(WINDOW - 1) {
         let ratio = volume[at] / volume[at - 1];
         // Neither up nor down by so much; what is no number is no jump.
@@ -340,7 +340,7 @@ fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
         let factor = (other / one).max(one / other);
         if apart && factor > close[at] / 4.0 && factor < close[at] * 4.0 {
             let value = format!("{} after {}", volume[at], volume[at - 1]);
-            odd.push(Odd { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
+            odd.push(SeriesBreach { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
         }
     }
 }

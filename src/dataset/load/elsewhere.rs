@@ -126,7 +126,7 @@ pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
     Elsewhere { sources: name.into_iter().collect(), as_of: None, unreached: true }
 }
 
-pub(super) fn said(url: &str, fault: Fault) -> Stop {
+pub(super) fn stop_of(url: &str, fault: Fault) -> Stop {
     match fault {
         Fault::Stopped => Stop::Cancelled,
         Fault::Changed => Stop::Moved,
@@ -140,7 +140,7 @@ pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
 }
 
 /// What went wrong where the table lies, if that is why it is not read: then what was brought earlier stands.
-pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
+pub(super) fn source_failure(manifest: &TableManifest, stop: &Stop) -> Option<String> {
     let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
     match stop {
         Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
@@ -214,7 +214,7 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
         place.path.push('/');
     }
     let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| said(url, fault))?;
+    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| stop_of(url, fault))?;
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
@@ -226,7 +226,7 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
         });
         if found.is_empty() {
             let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
-            return Err(said(url, Fault::Unavailable(reason.to_owned())));
+            return Err(stop_of(url, Fault::Unavailable(reason.to_owned())));
         }
     }
     found.sort_by(|a, b| a.url.cmp(&b.url));
@@ -311,7 +311,7 @@ pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Strin
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Of the state that is asked for, it is no older than what else is here.
-    let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
+    let is_old = !context.snapshot.is_some_and(|snapshot| listed.answers.iter().all(|answer| snapshot.is_of(answer)));
     files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
@@ -324,7 +324,7 @@ pub(super) fn is_agreed(context: &Context<'_>, manifest: &TableManifest) -> bool
 }
 
 /// What a table says of itself that is what it was then.
-pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
+pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
     // Nobody sees by the rows that they are old.
     Finding::new(Severity::Warning, file, format!("is what it was at {then}: {why}"))
 }
@@ -339,7 +339,7 @@ pub(super) struct Pulse {
 }
 
 /// Runs `work`, and meanwhile asks whether it is still wanted, so that one who waits for bytes learns of it at once.
-pub(super) fn attended<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
+pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
         fn drop(&mut self) {
@@ -376,11 +376,11 @@ pub(super) fn open(context: &Context<'_>, object: &Object, pulse: &Pulse, offlin
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
     let file =
         file.map_err(|error| Stop::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`")))?;
-    file.greet();
+    file.prefetch();
     Ok(file)
 }
 
 /// Why the object could not be read, if that was it.
-pub(super) fn blame(url: &str, file: &RemoteFile) -> Option<Stop> {
-    file.fault().map(|fault| said(url, fault))
+pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<Stop> {
+    file.fault().map(|fault| stop_of(url, fault))
 }

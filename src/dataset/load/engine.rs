@@ -1,55 +1,55 @@
-//! Tables whose rows an engine has: what it has of them is asked first, by name and type and number; then the rows are read as those of a
-//! file. What was counted is what must come, else nothing is taken.
+//! Tables on a ClickHouse ("engine"): columns and rows are described and counted first; then the rows are read as those of a file. As many
+//! rows must come as were counted, else none is taken.
 
 mod count;
-mod place;
+mod in_place;
 mod rows;
-mod spelt;
+mod spelling;
 mod sql;
 mod sum;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::place::Looked;
-use self::sql::{Form, Theirs};
+pub(crate) use self::in_place::EngineSnapshot;
+use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
-    place::in_place,
+    in_place::in_place,
     rows::{Opened, open},
 };
 use super::{
     Context,
     bind::{Bound, bind, missing, wanted},
-    elsewhere::{Located, not_agreed, said},
+    elsewhere::{Located, not_agreed, stop_of},
     table::Stop,
 };
 use crate::{
     dataset::{
-        manifest::{Asked, Relation, TableManifest},
+        manifest::{EngineTable, Relation, TableManifest},
         schema::{Kind, TableSchema},
         source::locate::{Answer, LocatedFile},
     },
     wire::{Fault, amount, clickhouse::Engine},
 };
 
-/// What a person agrees to: that the dataset asks the source they named so.
-pub(super) fn origin(asked: &Asked) -> String {
+/// What a person agrees to: that the dataset queries the source of that name.
+pub(super) fn origin(asked: &EngineTable) -> String {
     format!("{SCHEME}{}", asked.source)
 }
 
 const SCHEME: &str = "clickhouse://";
 
-/// Whether a file is no file but the answer of an engine.
+/// Whether the name of a file is that of an engine's table.
 pub(in crate::dataset) fn is_answer(file: &str) -> bool {
     file.starts_with(SCHEME)
 }
 
-/// What its source is called.
+/// The name of its source.
 pub(super) fn source_of(file: &str) -> Option<&str> {
     file.strip_prefix(SCHEME)?.split('/').next()
 }
 
-/// How people are told of the rows.
-fn name_of(asked: &Asked) -> String {
+/// How the table is called in findings: `clickhouse://SOURCE/TABLE`.
+fn name_of(asked: &EngineTable) -> String {
     let what = match &asked.from {
         Relation::Table(table) => table,
         Relation::Query(_) => "query",
@@ -57,63 +57,68 @@ fn name_of(asked: &Asked) -> String {
     format!("{}/{what}", origin(asked))
 }
 
-/// One who asks, of one table.
-struct Asking<'a> {
+/// Queries to an engine about one table.
+struct EngineQuery<'a> {
     context: &'a Context<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
-    asked: &'a Asked,
+    asked: &'a EngineTable,
     engine: Engine,
     name: String,
-    /// It sends texts alone.
+    /// An old server, which sends rows as CSV.
     old: bool,
 }
 
-/// The rows of the table as they are now, counted; asks for nothing of them yet.
+/// Counts the rows of the table as they are now; none is fetched yet.
 pub(super) fn locate(
     context: &Context<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
-    asked: &Asked,
+    asked: &EngineTable,
 ) -> Result<Located, Stop> {
-    let asking = Asking::new(context, schema, manifest, asked)?;
+    let asking = EngineQuery::new(context, schema, manifest, asked)?;
     let answer = asking.look()?;
     let found = LocatedFile::answered(answer.clone());
     let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
     if !there && !rows::is_kept(context, &answer) {
-        asking.engine.afford(answer.bytes()).map_err(|fault| said(&asking.name, fault))?;
+        asking.engine.afford(answer.bytes()).map_err(|fault| stop_of(&asking.name, fault))?;
         let rows = grouped(answer.rows);
         context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
     Ok(Located { files: vec![found], ..Located::default() })
 }
 
-impl<'a> Asking<'a> {
-    /// Whoever the person agreed to is asked.
-    fn new(context: &'a Context<'a>, schema: &'static TableSchema, manifest: &'a TableManifest, asked: &'a Asked) -> Result<Self, Stop> {
+impl<'a> EngineQuery<'a> {
+    /// Refused where the person did not agree.
+    fn new(
+        context: &'a Context<'a>,
+        schema: &'static TableSchema,
+        manifest: &'a TableManifest,
+        asked: &'a EngineTable,
+    ) -> Result<Self, Stop> {
         let name = name_of(asked);
-        let refused = |fault: Fault| said(&name, fault);
+        let refused = |fault: Fault| stop_of(&name, fault);
         let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-        // One whose table stays in place is known to be new.
-        let old = context.looked.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
+        // The server of a table in place was found new enough when the generation was made.
+        let old = context.snapshot.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
     }
 }
 
-impl<'a> Asking<'a> {
-    /// A short answer.
+impl<'a> EngineQuery<'a> {
+    /// A short answer, by row and column.
     fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
-        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| said(&self.name, fault))
+        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| stop_of(&self.name, fault))
     }
 
     fn stopped(&self) -> bool {
         self.context.progress.step(self.schema.name, 0, 0).is_err()
     }
 
-    /// What stands behind FROM.
+    /// What the queries select FROM.
     fn from(&self) -> String {
         match &self.asked.from {
             Relation::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
@@ -123,30 +128,30 @@ impl<'a> Asking<'a> {
 
     /// The columns as the table has them, and ours that are read from them.
     fn columns(&self) -> Result<Columns<'a>, Stop> {
-        let mut all = match self.context.looked {
-            Some(looked) => looked.described.clone(),
+        let mut all = match self.context.snapshot {
+            Some(snapshot) => snapshot.described.clone(),
             None => self.describe()?,
         };
         let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
         let bound = bind(self.schema, self.manifest, &names)?;
-        if self.context.looked.is_none() {
+        if self.context.snapshot.is_none() {
             if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
                 return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
             }
             self.spell(&mut all, &bound)?;
         }
         let wanted = wanted(self.schema, self.manifest);
-        let picked = all.iter().filter(|column| column.form != Form::State && wanted(&column.name)).cloned().collect();
+        let picked = all.iter().filter(|column| column.form != ColumnType::State && wanted(&column.name)).cloned().collect();
         Ok(Columns { all, picked, bound })
     }
 
-    fn describe(&self) -> Result<Vec<Theirs>, Stop> {
+    fn describe(&self) -> Result<Vec<EngineColumn>, Stop> {
         let what = match &self.asked.from {
             Relation::Table(table) => sql::table(table),
             Relation::Query(_) => self.from(),
         };
         let described = self.ask(&format!("DESCRIBE TABLE {what}"))?;
-        Ok(described.iter().filter_map(|row| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect())
+        Ok(described.iter().filter_map(|row| Some(EngineColumn::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect())
     }
 
     /// Counts the rows; the answer says how they are asked for.
@@ -154,7 +159,7 @@ impl<'a> Asking<'a> {
         let columns = self.columns()?;
         let conditions = self.conditions(&columns);
         let counted = self.count(&columns, &conditions)?;
-        let names: Vec<String> = columns.picked.iter().map(Theirs::sql).collect();
+        let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
         let casts: Vec<String> =
             columns.picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
         // From a subquery, as an alias would stand for the column in the conditions too.
@@ -176,7 +181,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// Whether what is said there of `where` keeps no other rows than it does.
+    /// Whether the conditions in SQL keep exactly the rows that `where` keeps.
     fn is_exact(&self, columns: &Columns<'_>) -> bool {
         self.manifest.keep.iter().all(|(name, keep)| match columns.of_condition(name) {
             (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
@@ -184,51 +189,51 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// What of `where` can be said there.
+    /// `where` in SQL, as far as it can be said so that no row is lost.
     fn conditions(&self, columns: &Columns<'_>) -> Vec<String> {
         let condition = |(name, keep): &(String, _)| {
             let (column, ours) = columns.of_condition(name);
-            // What is read otherwise than it stands there is judged row by row, here.
+            // A column that the loader converts is compared by the loader.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
         let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
-        // Where so long a query is not taken, all rows come and are judged here.
+        // Where the server does not take so long a query, all rows come and the loader compares them.
         let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
-        if self.context.looked.is_some() || takes() { said } else { Vec::new() }
+        if self.context.snapshot.is_some() || takes() { said } else { Vec::new() }
     }
 }
 
 /// The columns of a table on an engine.
 struct Columns<'a> {
-    all: Vec<Theirs>,
+    all: Vec<EngineColumn>,
     /// Those that are asked for.
-    picked: Vec<Theirs>,
+    picked: Vec<EngineColumn>,
     bound: Vec<Bound<'a>>,
 }
 
 impl<'a> Columns<'a> {
     /// Our column that is read from theirs.
-    fn ours(&self, column: &Theirs) -> Option<&Bound<'a>> {
+    fn ours(&self, column: &EngineColumn) -> Option<&Bound<'a>> {
         ours(column, &self.bound)
     }
 
     /// The column that ours of this name is read from.
-    fn serving(&self, name: &str) -> Option<&Theirs> {
+    fn serving(&self, name: &str) -> Option<&EngineColumn> {
         self.picked.iter().find(|column| self.ours(column).is_some_and(|bound| bound.column.name == name))
     }
 
     /// The column that a member of `where` names, and ours that is read from it.
-    fn of_condition(&self, name: &str) -> (Option<&Theirs>, Option<&Bound<'a>>) {
+    fn of_condition(&self, name: &str) -> (Option<&EngineColumn>, Option<&Bound<'a>>) {
         let ours = self.bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
         let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
         (self.picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
     }
 
     /// About how many bytes a value of the column has on its way.
-    fn width(&self, column: &Theirs) -> u64 {
+    fn width(&self, column: &EngineColumn) -> u64 {
         match (column.form, self.ours(column).map(|bound| bound.column.kind)) {
-            (Form::Whole | Form::Float | Form::Single | Form::Time | Form::Day, _) => 8,
+            (ColumnType::Whole | ColumnType::Float | ColumnType::Single | ColumnType::Time | ColumnType::Day, _) => 8,
             (_, Some(Kind::Address)) => 46,
             (_, Some(Kind::Hex)) => 70,
             _ => 24,
@@ -236,7 +241,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
+fn ours<'b, 'm>(column: &EngineColumn, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
     bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
 }
 
@@ -250,14 +255,14 @@ fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Whether the column is read as it stands there.
+/// Whether the loader reads the column without converting it.
 fn is_plain(bound: &Bound<'_>) -> bool {
     let rule = bound.rule;
     let as_written = rule.values.is_empty() && rule.format.is_none() && rule.scale.is_none() && !rule.explode;
     as_written && bound.constant.is_none() && bound.item.is_none() && bound.units.is_none()
 }
 
-/// Other rows came than were counted.
+/// The fault where other rows came than were counted.
 fn fewer(came: u64, counted: u64) -> Fault {
     let [came, counted] = [came, counted].map(grouped);
     Fault::Unavailable(format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again"))

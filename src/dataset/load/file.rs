@@ -1,4 +1,4 @@
-//! One file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
+//! TokenCandles file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
 //! later, over all files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -117,7 +117,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let pulse = Pulse::default();
     if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
         let place = || engine::in_place(context, schema, manifest, asked, &pulse);
-        return match elsewhere::attended(context.progress, schema.name, &pulse, place) {
+        return match elsewhere::cancellable(context.progress, schema.name, &pulse, place) {
             Ok((mut table, mark)) => {
                 table.load_ms = start.elapsed().as_millis() as u64;
                 Ok((table, vec![mark]))
@@ -144,7 +144,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     };
     let attend = elsewhere::is_any(manifest);
     let outcome =
-        if attend { elsewhere::attended(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
+        if attend { elsewhere::cancellable(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
     reading.tell_ends();
     if matches!(outcome, Ok(Some(_))) {
         reading.note_approximate();
@@ -234,7 +234,7 @@ impl Reading<'_> {
     fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
         let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
         let Err(stop) = first else { return first };
-        let Some(why) = elsewhere::trouble(self.manifest, &stop) else { return Err(stop) };
+        let Some(why) = elsewhere::source_failure(self.manifest, &stop) else { return Err(stop) };
         let Some(located) = elsewhere::recall(self.context, self.manifest, why.clone()) else { return Err(stop) };
         let spot = self.table.fault.clone();
         self.forget();

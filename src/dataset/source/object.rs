@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{kept::ObjectParts, read_at::ReadAt};
-use crate::wire::{ByteSink, Errand, Fault, Object, Wire};
+use crate::wire::{ByteSink, Fault, Object, PartFetch, Wire};
 
 /// What is fetched by one request at most.
 pub(crate) const PART: u64 = 8 << 20;
@@ -41,12 +41,12 @@ pub(crate) struct RemoteFile {
     watch: Arc<FetchState>,
     /// Why nobody is asked.
     offline: Option<Fault>,
-    errands: Mutex<Vec<Errand>>,
+    fetches: Mutex<Vec<PartFetch>>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    news: Condvar,
+    changed: Condvar,
     watch: Arc<FetchState>,
 }
 
@@ -79,7 +79,7 @@ impl ByteSink for Shared {
             state.fault.get_or_insert(fault);
         }
         drop(state);
-        self.news.notify_all();
+        self.changed.notify_all();
     }
 }
 
@@ -93,12 +93,12 @@ impl RemoteFile {
         offline: Option<Fault>,
     ) -> io::Result<Arc<Self>> {
         let state = State { kept: ObjectParts::open(cache, object)?, coming: Vec::new(), fault: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new(), watch: Arc::clone(&watch) });
-        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, errands: Mutex::default() }))
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), watch: Arc::clone(&watch) });
+        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, fetches: Mutex::default() }))
     }
 
     /// Begins to fetch what a reader looks at first.
-    pub(crate) fn greet(&self) {
+    pub(crate) fn prefetch(&self) {
         let end = self.object.bytes;
         if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
     }
@@ -112,7 +112,7 @@ impl RemoteFile {
     }
 
     /// Asks for what is neither here nor on its way.
-    fn want(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
+    fn request(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
         for range in joined(ranges, self.object.bytes) {
             let mut begun = Vec::new();
             {
@@ -135,8 +135,8 @@ impl RemoteFile {
             }
             for part in begun {
                 let sink: Arc<dyn ByteSink> = Arc::clone(&self.shared) as _;
-                let errand = self.wire.fetch(&self.object, part, sink)?;
-                self.errands.lock().unwrap_or_else(PoisonError::into_inner).push(errand);
+                let fetch = self.wire.fetch(&self.object, part, sink)?;
+                self.fetches.lock().unwrap_or_else(PoisonError::into_inner).push(fetch);
             }
         }
         Ok(())
@@ -172,7 +172,7 @@ fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
 
 impl Drop for RemoteFile {
     fn drop(&mut self) {
-        self.errands.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.fetches.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         // What has come of those that were under way is kept.
         let mut state = self.shared.lock();
         for range in std::mem::take(&mut state.coming) {
@@ -193,7 +193,7 @@ impl ReadAt for RemoteFile {
             if self.watch.stopped.load(Ordering::Acquire) {
                 return Err(fail(&Fault::Stopped));
             }
-            self.want(std::slice::from_ref(&range)).map_err(|fault| {
+            self.request(std::slice::from_ref(&range)).map_err(|fault| {
                 self.shared.lock().fault.get_or_insert_with(|| fault.clone());
                 fail(&fault)
             })?;
@@ -204,7 +204,7 @@ impl ReadAt for RemoteFile {
             if let Some(fault) = &state.fault {
                 return Err(fail(fault));
             }
-            drop(self.shared.news.wait_timeout(state, LOOK));
+            drop(self.shared.changed.wait_timeout(state, LOOK));
         }
     }
 
@@ -213,7 +213,7 @@ impl ReadAt for RemoteFile {
             return;
         }
         // What fails here fails again when it is read, and is told then.
-        self.want(ranges).ok();
+        self.request(ranges).ok();
     }
 }
 

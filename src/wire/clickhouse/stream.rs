@@ -26,19 +26,19 @@ pub struct Stream {
     now: Bytes,
     /// All has come, or nothing more will.
     ended: bool,
-    said: Arc<Said>,
+    said: Arc<StreamEnd>,
 }
 
 /// What is known of how a stream ended, for one who gave it to somebody else to read.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct StreamEnd {
     source: String,
     fault: OnceLock<Fault>,
     /// The last bytes read, where a server that failed on the way says so.
     tail: Mutex<Vec<u8>>,
 }
 
-impl Said {
+impl StreamEnd {
     /// Why no more came, if that was not the end.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
@@ -96,13 +96,13 @@ impl Stream {
                 drop(sender.send(Err(fault)).await);
             }
         };
-        let said = Arc::new(Said { source: engine.source().name.clone(), ..Said::default() });
+        let said = Arc::new(StreamEnd { source: engine.source().name.clone(), ..StreamEnd::default() });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
         Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
     }
 
     /// How it ends, told also later.
-    pub fn said(&self) -> Arc<Said> {
+    pub fn said(&self) -> Arc<StreamEnd> {
         Arc::clone(&self.said)
     }
 

@@ -17,7 +17,7 @@ use tokendeck::{
         load::LoadError,
         progress::{Cancelled, LoadProgress, Silent},
     },
-    wire::{ByteSink, Errand, Fault, Object, Patience, UrlPattern, Wire, WireOptions},
+    wire::{ByteSink, Fault, Object, PartFetch, Patience, UrlPattern, Wire, WireOptions},
 };
 
 use super::{
@@ -76,9 +76,9 @@ fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault>
     let (sender, ends) = channel();
     let sink = Arc::new(Buffer { bytes: Mutex::new(vec![None; object.bytes as usize]), ended: Mutex::new(sender) });
     let starts = (0..object.bytes).step_by(part as usize);
-    let errands: Result<Vec<Errand>, Fault> =
+    let fetches: Result<Vec<PartFetch>, Fault> =
         starts.map(|at| wire.fetch(object, at..(at + part).min(object.bytes), Arc::clone(&sink) as _)).collect();
-    for _ in &errands? {
+    for _ in &fetches? {
         ends.recv_timeout(Duration::from_mins(1)).expect("every part ends")?;
     }
     let bytes = sink.bytes.lock().unwrap();

@@ -154,7 +154,7 @@ impl Reading<'_> {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.table.findings.add(elsewhere::old(&file, then, &why.to_string()));
+            self.table.findings.add(elsewhere::stale_note(&file, then, &why.to_string()));
         }
         let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {

@@ -58,13 +58,13 @@ impl Reading<'_> {
     ) -> Result<(), Stop> {
         let wanted = wanted(self.schema, self.manifest);
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
-        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::said(&file.name, fault))?;
+        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::stop_of(&file.name, fault))?;
         let mark = identity::answered(answer);
         let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&mark), gathered, from);
         if let Some(source) = self.table.sources.get_mut(at as usize) {
             source.bytes = tell.bytes();
         }
-        let blame = || tell.fault().map(|fault| elsewhere::said(&file.name, fault));
+        let blame = || tell.fault().map(|fault| elsewhere::stop_of(&file.name, fault));
         outcome.map_err(|stop| if let Stop::Unusable(_) = stop { blame().unwrap_or(stop) } else { stop })
     }
 
@@ -83,7 +83,7 @@ impl Reading<'_> {
         let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
         let mark = identity::mark(object);
         let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&mark), gathered, from);
-        outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
+        outcome.map_err(|stop| elsewhere::fault_of(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
     }
 
     pub(super) fn read_from(
