@@ -1,4 +1,4 @@
-//! Reads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only what leaves nothing to show is an error.
+//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error.
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
@@ -99,7 +99,7 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn LoadProgress,
     pub cache: &'a CacheOptions,
-    /// Who asks for files elsewhere; without it only files here are read.
+    /// Fetches remote files; without it only local files are read.
     pub wire: Option<&'a Arc<Wire>>,
     /// Text files that are appended to meanwhile are read up to the last line they had.
     pub growing: bool,
@@ -109,7 +109,7 @@ pub(crate) struct Context<'a> {
     pub blocks: Blocks,
     /// Every token of the dataset; none while the tokens themselves are read.
     pub tokens: HashSet<Address>,
-    /// What is known of a table whose rows stay where they are.
+    /// The state of a table in place that a query must be of.
     pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
@@ -142,7 +142,7 @@ pub fn load_as(
         let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
         return Err(LoadError::unusable(reason, None));
     }
-    // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
+    // A link to the folder may be changed meanwhile: all of it is read from where it led at first.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest =
@@ -202,22 +202,22 @@ fn load_tokens(context: &Context<'_>, folder: &str) -> Result<Loaded, LoadError>
     }
 }
 
-/// Bytes of files that leave much memory free once they are read.
-const LEAVES_MUCH: u64 = 4 << 20;
+/// Bytes of files after which the memory freed by reading is given back to the system.
+const GIVE_BACK_FROM: u64 = 4 << 20;
 
 /// A table with the hashes of its files' ends.
 type Loaded = (Table, Vec<[u8; 32]>);
 
-/// The tables, as many at a time as there are processors. On threads of their own: a thread of rayon's that waits for a part of its table
-/// would take up another one meanwhile, and hold the first one's lock in the cache for as long.
+/// Loads the tables, as many at a time as there are processors. On threads of their own: a rayon thread that waits for a part of its table
+/// would steal another table meanwhile, and hold the first one's lock in the cache for as long.
 fn side_by_side(context: &Context<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();
         while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (table, hashes) = table::load(context, schema)?;
-            // Before the next one takes as much: what reading leaves free lies in the heap of this thread, where no other finds it.
-            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= LEAVES_MUCH {
+            // Freed memory stays in the heap of this thread, where no other finds it.
+            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
                 give_back();
             }
             loaded.push((table, hashes));

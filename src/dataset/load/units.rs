@@ -1,4 +1,4 @@
-//! Figures that come in another unit than ours: amounts in smallest units or whole tokens, volumes in USD, worth in tokens.
+//! Converts figures that come in another unit than ours: amounts in smallest units or whole tokens, volumes in USD, values in tokens.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 

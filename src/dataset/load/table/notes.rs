@@ -1,4 +1,4 @@
-//! What is told of a table beside its rows: repeats, columns that serve nothing, figures that are not exact, files elsewhere.
+//! Findings of a table as a whole: repeated keys, ignored columns, approximate figures, remote files.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::dataset::{
 const FRACTIONS_MIN: usize = 10;
 
 impl Reading<'_> {
-    /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
+    /// Repeated keys of a large table, as `finish` tells those in memory: the first of each file are kept, all are counted.
     pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
         let mut told: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
@@ -42,7 +42,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Holders that come again with other balances, where the file has what transfers have.
+    /// Asks whether a list of holders that repeat with other balances is one of transfers, where it has their columns.
     pub(super) fn note_movements(&mut self, file: &str) {
         self.movements.sort_unstable();
         self.movements.dedup();
@@ -52,7 +52,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
-    /// `differs` is the column in which the row that is kept says something else, and both figures.
+    /// The finding of a row left out for its repeated key; `differs` is the first column in which the kept row differs.
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
         let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
@@ -69,7 +69,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Lists the columns that serve nothing.
+    /// Lists the columns that serve none of ours.
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
@@ -90,7 +90,7 @@ impl Reading<'_> {
         }
     }
 
-    /// That volumes are taken for dollars although nobody says so.
+    /// That volumes are taken as USD although `dataset.toml` does not say so.
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
         let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
         let reason = format!(
@@ -131,7 +131,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Note, file, reason));
     }
 
-    /// What there is to tell of files elsewhere.
+    /// Tells of remote files: their sources, their age, those that went.
     pub(super) fn note_elsewhere(&mut self, located: &Located) {
         let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
         let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
@@ -150,7 +150,7 @@ impl Reading<'_> {
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }
-        if let Some(finding) = located.what_went() {
+        if let Some(finding) = located.gone_note() {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
@@ -164,7 +164,7 @@ impl Reading<'_> {
         elsewhere::remember(self.context, self.manifest, located);
     }
 
-    /// Which amounts are not exact: as the person said, or as they stand as floating-point numbers.
+    /// Marks amounts that are not exact: as `dataset.toml` says, or as they are stored as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
         let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
         let found = std::mem::take(&mut self.table.approximate);
