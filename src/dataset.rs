@@ -114,20 +114,20 @@ pub struct Table {
     pub others: DataFrame,
     /// Columns whose figures are not exact, as `dataset.toml` says.
     pub approximate: Vec<String>,
-    /// The rows of a large table, which are not in memory; `frame` is empty then.
+    /// The rows of a large table, in the cache; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
-    /// Rows that stay where they are; `frame` is empty then.
+    /// The rows of a table in place, at an engine; `frame` is empty then.
     pub shelf: Option<Arc<Shelf>>,
     pub state: TableState,
-    /// Where it turned out unusable, if in one place.
+    /// Where in the files it turned out unusable.
     pub fault: Option<Spot>,
     pub sources: Vec<TableFile>,
     pub findings: Findings,
-    /// What was noted of its rows, to be judged beside other tables.
+    /// Figures of its rows to be checked against other tables.
     pub observed: Vec<Observed>,
-    /// Where its files lie, if not here.
+    /// Of a remote table: where its rows are from.
     pub elsewhere: Option<load::Elsewhere>,
-    /// One of its files was written to while it was read, which is why it could not be used.
+    /// It is unusable because one of its files was written to while it was read.
     pub moved: bool,
     /// Rows that were rejected.
     pub rows_bad: u64,
@@ -273,7 +273,7 @@ impl Dataset {
         self.token_index.get(address).map(|&i| &self.tokens[i])
     }
 
-    /// What `tokens` says of each token beyond our columns: a row for each of `tokens()`, a column for each of theirs, typed.
+    /// The columns of `tokens` outside the schema, typed: a row for each of `tokens()`.
     pub fn token_others(&self) -> &DataFrame {
         &self.token_others
     }
@@ -283,7 +283,7 @@ impl Dataset {
         &self.own_columns
     }
 
-    /// What the token at a place of `tokens()` has in the columns that are not ours: those it has a value in.
+    /// The cells outside the schema that the token at a place of `tokens()` has a value in.
     pub fn own_cells(&self, place: usize) -> Vec<(&'static str, cell::CellValue)> {
         let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
         self.own_columns.iter().map(cell).filter(|(_, value)| *value != cell::CellValue::Missing).collect()
@@ -318,7 +318,7 @@ impl Dataset {
         self.posts.rows_of(token)
     }
 
-    /// Places in `posts` of all of them, newest first. The first call makes them: `step` hears (done, of), and ends it with an error.
+    /// The order of all `posts`, newest first. The first call sorts them: `step` gets (done, of), and ends it with an error.
     pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
         self.posts_newest.places(&self.posts, step)
     }
@@ -399,7 +399,7 @@ impl Dataset {
         &self.scams
     }
 
-    /// What of the token (or of a pool's liquidity) is locked, by locker.
+    /// Locks of the token (or of a pool's liquidity tokens), by locker.
     pub fn locks_of(&self, token: &Address) -> &[LockRow] {
         self.locks.slice(token)
     }
@@ -444,7 +444,7 @@ fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
 }
 
-/// The rows of the table `name`, left where they are; none when it is not loaded.
+/// The rows of the table `name`, read on demand; none when it is not loaded.
 fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(table, key))
 }
@@ -466,7 +466,7 @@ fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
     (all, times)
 }
 
-/// The rows of the table `name` by token: in memory, or where the large table is.
+/// The rows of the table `name` by token, in memory or in the cache.
 fn by_token<T: FromFrame>(tables: &[Table], name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
     match tables.iter().find(|table| table.schema.name == name) {
         Some(Table { large: Some(large), .. }) => ByToken::Large(Arc::clone(large)),

@@ -1,4 +1,4 @@
-//! What the loader found wrong, for the person who can mend it: file, row, column, value, expectation. Counted exactly, kept in part.
+//! Findings: defects of the data, for the person who can mend them: file, row, column, value, expectation. All are counted, the first kept.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How many findings of one file, column and reason are kept; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
-/// The same of notes, which no row is lost by.
+/// The same for notes.
 const NOTES_KEPT_PER_REASON: u64 = 1;
 
 fn kept_of(severity: Severity) -> u64 {
@@ -133,7 +133,7 @@ impl Findings {
         }
     }
 
-    /// Where a reason was met in every one of `rows` rows, tells `all` of the column, once: a line a row would bury it.
+    /// Where a reason was met in every one of `rows` rows, replaces its findings by one of the column that says `all`.
     pub(crate) fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
         let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
         let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };

@@ -14,7 +14,7 @@ const CHUNK_ROWS: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Runs<T> {
     grid: Grid,
-    /// Of rows in memory; a large table has its own.
+    /// Where the rows of each address are, in memory; a large table has an index of its own.
     index: HashMap<Address, Range<usize>>,
     row: PhantomData<fn() -> T>,
 }
@@ -93,7 +93,7 @@ fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
     let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
     for (rows, key) in runs_of(keys) {
         if let Some(address) = key.and_then(Address::parse) {
-            // One run of an address may be several of the chunks of its column.
+            // A chunk of the column may end within the rows of an address.
             index.entry(address).or_insert_with(|| rows.clone()).end = rows.end;
         }
     }

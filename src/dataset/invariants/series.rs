@@ -1,5 +1,5 @@
-//! What must hold of the rows of one file as they follow each other: the steps of candles, the unit of their volume; and what is noted of
-//! each token to be judged beside other tables (`together`). Little is kept of a token, however many rows it has.
+//! Rules over the rows of one file in their order: the steps of candles, the unit of their volume; and statistics of each token that
+//! `together` checks against other tables. Little is kept of a token, however many rows it has.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::dataset::{
 
 /// Different steps that are counted of a token and interval.
 const STEPS_MAX: usize = 64;
-/// Tokens and intervals that are followed in one file.
+/// The most tokens and intervals of one file.
 const SERIES_MAX: usize = 200_000;
 /// Turnovers kept of a token, spread over its rows.
 const SAMPLE: usize = 24;
@@ -31,7 +31,7 @@ const USD_A_DAY_MAX: f64 = 6e11;
 /// How far apart the volumes on both sides must be at least.
 const JUMP: f64 = 30.0;
 
-/// Something found in the order of rows: where it was first, and how often.
+/// A breach of a rule by several rows: the first of them, and how many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SeriesBreach {
     /// The rule's name.
@@ -39,7 +39,7 @@ pub(crate) struct SeriesBreach {
     /// The number of the row in the file; none where it is not of one row.
     pub row: Option<u64>,
     pub value: String,
-    /// Rows at fault; 0 where none is.
+    /// Rows at fault; 0 where it is no row's fault, as of a gap.
     pub count: u64,
 }
 
@@ -49,7 +49,7 @@ impl SeriesBreach {
     }
 }
 
-/// What is noted of a token, to be judged once all tables are there.
+/// A statistic of a token's rows, to be checked once all tables are loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     pub token: String,
@@ -66,7 +66,7 @@ pub enum Noted {
     Transfer { largest: String, row: u64, count: u64 },
 }
 
-/// The rows of one file, as they come.
+/// Statistics of the rows of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     index: HashMap<String, usize>,
@@ -105,14 +105,14 @@ struct Step {
 }
 
 impl Series {
-    /// How many are followed.
+    /// How many tokens and intervals there are.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
     }
 
     /// Takes in rows of the table in canonical columns, whose numbers in the file are given.
     pub(crate) fn add(&mut self, table: &str, frame: &DataFrame, numbers: &[u32]) {
-        // Columns that are not as they should be have been told of already.
+        // Columns of another type have findings already.
         match table {
             "candles" => drop(self.candles(frame, numbers)),
             "transfers" => drop(self.transfers(frame, numbers)),
@@ -190,7 +190,7 @@ impl Series {
         Some(())
     }
 
-    /// What was odd in the rows taken in, and what is to be judged beside other tables.
+    /// The breaches in the rows taken in, and the statistics for other tables.
     pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
         let mut odd = self.odd;
         let mut observed = Vec::new();
@@ -224,7 +224,7 @@ impl TokenCandles {
             match step.signum() {
                 1 => self.rising += 1,
                 -1 => self.falling += 1,
-                // A key that comes twice is told of elsewhere.
+                // Repeated keys have findings of their own.
                 _ => continue,
             }
             let step = step.abs();
@@ -241,7 +241,7 @@ impl TokenCandles {
             } else if let Some(longest) =
                 self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
             {
-                // Short steps are what is looked for.
+                // A breach is a short step, so long ones make room.
                 *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
             }
         }
