@@ -49,8 +49,13 @@ pub(crate) fn are_these_transfers(movements: &[String]) -> String {
 /// A column in which a row differs from the kept one, and both figures.
 pub(crate) type Difference = (&'static str, String);
 
-/// The first column in which the two rows differ, and both of its figures: `12.5, then 7`.
-pub(crate) fn difference(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
+/// The first column in which two rows of a frame differ, and both figures: `12.5, then 7`.
+pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<Difference> {
+    between(schema, (frame, row), (frame, kept))
+}
+
+/// As `difference`, of rows of two frames.
+pub(crate) fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
     let shown = |name: &str, (frame, row): (&DataFrame, usize)| -> Option<String> {
         let column = frame.column(name).ok()?.slice(row as i64, 1);
         let cells = cell::cells(&column);

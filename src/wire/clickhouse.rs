@@ -1,5 +1,5 @@
-//! ClickHouse over its HTTP interface: short answers as text, and rows as they come. What it says of a failure becomes words of ours; an
-//! answer that ends early, or ends well and holds an error, is never taken for whole.
+//! ClickHouse over its HTTP interface: short answers as text, and rows as a stream. Its errors become faults in our words; an answer that
+//! ends early, or ends well and holds an error, is never taken for whole.
 
 mod codes;
 mod stream;
@@ -24,11 +24,11 @@ use super::{
     source::{Source, SourceKind},
 };
 
-/// The most that is read of a short answer.
+/// The most bytes of a short answer.
 const ANSWER_MAX: usize = 16 << 20;
-/// The most that is read of what is said of a failure.
+/// The most bytes of an error message.
 const REASON_MAX: usize = 64 << 10;
-/// How long one waits for a query to be ended that nobody wants any more.
+/// The timeout of KILL QUERY.
 const KILL_TIME: Duration = Duration::from_secs(5);
 /// Settings that are sent where the server has them.
 const SETTINGS: [&str; 12] = [
@@ -46,27 +46,27 @@ const SETTINGS: [&str; 12] = [
     "output_format_arrow_fixed_string_as_fixed_byte_array",
 ];
 
-/// The largest query a server takes unless it is told otherwise.
+/// The longest query a server takes without `max_query_size`.
 const QUERY_MAX: usize = 200_000;
 
-/// What a server is.
+/// What is known of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFacts {
     /// The first two numbers of its version.
     pub version: (u32, u32),
-    /// The settings it has of those we send; none where the user may change none.
+    /// Those of `SETTINGS` that it has; none where the user may change none.
     settings: Vec<String>,
     /// The user may change settings, and may write.
     writes: bool,
 }
 
 impl ServerFacts {
-    /// Whether it sends rows as a stream of Arrow.
+    /// Whether it sends rows as an Arrow stream.
     pub fn has_arrow(&self) -> bool {
         self.version >= (20, 8)
     }
 
-    /// Whether so long a query is taken.
+    /// Whether it takes so long a query.
     pub fn takes(&self, sql: &str) -> bool {
         sql.len() <= QUERY_MAX || self.settings.iter().any(|name| name == "max_query_size")
     }
@@ -81,7 +81,7 @@ pub struct Limits {
     pub time: Option<Duration>,
 }
 
-/// A server as the wire holds it.
+/// A connection to a server.
 pub(super) struct Server {
     source: Source,
     client: Client,
@@ -90,7 +90,7 @@ pub(super) struct Server {
     places: Arc<Semaphore>,
 }
 
-/// A server that can be asked.
+/// A server, with the wire that asks it.
 #[derive(Clone)]
 pub struct Engine {
     wire: Arc<Wire>,
@@ -109,7 +109,7 @@ impl Wire {
         self.options.sources.iter().any(|source| source.kind == SourceKind::ClickHouse && source.name == name)
     }
 
-    /// The server the person named so; nobody is asked yet.
+    /// The server of the source of that name; no request is sent yet.
     pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
         let mut engines = locked(&self.engines);
         if let Some(held) = engines.get(name) {
@@ -143,7 +143,7 @@ impl Server {
         }
         let patience = Patience { silence: source.timeout(), ..patience.clone() };
         let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
-        // The password goes where the person said, and nowhere a server may lead.
+        // A redirect must not lead the password elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
         let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
@@ -196,7 +196,7 @@ impl Engine {
         self.wire.afford(bytes)
     }
 
-    /// What the server is, which it is asked once.
+    /// What is known of the server, which is asked once.
     pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<ServerFacts, Fault> {
         if let Some(known) = self.held.known.get() {
             return Ok(known.clone());
@@ -218,7 +218,7 @@ impl Engine {
             }
             known.settings.push(name.clone());
         }
-        // Of a user who may change nothing no setting is sent: each would be refused.
+        // A user who may change nothing has each setting refused.
         if fixed {
             known.settings.clear();
         }
@@ -230,14 +230,14 @@ impl Engine {
     pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let known = self.known(stopped)?;
         let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
-        // Else an old server says that all went well before it knows.
+        // Else an old server sends 200 before the query has run.
         pairs.push(("wait_end_of_query", "1".to_owned()));
         self.text(sql, &pairs, stopped)
     }
 
     fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let (wire, held) = (Arc::clone(&self.wire), Arc::clone(&self.held));
-        // A server that may still be at work on the first try takes no other of its name.
+        // The first try may still run on the server, which refuses a second query of one id.
         let id = Arc::new(Mutex::new(new_id()?));
         let mut pairs = pairs.to_vec();
         pairs.push(("default_format", "TabSeparated".to_owned()));
@@ -283,11 +283,11 @@ impl Engine {
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// Begins to fetch what is worked out there, as a stream of Arrow that the server has whole before it sends any of it.
+    /// Begins to fetch an aggregation, as an Arrow stream that the server buffers whole before it sends any of it.
     pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
         let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
-        // The same names come over and over.
+        // The texts repeat: compressed they are much smaller.
         pairs.retain(|(name, _)| *name != "output_format_arrow_compression_method");
         pairs.extend([("wait_end_of_query", "1".to_owned()), ("default_format", "ArrowStream".to_owned())]);
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
@@ -296,7 +296,7 @@ impl Engine {
     /// The settings of a query, of those the server has and the user may change.
     fn settings(&self, known: &ServerFacts, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
-        // In clear on this machine: to pack would be work for nothing.
+        // Unencrypted is as a rule the same machine, where compression costs more than it saves.
         let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
         let value = |name: &str| match name {
             "readonly" => known.writes.then(|| "2".to_owned()),
@@ -313,7 +313,7 @@ impl Engine {
         SETTINGS.iter().filter(known).filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
-    /// Ends a query that nobody wants any more; nobody waits for that.
+    /// Kills a query, without waiting for it.
     fn kill(&self, id: &str) {
         let (held, id) = (Arc::clone(&self.held), id.to_owned());
         let Ok(runtime) = self.wire.runtime() else { return };
@@ -343,7 +343,7 @@ async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'stat
     }
 }
 
-/// Lines of fields between tabs; `\N` is no value.
+/// TabSeparated: lines of fields between tabs; `\N` is null.
 fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
     let field = |field: &str| {
         if field == "\\N" {
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_what_the_server_meant() {
+    fn escapes_and_nulls_of_tab_separated_fields_are_read() {
         let rows = separated("a\\tb\t\\N\t\n\\\\\tx'\\'\tüé\n").expect("rows");
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(rows, [[text("a\tb"), None, text("")], [text("\\"), text("x''"), text("üé")]]);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_query_is_sent_where_the_server_can_be_told_so() {
+    fn a_long_query_needs_a_server_with_max_query_size() {
         let known = |settings: &[&str]| ServerFacts {
             version: (23, 8),
             settings: settings.iter().map(|name| (*name).to_owned()).collect(),

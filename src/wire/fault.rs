@@ -1,4 +1,4 @@
-//! Why something that lies elsewhere could not be had, in words for the person: never a key, a signature or what a server sent.
+//! Why a request failed, in words for the person: never a key, a signature or what a server sent.
 
 use std::{error::Error, fmt};
 
@@ -12,13 +12,13 @@ pub(super) const NO_PARTS: &str = "non-partial response";
 /// Why there are no bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody waits for them any more.
+    /// The load was cancelled.
     Stopped,
     /// The object is not the one that was listed.
     Changed,
-    /// Whoever holds them cannot be reached, or does not give them. Continues "`URL` …".
+    /// The source cannot be reached, or does not give them. Continues "`URL` …".
     Unavailable(String),
-    /// They may not be asked for. Continues "`URL` …".
+    /// The request may not be sent. Continues "`URL` …".
     Refused(String),
     /// They could not be kept. Continues "`URL` …".
     Failed(String),
@@ -36,17 +36,17 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// What a source was asked with.
+/// With what access a source was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessKind {
     /// No source has the place: it is asked without keys, as anybody may.
     Public,
-    /// A source that has its keys not looked for.
+    /// A source with `anonymous`.
     Anonymous,
     Keys,
 }
 
-/// Who was asked, for the words of a fault.
+/// The store that was asked, for the words of a fault.
 #[derive(Debug, Clone)]
 pub(super) struct AskedStore {
     /// What the source is called, or else the place.
@@ -60,7 +60,7 @@ pub(super) struct AskedStore {
     pub(super) keys: &'static str,
 }
 
-/// Why a server that is asked by TLS is not believed.
+/// The fault of a TLS certificate.
 pub(super) const UNTRUSTED: &str =
     "has a TLS certificate that is not trusted here: name the file of its certificate authority in SSL_CERT_FILE";
 
@@ -79,7 +79,7 @@ impl AskedStore {
         }
     }
 
-    /// It is there, perhaps, and not given.
+    /// Permission denied.
     fn denied(&self, error: &(dyn Error + 'static)) -> Fault {
         let Self { name, root, .. } = self;
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
@@ -142,21 +142,21 @@ impl AskedStore {
                 )),
                 301 | 307 => Fault::Unavailable(format!("lies in another region: say `region` in [sources.{name}] of config.toml")),
                 412 | 416 => Fault::Changed,
-                429 | 500.. => Fault::Unavailable(format!("is answered with {status}, {AGAIN}")),
+                429 | 500.. => Fault::Unavailable(format!("is answered with {status} {AGAIN}")),
                 status => Fault::Unavailable(format!("is answered with {status}")),
             };
         }
         if says(NO_PARTS) || says("Range Requests") {
             return unavailable(NO_PARTS);
         }
-        // Around the one that tells may stand one that says no more than that it is the last.
+        // The outermost error of the chain may be of kind `Unknown`.
         let kinds = || chain(error).filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
         let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
         match kind {
             Some(HttpErrorKind::Connect) => Fault::Unavailable(self.unreached()),
             Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),
             Some(HttpErrorKind::Interrupted | HttpErrorKind::Request | HttpErrorKind::Decode) => {
-                Fault::Unavailable(format!("was cut off, {AGAIN}"))
+                Fault::Unavailable(format!("was cut off {AGAIN}"))
             }
             _ if says("timed out") => unavailable("cannot be reached in time"),
             _ => Fault::Unavailable(format!(
@@ -171,8 +171,8 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// How often a status is told of what was asked for again and again.
-const AGAIN: &str = "time and again";
+/// After all retries.
+const AGAIN: &str = "again and again";
 
 /// The number of an answer's status, as the store's words have it.
 fn status(error: &(dyn Error + 'static)) -> Option<u16> {

@@ -1,4 +1,4 @@
-//! Consents of the person, and the bytes fetched today. The trait is implemented where a person's state is kept.
+//! The ledger: the person's consents, and the bytes fetched today. `state` implements the trait on disk.
 
 use std::{
     collections::HashSet,

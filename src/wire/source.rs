@@ -1,4 +1,4 @@
-//! The sources a person names in their configuration, and the stores made of them. A place that no source is for is asked without keys.
+//! The sources of `config.toml`, and the stores built of them. A place that is in no source is asked without keys.
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ pub struct Source {
     pub lag_minutes: Option<u32>,
 }
 
-/// What a source speaks.
+/// The protocol of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SourceKind {
     #[default]
@@ -81,7 +81,7 @@ impl Source {
         if self.queries_max == 0 { 2 } else { self.queries_max as usize }
     }
 
-    /// Minutes a block has to be old to be taken, as the newest ones may be taken back.
+    /// Minutes a block has to be old to be read, as a reorganisation may take back the newest ones.
     pub fn lag(&self) -> u32 {
         self.lag_minutes.unwrap_or(15)
     }
@@ -137,7 +137,7 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A store that can be asked, and who that is.
+/// A store, and how it is called in faults.
 pub(super) struct Store {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) asked: AskedStore,
@@ -189,7 +189,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     Ok(Store { store, asked })
 }
 
-/// Who has the place, and with what they are asked.
+/// How the store of the place is called in faults.
 fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
     let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
     AskedStore {

@@ -1,4 +1,4 @@
-//! TokenCandles check per boundary of the rules.
+//! One check per boundary of the rules.
 
 use polars::prelude::{Column, DataFrame, NamedFrom, Series as Numbers};
 

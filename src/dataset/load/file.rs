@@ -1,5 +1,5 @@
-//! TokenCandles file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
-//! later, over all files.
+//! One file of a table: its batches become canonical frames, and faults become findings. Order and repeated keys are settled later, over
+//! all files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -406,7 +406,7 @@ impl Reading<'_> {
         let mut differing = None;
         for (row, kept) in dropped.into_iter().zip(kept) {
             let (file, number) = origins.get(row).copied().unwrap_or_default();
-            let differs = repeats::difference(self.schema, (&whole, row), (&whole, kept));
+            let differs = repeats::difference(self.schema, &whole, row, kept);
             let other = differs.is_some();
             let finding = self.repeat(files, file, number, differs);
             differing = differing.or_else(|| other.then(|| finding.file.clone()));

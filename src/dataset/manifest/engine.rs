@@ -1,4 +1,4 @@
-//! What `dataset.toml` says of a table whose rows are asked for: `source`, and `table` or `query`.
+//! The keys of `dataset.toml` about a table on an engine: `source`, and `table` or `query`, `final`, `read`.
 
 use super::{EngineTable, Relation};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     toml_reader::{TomlEntry, TomlError},
 };
 
-/// The tables whose rows may stay where they are.
+/// The tables that may stay in place.
 const IN_PLACE: [&str; 2] = ["candles", "holders"];
 
-/// Members that do not go with `source`.
+/// Keys of files, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
 
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {

@@ -1,7 +1,6 @@
-//! THE table of what may be said of a table and of a column in `dataset.toml`. Reading, errors, `schema --template` and the README come
-//! from it.
+//! THE table of the keys of `dataset.toml`. Its reader, errors, `schema --template` and the README take them from here.
 
-/// Something that may be said.
+/// A key.
 #[derive(Debug)]
 pub struct MappingKey {
     pub name: &'static str,
@@ -11,7 +10,7 @@ pub struct MappingKey {
     pub meaning: &'static str,
 }
 
-/// Where it may be said.
+/// Where a key may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
     /// Of the whole dataset.
@@ -20,7 +19,7 @@ pub enum KeyPlace {
     Table,
     /// Of one column, under `[tables.TABLE.columns]`.
     Column,
-    /// Either; of a table it holds for every column it fits that does not say otherwise.
+    /// Either; on a table it is for every column that it fits and that does not say otherwise.
     Both,
 }
 
@@ -98,7 +97,7 @@ pub const MAPPING_KEYS: &[MappingKey] = &[
     key("explode", KeyPlace::Both, "explode = \"fee\"", "a row for each element of a list"),
 ];
 
-/// The names of what may be said there.
+/// The keys that may stand there.
 pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
     let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
     MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()

@@ -75,7 +75,7 @@ impl Dropped {
             let (Some(a), Some(b)) = (self.rows.get(&row), self.rows.get(&kept)) else { continue };
             let others = whose.zip(owner(a).zip(owner(b))).filter(|(_, (a, b))| a != b);
             let difference = others.map(|(whose, (a, b))| (whose, format!("{a}, then {b}")));
-            let difference = difference.or_else(|| repeats::difference(schema, (a, 0), (b, 0)));
+            let difference = difference.or_else(|| repeats::between(schema, (a, 0), (b, 0)));
             self.differences.extend(difference.map(|difference| (row, difference)));
         }
         self.rows.clear();

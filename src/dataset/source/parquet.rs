@@ -1,5 +1,5 @@
-//! Rows of a Parquet file, a part of a row group at a time. Only the wanted columns are read and decoded, so that a file of any size, and
-//! of row groups of any size, takes the memory of one part.
+//! Rows of a Parquet file, a part of a row group at a time. Only the wanted columns are read and decoded, so that files and row groups of any
+//! size take the memory of one part.
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::untrusted::guarded;
 
-/// How many rows are decoded at a time: as many as most row groups have. Of a longer one the columns are read once for each part, and only
-/// the part's pages unpacked.
+/// Rows decoded at a time: as many as most row groups have. The columns of a larger one are read once for each part, and only the part's
+/// pages are decompressed.
 const PART_ROWS: usize = 1 << 18;
-/// How many rows a batch holds at most. They are decoded by then, so that a batch takes little more.
+/// Rows of a batch at most. It is a slice of what is decoded, so it takes little more memory.
 const BATCH_ROWS: usize = 1 << 16;
 
 pub(super) struct ParquetRows {

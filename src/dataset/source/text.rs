@@ -1,5 +1,4 @@
-//! Bytes of a text file, unpacked and in UTF-8, in a buffer that can be looked at before it is consumed. Knows gzip, zstd and UTF-16,
-//! not what a row is.
+//! The bytes of a text file, decompressed and in UTF-8, in a buffer. Knows gzip, zstd and UTF-16, not what a row is.
 
 use std::{
     io::{self, Read},
@@ -14,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 /// The longest record. A file without a line end must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 
-/// Bytes of a buffer at first: small, as most files are, and as memory that is touched for the first time costs more than a read.
+/// The buffer at first: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
 
 /// A packed file that unpacks to more than this many times its size, and to more than the floor, was made to fill memory or time.
@@ -33,7 +32,7 @@ pub(super) struct Input {
     unpacked: u64,
 }
 
-/// Counts what is taken from the source, before unpacking.
+/// Counts the bytes of the source, before decompression.
 struct Counted<R> {
     source: R,
     read: Arc<AtomicU64>,

@@ -1,5 +1,4 @@
-//! Rows on their way from a ClickHouse: bytes one after the other, as many at a time as are read. Whoever stops reading before the end
-//! ends the query there too.
+//! The response body of a ClickHouse query as a byte stream with backpressure. Dropping it before the end kills the query on the server.
 
 use std::{
     io::{self, Read},
@@ -13,10 +12,10 @@ use tokio::{sync::mpsc, task::AbortHandle};
 use super::{Engine, codes, new_id};
 use crate::wire::{Fault, LOOK, SPEND_EVERY, locked};
 
-/// Parts that wait to be read.
+/// Chunks buffered ahead of the reader.
 const AHEAD: usize = 8;
 
-/// Bytes on their way.
+/// A response body.
 pub struct Stream {
     engine: Engine,
     id: String,
@@ -29,7 +28,7 @@ pub struct Stream {
     said: Arc<StreamEnd>,
 }
 
-/// What is known of how a stream ended, for one who gave it to somebody else to read.
+/// How a stream ended, for the one who handed it to a reader.
 #[derive(Debug, Default)]
 pub struct StreamEnd {
     source: String,
@@ -39,12 +38,12 @@ pub struct StreamEnd {
 }
 
 impl StreamEnd {
-    /// Why no more came, if that was not the end.
+    /// Why it broke off, if it did.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
     }
 
-    /// What the last bytes say of a failure. Rows may hold such a text: ask only of an answer that is not what it should be.
+    /// The error in the last bytes. Rows may hold such a text, so this is only for an answer that is not what it should be.
     pub fn last_words(&self) -> Option<Fault> {
         let tail = locked(&self.tail);
         let text = String::from_utf8_lossy(&tail);
@@ -61,7 +60,7 @@ impl StreamEnd {
     }
 }
 
-/// How much of the end is looked at.
+/// Bytes at the end in which an error is looked for.
 const TAIL: usize = 4 << 10;
 
 impl Stream {
@@ -101,7 +100,7 @@ impl Stream {
         Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
     }
 
-    /// How it ends, told also later.
+    /// How it ends; filled in once it has.
     pub fn said(&self) -> Arc<StreamEnd> {
         Arc::clone(&self.said)
     }
@@ -111,7 +110,7 @@ impl Stream {
             self.ended = true;
             return Ok(0);
         };
-        // A server that breaks off has said why, if it could.
+        // A server that fails on the way writes its error before it breaks off.
         let fault = if fault == Fault::Stopped { fault } else { self.said.last_words().unwrap_or(fault) };
         let error = io::Error::other(fault.to_string());
         self.said.fault.set(fault).ok();

@@ -95,7 +95,7 @@ pub(in crate::dataset::load) fn in_place(
         table.findings.add(Finding::new(Severity::Note, &file, reason));
     }
     let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, mark);
-    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(later))));
+    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
     Ok((table, mark))
 }
 
@@ -225,7 +225,7 @@ impl EngineQuery<'_> {
         }
         let content = listed.values().map(|listed| listed.mark).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
-        Ok(Summed { sums, seen: faults.rows, content, odd: faults.spelling })
+        Ok(Summed { sums, seen: faults.rows, content, odd: faults.mixed_case })
     }
 
     /// Rows are queried by the address of a token, and a coin has many spellings.
