@@ -39,7 +39,7 @@ pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use polars::prelude::DataFrame;
+use polars::prelude::{Column, DataFrame};
 
 pub use self::by_token::RowsOf;
 use self::{
@@ -224,28 +224,17 @@ impl Dataset {
         let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
         let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
         let mut dataset = Self { tables, ..Self::default() };
-        let tables = &dataset.tables;
-        let tokens = merge_tokens(rows(tables, "tokens"));
-        let mut pools: Vec<PoolRow> = rows(tables, "pools");
-        let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
-        dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
-        dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
-        dataset.holders = by_token(tables, "holders", |row: &HolderRow| row.token_address);
-        dataset.holder_counts = by_token(tables, "holder_counts", |row: &HolderCountRow| row.token_address);
-        dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
-        dataset.dexes = rows(tables, "dexes");
-        dataset.fee_tiers = rows(tables, "fee_tiers");
-        dataset.yields = rows(tables, "yields");
-        dataset.gas = rows(tables, "gas");
+        let tokens = merge_tokens(dataset.rows("tokens"));
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
-        if let Some(table) = tables.iter().find(|table| table.schema.name == "tokens" && table.others.width() > 0) {
+        if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
-            dataset.token_others = load::others::by_token(&table.frame, &table.others, &addresses);
-            let columns = dataset.token_others.columns().iter();
-            let own = columns.filter_map(|column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) }));
-            dataset.own_columns = own.collect();
+            let others = load::others::by_token(&table.frame, &table.others, &addresses);
+            let own = |column: &Column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) });
+            dataset.own_columns = others.columns().iter().filter_map(own).collect();
+            dataset.token_others = others;
         }
         dataset.tokens = tokens;
+        let mut pools: Vec<PoolRow> = dataset.rows("pools");
         for (i, pool) in pools.iter_mut().enumerate() {
             pool.tokens = pool.every_token();
             for token in &pool.tokens {
@@ -253,15 +242,42 @@ impl Dataset {
             }
         }
         dataset.pools = pools;
-        dataset.candles = candles.unwrap_or_default();
-        dataset.transfers = runs(&dataset.tables, "transfers", "token_address");
-        dataset.pool_events = runs(&dataset.tables, "pool_events", "pool");
-        dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
-        (dataset.creations, dataset.created) = creations(&dataset.tables);
-        dataset.scams = runs(&dataset.tables, "scams", "address");
-        dataset.locks = by_token(&dataset.tables, "locks", |row: &LockRow| row.token_address);
-        dataset.funding = by_token(&dataset.tables, "funding", |row: &FundingRow| row.to_address);
+        dataset.candles = dataset.table("candles").map(CandleTable::new).unwrap_or_default();
+        dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
+        dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
+        dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
+        dataset.holder_counts = dataset.by_token("holder_counts", |row: &HolderCountRow| row.token_address);
+        dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
+        dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
+        dataset.funding = dataset.by_token("funding", |row: &FundingRow| row.to_address);
+        dataset.dexes = dataset.rows("dexes");
+        dataset.fee_tiers = dataset.rows("fee_tiers");
+        dataset.yields = dataset.rows("yields");
+        dataset.gas = dataset.rows("gas");
+        dataset.transfers = dataset.runs("transfers", "token_address");
+        dataset.pool_events = dataset.runs("pool_events", "pool");
+        dataset.contracts = dataset.runs("contracts", "token_address");
+        dataset.scams = dataset.runs("scams", "address");
+        (dataset.creations, dataset.created) = creations(dataset.rows("contracts"));
         dataset
+    }
+
+    /// The typed rows of the table `name`; none when it is not loaded.
+    fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
+        self.table(name).map_or_else(Vec::new, |table| T::rows(&table.frame))
+    }
+
+    /// The rows of the table `name`, read on demand; none when it is not loaded.
+    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> Runs<T> {
+        self.table(name).map_or_else(Runs::default, |table| Runs::new(table, key))
+    }
+
+    /// The rows of the table `name` by token, in memory or in the cache.
+    fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
+        match self.table(name).and_then(|table| table.large.as_ref()) {
+            Some(large) => ByToken::Large(Arc::clone(large)),
+            None => ByToken::new(self.rows(name), token),
+        }
     }
 
     /// Every token once, by address.
@@ -439,23 +455,13 @@ impl Dataset {
     }
 }
 
-/// The typed rows of the table `name`; none when it is not loaded.
-fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
-    tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
-}
-
-/// The rows of the table `name`, read on demand; none when it is not loaded.
-fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
-    tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(table, key))
-}
-
 /// Contracts by who deployed them, with when.
 type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
 
 /// Contracts by who deployed them, and when each was; read without their code.
-fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
+fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     let (mut all, mut times) = (Creations::new(), HashMap::new());
-    for row in rows::<CreationRow>(tables, "contracts") {
+    for row in rows {
         if let Some(created) = row.created_at {
             times.insert(row.token_address, created);
         }
@@ -464,14 +470,6 @@ fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
         }
     }
     (all, times)
-}
-
-/// The rows of the table `name` by token, in memory or in the cache.
-fn by_token<T: FromFrame>(tables: &[Table], name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
-    match tables.iter().find(|table| table.schema.name == name) {
-        Some(Table { large: Some(large), .. }) => ByToken::Large(Arc::clone(large)),
-        _ => ByToken::new(rows(tables, name), token),
-    }
 }
 
 /// One token an address. The row with the largest market cap names it; the others fill what it lacks.

@@ -72,15 +72,6 @@ impl ServerFacts {
     }
 }
 
-/// What an answer may cost.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
-    /// Rows that the answer may have.
-    pub rows: Option<u64>,
-    /// How long the server may work on it.
-    pub time: Option<Duration>,
-}
-
 /// A connection to a server.
 pub(super) struct Server {
     source: Source,
@@ -229,7 +220,7 @@ impl Engine {
     /// A short answer, by row and column.
     pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let known = self.known(stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
+        let mut pairs = self.settings(&known, None, sql);
         // Else an old server sends 200 before the query has run.
         pairs.push(("wait_end_of_query", "1".to_owned()));
         self.text(sql, &pairs, stopped)
@@ -275,7 +266,7 @@ impl Engine {
         stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     ) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: Some(rows), time: None }, sql);
+        let mut pairs = self.settings(&known, Some(rows), sql);
         if !known.has_arrow() {
             pairs.push(("wait_end_of_query", "1".to_owned()));
         }
@@ -286,24 +277,25 @@ impl Engine {
     /// Begins to fetch an aggregation, as an Arrow stream that the server buffers whole before it sends any of it.
     pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
+        let mut pairs = self.settings(&known, None, sql);
         // The texts repeat: compressed they are much smaller.
         pairs.retain(|(name, _)| *name != "output_format_arrow_compression_method");
         pairs.extend([("wait_end_of_query", "1".to_owned()), ("default_format", "ArrowStream".to_owned())]);
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// The settings of a query, of those the server has and the user may change.
-    fn settings(&self, known: &ServerFacts, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
+    /// The settings of a query, of those the server has and the user may change. A query of rows is limited by their number, any other by
+    /// its time.
+    fn settings(&self, known: &ServerFacts, rows: Option<u64>, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
         // Unencrypted is as a rule the same machine, where compression costs more than it saves.
         let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
         let value = |name: &str| match name {
             "readonly" => known.writes.then(|| "2".to_owned()),
-            "max_execution_time" => limits.time.map(|time| time.as_secs().max(1).to_string()),
+            "max_execution_time" => rows.is_none().then(|| source.timeout().as_secs().max(1).to_string()),
             "max_rows_to_read" => Some(source.scan_rows_max().to_string()),
-            "max_result_rows" => limits.rows.map(|rows| rows.max(1).to_string()),
-            "result_overflow_mode" => limits.rows.map(|_| "throw".to_owned()),
+            "max_result_rows" => rows.map(|rows| rows.max(1).to_string()),
+            "result_overflow_mode" => rows.map(|_| "throw".to_owned()),
             "max_query_size" => (sql.len() > QUERY_MAX).then(|| (sql.len() + 1_024).to_string()),
             "output_format_arrow_compression_method" => Some(packed.to_owned()),
             "skip_unavailable_shards" | "output_format_arrow_low_cardinality_as_dictionary" => Some("0".to_owned()),

@@ -151,12 +151,16 @@ fn same_candles(a: &Dataset, b: &Dataset) {
     same_rows(a.table("candles").unwrap(), b.table("candles").unwrap());
 }
 
-const QUESTIONS: [&str; 5] = [
+/// Questions about the one token.
+const QUESTIONS: [&str; 8] = [
     "/tokens",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
-    "/tables/candles?limit=20&sort=-volume&where=volume%3E5485",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=1h&limit=5000",
     "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
+    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
+    "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
+    "/tokens?fields=trend,best_pattern,recommendedAction,as_of",
 ];
 
 #[test]
@@ -176,7 +180,8 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
         assert_eq!((there.identity, wire.figures().bytes - fetched < 2_000), (again.identity, true), "what is here is not fetched again");
         let queries = bench.server.queries().join("\n");
         assert!(!queries.contains("`note`"), "a column of no use is not fetched: {queries}");
-        for question in QUESTIONS {
+        let table = "/tables/candles?limit=20&sort=-volume&where=volume%3E5485";
+        for question in QUESTIONS.into_iter().chain([table]) {
             let here = disk.ask(disk.load(None, rows_min).unwrap(), question);
             let there = bench.ask(bench.load(&wire, rows_min), question);
             assert_eq!((here.0, here), (200, there), "{question}");

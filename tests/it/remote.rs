@@ -4,7 +4,7 @@
 mod faults;
 mod manners;
 mod real;
-mod server;
+pub(crate) mod server;
 mod stands;
 
 use std::{
@@ -107,6 +107,12 @@ impl Data {
     pub(crate) fn ask(&self, dataset: Dataset, path: &str) -> (u16, String) {
         ask(&api_over(self.path(), dataset), path)
     }
+}
+
+/// Every file below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    below.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 /// An API over this dataset, which stays whatever happens to its files.

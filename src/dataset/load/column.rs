@@ -73,9 +73,7 @@ impl FileRows<'_> {
         let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &issue.value, first)?;
         Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
     }
-}
 
-impl FileRows<'_> {
     /// Takes in the digits of amounts that are written as text.
     pub(super) fn note_digits(&mut self, batch: &Batch, bound: &[Bound<'_>]) {
         for one in bound {

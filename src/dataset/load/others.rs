@@ -57,18 +57,15 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
     if named(a) == named(b) {
         return Ok(());
     }
-    for name in named(b) {
-        if a.get_column_index(&name).is_none() {
-            let empty = Column::full_null(name.as_str().into(), a.height(), &DataType::String);
-            guarded("table", || a.with_column(empty.clone()).map(drop))?;
+    let complete = |frame: &mut DataFrame, names: Vec<String>| {
+        for name in names.iter().filter(|name| frame.get_column_index(name).is_none()).cloned().collect::<Vec<_>>() {
+            let empty = Column::full_null(name.as_str().into(), frame.height(), &DataType::String);
+            guarded("table", || frame.with_column(empty).map(drop))?;
         }
-    }
-    for name in named(a) {
-        if b.get_column_index(&name).is_none() {
-            let empty = Column::full_null(name.as_str().into(), b.height(), &DataType::String);
-            guarded("table", || b.with_column(empty.clone()).map(drop))?;
-        }
-    }
+        Ok::<(), String>(())
+    };
+    complete(a, named(b))?;
+    complete(b, named(a))?;
     let order = named(a);
     *b = guarded("table", || b.select(order.iter().map(String::as_str)))?;
     Ok(())

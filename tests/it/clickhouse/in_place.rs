@@ -16,7 +16,7 @@ use tokendeck::{
 };
 
 use super::{
-    Bench, MANIFEST, TROUBLES, UNI, candles,
+    Bench, MANIFEST, QUESTIONS, TROUBLES, UNI, candles,
     server::{Rows, Server},
     sums,
 };
@@ -24,18 +24,6 @@ use crate::{
     demo::market,
     remote::{Data, api_over, ask, wire_with},
 };
-
-/// What is asked of a dataset of one token.
-pub(super) const QUESTIONS: [&str; 8] = [
-    "/tokens",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=1h&limit=5000",
-    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
-    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
-    "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
-    "/tokens?fields=trend,best_pattern,recommendedAction,as_of",
-];
 
 /// From now on the candles stay at the engine.
 fn stay_in_place(bench: &Bench) {

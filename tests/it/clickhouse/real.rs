@@ -284,7 +284,7 @@ fn a_cancelled_load_kills_its_query_on_the_node() {
 #[test]
 #[ignore = "needs a real engine"]
 fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
-    use super::in_place::QUESTIONS;
+    use super::QUESTIONS;
     let (_turn, url) = (turn(), engine());
     let other = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
     for (seed, days) in [(1, 9), (2, 35), (3, 60), (4, 200), (5, 61)] {

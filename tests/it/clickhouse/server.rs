@@ -4,8 +4,8 @@
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    io::{BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -17,6 +17,7 @@ use std::{
 use polars::prelude::{BooleanChunked, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
 
 use super::sums;
+use crate::remote::server::{head, header, listen};
 
 /// What is wrong with the next rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,26 +70,18 @@ pub(super) struct Shared {
 
 pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl Server {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
-        let theirs = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&theirs);
-                thread::spawn(move || if shared.down.load(Ordering::Acquire) { None } else { serve(stream, &shared) });
-            }
-        });
-        Self { shared, port }
+        let served = Arc::clone(&shared);
+        Self { shared, address: listen(move |stream| drop(serve(stream, &served))) }
     }
 
     pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     pub(super) fn put(&self, name: &'static str, rows: Rows) {
@@ -122,27 +115,9 @@ fn arrow(frame: &DataFrame) -> Vec<u8> {
 fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     let mut out = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        let mut length = 0;
-        let mut address = String::new();
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            if address.is_empty() {
-                line.trim().clone_into(&mut address);
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
+    while let (false, Some(head)) = (shared.down.load(Ordering::Acquire), head(&mut reader)) {
+        let address = head.lines().next()?;
+        let mut body = vec![0; header(&head, "content-length").map_or(Ok(0), str::parse).ok()?];
         reader.read_exact(&mut body).ok()?;
         let sql = String::from_utf8(body).ok()?;
         shared.queries.lock().unwrap().push(format!("{address} {sql}"));
@@ -155,6 +130,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
             short(&mut out, shared, &sql)?;
         }
     }
+    None
 }
 
 /// The rows of the token that is asked for, where one is, up to the time that is asked for.

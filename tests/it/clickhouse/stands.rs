@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -19,6 +18,7 @@ use super::{
     server::{Rows, Server, Trouble},
     source, wire_of,
 };
+use crate::remote::files_below;
 
 /// Breaks something: of the server, or of what the person says of it.
 type Break = fn(&Server, &mut Source);
@@ -100,18 +100,12 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_without_it() {
     }
 }
 
-/// Files below a folder, by the end of their names.
-fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
-    below.flat_map(|path| if path.is_dir() { files(&path, end) } else { vec![path] }).filter(|path| path.ends_with(end)).collect()
-}
-
 #[test]
 fn a_damaged_copy_is_fetched_again() {
     let bench = Bench::new(3_000);
     let first = bench.load(&bench.wire(), 200_000);
     let damage = || {
-        let kept = files(bench.cache.path(), "bytes");
+        let kept: Vec<_> = files_below(bench.cache.path()).into_iter().filter(|path| path.ends_with("bytes")).collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         let mut bytes = fs::read(&kept[0]).unwrap();
         let middle = bytes.len() / 2;

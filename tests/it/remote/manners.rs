@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    path::Path,
     process::{Command, Stdio},
     sync::atomic::Ordering,
 };
@@ -14,7 +13,7 @@ use tokendeck::{
     wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions},
 };
 
-use super::{Bench, TOKENS, candles, options, server::Trouble, wire, wire_with};
+use super::{Bench, TOKENS, candles, files_below, options, server::Trouble, wire, wire_with};
 use crate::wait::wait_until;
 
 const TABLES: &str = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 'WEB/bucket/c.csv'\n";
@@ -135,17 +134,6 @@ fn command(bench: &Bench, arguments: &[&str]) -> Command {
     command
 }
 
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            texts_below(&path, found);
-        } else {
-            found.push((path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
-        }
-    }
-}
-
 #[test]
 fn keys_are_sent_to_their_source_alone() {
     let bench = bench();
@@ -180,8 +168,9 @@ fn keys_are_sent_to_their_source_alone() {
     assert!(!log.stderr.is_empty(), "it logs nothing");
     told.push(("the log".to_owned(), String::from_utf8_lossy(&log.stderr).into_owned()));
     bench.server.trouble([]);
-    texts_below(bench.cache.path(), &mut told);
-    texts_below(bench.path(), &mut told);
+    for path in [bench.cache.path(), bench.path()].into_iter().flat_map(files_below) {
+        told.push((path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
+    }
     for (place, text) in &told {
         assert!(!text.contains(ID) && !text.contains(SECRET), "{place} tells a key:\n{text}");
     }
