@@ -30,6 +30,7 @@ use tokendeck::{
 
 use self::server::{Rows, Server, Trouble};
 use crate::{
+    pattern_generator::Random,
     remote::{Data, same_rows, wire_with},
     wait::wait_until,
 };
@@ -240,12 +241,11 @@ fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
     let bench = Bench::new(3_000);
     let wire = bench.wire();
     let whole = bench.load(&wire, 1_000);
-    let mut seed = 7u64;
-    for _ in 0..40 {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let at = (seed >> 33) as usize % 250_000;
-        let trouble = if seed.is_multiple_of(2) { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
-        let rows = if seed.is_multiple_of(3) { 1_000 } else { 200_000 };
+    let mut random = Random::new(7);
+    for nth in 0..40 {
+        let at = random.whole(0, 250_000);
+        let trouble = if nth % 2 == 0 { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
+        let rows = if nth % 3 == 0 { 1_000 } else { 200_000 };
         bench.clear_cache();
         bench.server.trouble([trouble]);
         let dataset = bench.load(&wire, rows);

@@ -77,7 +77,9 @@ pub(crate) struct Data {
 impl Data {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let data = Self { folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
-        files.iter().for_each(|(name, text)| data.write(name, text));
+        for (name, text) in files {
+            data.write(name, text);
+        }
         data
     }
 

@@ -77,7 +77,10 @@ impl Server {
     pub(super) fn start() -> Self {
         let shared = Arc::new(Shared::default());
         let served = Arc::clone(&shared);
-        Self { shared, address: listen(move |stream| drop(serve(stream, &served))) }
+        let address = listen(move |stream| {
+            serve(stream, &served);
+        });
+        Self { shared, address }
     }
 
     pub(super) fn url(&self) -> String {

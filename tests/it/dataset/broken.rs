@@ -208,7 +208,7 @@ fn a_broken_file_costs_the_table_and_says_why() {
 #[test]
 fn two_names_for_one_column_leave_the_table_out() {
     let text = "address,symbol,pool,protocol,chain,tokens,tvl,tvlUsd,apy_base,apy_reward\n,,,,,,,,,\n";
-    let dataset = load_texts(&[("yields.csv", &text)]).expect("the tokens are fine");
+    let dataset = load_texts(&[("yields.csv", text)]).expect("the tokens are fine");
     let expected =
         "`yields.csv` two columns claim to be `tvl`: `tvl` and `tvlUsd`; say which in dataset.toml: columns = { tvl = \"NAME\" }";
     assert_eq!(table(&dataset, "yields").state, TableState::Unusable(expected.to_owned()));
@@ -250,7 +250,7 @@ fn amounts_larger_than_any_integer_type_survive_every_text_format() {
     );
     let array = format!("[{json}]");
     for (name, text) in [("transfers.csv", &csv), ("transfers.ndjson", &json), ("transfers.json", &array)] {
-        let dataset = load_texts(&[(name, &text)]).expect("the tokens are fine");
+        let dataset = load_texts(&[(name, text)]).expect("the tokens are fine");
         let table = table(&dataset, "transfers");
         let values = table.frame.column("value").and_then(|column| column.str()).expect("loaded");
         assert_eq!(values.get(0), Some(value), "{name}: {:?}", findings(table));

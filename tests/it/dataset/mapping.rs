@@ -89,7 +89,7 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
         aave,Ethereum,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,v2\naave,eth,USDC,,1,2,3,id-1,\n";
     let tiers = "dex_id,fees\nuni,500;3000\nuni,\n";
     let toml = "[tables.fee_tiers]\ncolumns = { fee = { from = 'fees', scale = 1e-6 } }\nexplode = 'fee'\nset = { chain = 'ethereum' }\n";
-    let dataset = load_texts(&[("yields.csv", &yields), ("fee_tiers.csv", &tiers), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("yields.csv", yields), ("fee_tiers.csv", tiers), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(column(&dataset, "yields", "pool"), ["aave:eth:USDC", "aave:eth:USDC#2", "aave:eth:USDC:v2", "id-1"]);
     assert_eq!(column(&dataset, "yields", "category"), ["vault"; 4]);
     assert_eq!(column(&dataset, "fee_tiers", "tier"), ["0.05%", "0.3%"]);
@@ -202,7 +202,7 @@ fn a_load_ends_when_it_is_no_longer_wanted() {
 fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them() {
     let rows = (1..=28).map(|day| format!("{UNI},{day:02}.02.2022,1,2,1,2\n")).collect::<Vec<_>>().concat();
     let candles = format!("token_address,timestamp,open,high,low,close\n{rows}");
-    let load = |toml: &str| load_texts(&[("tokens.csv", TOKENS), ("candles.csv", &candles), ("dataset.toml", &toml)]).expect("loads");
+    let load = |toml: &str| load_texts(&[("tokens.csv", TOKENS), ("candles.csv", &candles), ("dataset.toml", toml)]).expect("loads");
     let dataset = load("");
     let found = findings(table(&dataset, "candles"));
     let line = "format = \"%d.%m.%Y\"";

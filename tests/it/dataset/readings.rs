@@ -10,7 +10,7 @@ fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
     for (day, volume) in volumes.iter().enumerate() {
         text.push_str(&format!("{UNI};2024-01-{:02};2;3;1;2;{volume}\n", day + 1));
     }
-    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     let series = dataset.candles().of(&Address::parse(UNI).unwrap());
     let series = series.series();
     (series[0].1.volume.to_vec(), findings(table(&dataset, "candles")))

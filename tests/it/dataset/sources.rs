@@ -23,7 +23,7 @@ fn a_file_without_a_header_is_read_by_number() {
 fn members_of_objects_and_lists_serve_columns() {
     let json = format!(r#"[{{"id": "uniswap", "platforms": {{"ethereum": "{UNI}"}}, "prices": [["x", 2.5]], "name": "Uniswap"}}]"#);
     let toml = "[tables.tokens]\nset = { chain = 'eth' }\ncolumns = { token_address = 'platforms.ethereum', symbol = 'id', price = 'prices.1.2' }\n";
-    let dataset = load_texts(&[("tokens.json", &json), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("tokens.json", &json), ("dataset.toml", toml)]).expect("loads");
     let row = &dataset.tokens()[0].row;
     assert_eq!((row.token_address, row.symbol.as_deref(), row.price), (Address::parse(UNI).unwrap(), Some("uniswap"), Some(2.5)));
 }
@@ -51,11 +51,11 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
         "token_address,timestamp,open,high,low,close\n{UNI},2024-01-01,2,3,1,2\n{UNI},2024-01-02,2,3,1,2\n{UNI},1704326400,2,3,1,2\n{other},2024-01-02,2,3,1,2\n"
     );
     let toml = "[tables.candles.where]\ntimestamp = { min = '2024-01-02', max = '2024-01-03' }\ntoken_address = { in = 'tokens' }\n";
-    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(table(&dataset, "candles").height(), 1);
     assert_eq!(findings(table(&dataset, "candles")), ["Note candles.csv: `where` leaves out 3 of 4 rows"]);
     let toml = "[tables.candles.where]\nopen = { min = 'soon' }\n";
-    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert!(format!("{:?}", table(&dataset, "candles").state).contains("`soon` of [where]"));
 }
 
@@ -63,8 +63,8 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
 fn a_coin_has_an_address_without_a_contract() {
     let tokens = "token_address,symbol,name,chain\ncoin:btc,BTC,Bitcoin,bitcoin\n";
     let toml = "[tables.candles]\ncoin = 'BTC'\n";
-    let candles = b"timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n";
-    let dataset = load_texts(&[("tokens.csv", &tokens), ("candles.csv", candles), ("dataset.toml", &toml)]).expect("loads");
+    let candles = "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n";
+    let dataset = load_texts(&[("tokens.csv", tokens), ("candles.csv", candles), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(dataset.tokens()[0].row.token_address, Address::coin("BTC"));
     assert_eq!(dataset.tokens()[0].chains[0].id(), None);
     assert_eq!(dataset.candles().of(&Address::coin("BTC")).series().len(), 1);
@@ -113,7 +113,7 @@ fn volumes_in_usd_are_divided_by_the_price() {
     let found = findings(table(&dataset, "candles"));
     assert_eq!(found, ["Note candles.csv volume: `volume_usd` is in USD, as its name says, and is divided by each candle's price"]);
     let toml = "[tables.candles.columns]\nvolume = { from = 'volume_usd', unit = 'usd' }\n";
-    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", &toml)]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
 }
 

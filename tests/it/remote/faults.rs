@@ -25,29 +25,23 @@ use super::{
     server::{Server, Trouble},
     short, wire, wire_with,
 };
+use crate::pattern_generator::Random;
 
-/// Pseudorandom numbers (xorshift64), the same every time.
-struct Noise(u64);
+fn below(random: &mut Random, end: u64) -> u64 {
+    random.whole(0, end as usize - 1) as u64
+}
 
-impl Noise {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-
-    fn trouble(&mut self, size: u64) -> Trouble {
-        match self.next(14) {
-            0 | 1 => Trouble::Status([500, 503, 429][self.next(3) as usize]),
-            2 | 3 => Trouble::Cut(self.next(size) as usize),
-            4 => Trouble::Stall(self.next(size) as usize),
-            5 | 6 => Trouble::Reset,
-            7 => Trouble::Change,
-            8 => Trouble::Shift,
-            9 => Trouble::Status([403, 404, 412][self.next(3) as usize]),
-            _ => Trouble::None,
-        }
+fn trouble(random: &mut Random, size: u64) -> Trouble {
+    let at = below(random, size) as usize;
+    match below(random, 14) {
+        0 | 1 => Trouble::Status([500, 503, 429][at % 3]),
+        2 | 3 => Trouble::Cut(at),
+        4 => Trouble::Stall(at),
+        5 | 6 => Trouble::Reset,
+        7 => Trouble::Change,
+        8 => Trouble::Shift,
+        9 => Trouble::Status([403, 404, 412][at % 3]),
+        _ => Trouble::None,
     }
 }
 
@@ -101,17 +95,18 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     if nth >= SEQUENCES {
                         return;
                     }
-                    let mut noise = Noise(nth * 0x9e37_79b9_7f4a_7c15 + 1);
-                    let size = 1 + noise.next(4_000);
-                    let bytes: Vec<u8> = (0..size).map(|_| noise.next(256) as u8).collect();
+                    let mut random = Random::new(nth);
+                    let size = 1 + below(&mut random, 4_000);
+                    let bytes: Vec<u8> = (0..size).map(|_| below(&mut random, 256) as u8).collect();
                     server.put("x.bin", bytes.clone());
                     let url = if nth.is_multiple_of(2) { "s3://bucket/x.bin".to_owned() } else { format!("{}/bucket/x.bin", server.url()) };
                     server.shared.whole.store(nth % 10 == 9, Ordering::Release);
-                    let count = noise.next(9);
-                    server.trouble((0..count).map(|_| noise.trouble(size)));
+                    let count = below(&mut random, 9);
+                    server.trouble((0..count).map(|_| trouble(&mut random, size)));
                     let place = UrlPattern::parse(&url).unwrap();
                     let found = wire.find(&place, 10, &|| false);
-                    let outcome = found.and_then(|found| fetch(&wire, &found[0], 1 + noise.next(size)).map(|got| (found[0].clone(), got)));
+                    let outcome =
+                        found.and_then(|found| fetch(&wire, &found[0], 1 + below(&mut random, size)).map(|got| (found[0].clone(), got)));
                     match outcome {
                         Ok((object, got)) => {
                             // As it was when it was listed: the mark names the state.
@@ -155,11 +150,11 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     let right = bench.load(&wire).unwrap();
     let (mut loaded, mut named) = (0, 0);
     for nth in 0..60 {
-        let mut noise = Noise(nth + 77);
+        let mut random = Random::new(nth + 77);
         // What was kept is gone, so that all of it is fetched again.
         bench.clear_cache();
         let troubles: Vec<Trouble> =
-            (0..noise.next(8)).map(|_| noise.trouble(3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
+            (0..below(&mut random, 8)).map(|_| trouble(&mut random, 3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
         bench.server.trouble(troubles);
         match bench.load_with(&wire, if nth % 2 == 0 { 1 } else { 200_000 }, &Silent) {
             Ok(dataset) => {

@@ -117,7 +117,7 @@ impl InPlaceTable {
         if conditions.len() < manifest.keep.len() || !asking.is_exact(&columns) {
             let name = &asking.name;
             return Err(Stop::Unusable(format!(
-                "`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\""
+                "`{name}` cannot stay in place: not all of `where` can be said in SQL; say read = \"bring\""
             )));
         }
         let counted = asking.count(&columns, &conditions)?;

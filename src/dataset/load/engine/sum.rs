@@ -118,7 +118,7 @@ impl EngineQuery<'_> {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
                     return Err(Stop::Unusable(format!(
-                        "`{}` cannot stay in place: {counted} {what} tell of it, and {most} are held; name fewer tokens with `where` in \
+                        "`{}` cannot stay in place: its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in \
                          dataset.toml, or say read = \"bring\"",
                         self.name
                     )));
@@ -199,8 +199,8 @@ impl EngineQuery<'_> {
 
     fn lacks(&self, name: &str) -> Stop {
         Stop::Unusable(format!(
-            "`{}` cannot stay in place: `{name}` is not there as it is needed (a text, a DateTime or a number, read without `values`, `format`, \
-             `scale` or `unit`); say read = \"bring\", or a `query` that makes it so",
+            "`{}` cannot stay in place: `{name}` must be a text, a DateTime or a number there, read without `values`, `format`, `scale` or \
+             `unit`; say read = \"bring\", or a `query` that makes it so",
             self.name
         ))
     }

@@ -33,6 +33,7 @@ use crate::{
             table::{self, Stop},
         },
         manifest::{Keep, Manifest},
+        order,
         progress::{Cancelled, LoadProgress},
         schema::TableSchema,
         shelf::{Fetch, Fetched, State, Unfetched, Want},
@@ -174,9 +175,7 @@ impl OnDemand {
             return Err(Stop::Moved);
         }
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
-        let mut all = frames.into_iter();
-        let joined = all.next().and_then(|first| all.try_fold(first, |all, next| all.vstack(&next)).ok());
-        if let (Some(place), Some(mut joined)) = (place, joined) {
+        if let (Some(place), Ok(Some(mut joined))) = (place, order::whole(frames)) {
             if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut joined)) {
                 tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
             }

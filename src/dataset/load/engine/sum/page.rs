@@ -3,7 +3,7 @@
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
 use super::{MARK, chart::Repeated, first};
-use crate::dataset::schema::TableSchema;
+use crate::dataset::{order, schema::TableSchema};
 
 /// An interval as `Interval` shows it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
@@ -33,11 +33,7 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
 
 /// The rows of an answer as canonical columns; refused where some come twice, as the right one of the two is not known.
 pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Repeated>> {
-    let mut frames = frames.iter();
-    let mut all = frames.next()?.clone();
-    for frame in frames {
-        all.vstack_mut(frame).ok()?;
-    }
+    let all = order::whole(frames.iter().cloned()).ok()??;
     if all.column("again").is_ok() && first(&all, "again")? > 0 {
         return Some(Err(Repeated));
     }
@@ -56,7 +52,5 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
         }
     });
     let columns: Vec<_> = columns.collect();
-    let mut frame = DataFrame::new(all.height(), columns).ok()?;
-    frame.rechunk_mut();
-    Some(Ok(frame))
+    DataFrame::new(all.height(), columns).ok().map(Ok)
 }
