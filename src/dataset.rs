@@ -274,10 +274,8 @@ impl Dataset {
 
     /// The rows of the table `name` by token, in memory or in the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
-        match self.table(name).and_then(|table| table.large.as_ref()) {
-            Some(large) => ByToken::Large(Arc::clone(large)),
-            None => ByToken::new(self.rows(name), token),
-        }
+        let large = self.table(name).and_then(|table| table.large.clone());
+        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::Large)
     }
 
     /// Every token once, by address.
@@ -462,9 +460,7 @@ type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
 fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     let (mut all, mut times) = (Creations::new(), HashMap::new());
     for row in rows {
-        if let Some(created) = row.created_at {
-            times.insert(row.token_address, created);
-        }
+        times.extend(row.created_at.map(|created| (row.token_address, created)));
         if let Some(creator) = row.creator {
             all.entry(creator).or_default().push((row.token_address, row.created_at));
         }

@@ -182,7 +182,10 @@ fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table
             table.elsewhere = Some(elsewhere::unreached(context, &url));
         }
         Stop::Moved => {
-            let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
+            // Before a file is read, the listing is what changed.
+            let paths = context.manifest.tables.get(table.schema.name).map_or(&[][..], |manifest| &manifest.path);
+            let listed = || paths.first().cloned().unwrap_or_else(|| table.schema.name.to_owned());
+            let file = table.sources.last().map_or_else(listed, |source| source.file.clone());
             table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
             table.moved = true;
         }
