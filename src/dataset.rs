@@ -39,7 +39,7 @@ pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use polars::prelude::DataFrame;
+use polars::prelude::{Column, DataFrame};
 
 pub use self::by_token::RowsOf;
 use self::{
@@ -114,20 +114,20 @@ pub struct Table {
     pub others: DataFrame,
     /// Columns whose figures are not exact, as `dataset.toml` says.
     pub approximate: Vec<String>,
-    /// The rows of a large table, which are not in memory; `frame` is empty then.
+    /// The rows of a large table, in the cache; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
-    /// Rows that stay where they are; `frame` is empty then.
+    /// The rows of a table in place, at an engine; `frame` is empty then.
     pub shelf: Option<Arc<Shelf>>,
     pub state: TableState,
-    /// Where it turned out unusable, if in one place.
+    /// Where in the files it turned out unusable.
     pub fault: Option<Spot>,
     pub sources: Vec<TableFile>,
     pub findings: Findings,
-    /// What was noted of its rows, to be judged beside other tables.
+    /// Figures of its rows to be checked against other tables.
     pub observed: Vec<Observed>,
-    /// Where its files lie, if not here.
+    /// Of a remote table: where its rows are from.
     pub elsewhere: Option<load::Elsewhere>,
-    /// One of its files was written to while it was read, which is why it could not be used.
+    /// It is unusable because one of its files was written to while it was read.
     pub moved: bool,
     /// Rows that were rejected.
     pub rows_bad: u64,
@@ -211,6 +211,11 @@ impl Table {
     pub fn loaded(&self) -> bool {
         self.state == TableState::Loaded
     }
+
+    /// The first of its files, for a finding that is of none in particular.
+    fn first_file(&self) -> String {
+        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
+    }
 }
 
 impl Dataset {
@@ -219,28 +224,17 @@ impl Dataset {
         let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
         let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
         let mut dataset = Self { tables, ..Self::default() };
-        let tables = &dataset.tables;
-        let tokens = merge_tokens(rows(tables, "tokens"));
-        let mut pools: Vec<PoolRow> = rows(tables, "pools");
-        let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
-        dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
-        dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
-        dataset.holders = by_token(tables, "holders", |row: &HolderRow| row.token_address);
-        dataset.holder_counts = by_token(tables, "holder_counts", |row: &HolderCountRow| row.token_address);
-        dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
-        dataset.dexes = rows(tables, "dexes");
-        dataset.fee_tiers = rows(tables, "fee_tiers");
-        dataset.yields = rows(tables, "yields");
-        dataset.gas = rows(tables, "gas");
+        let tokens = merge_tokens(dataset.rows("tokens"));
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
-        if let Some(table) = tables.iter().find(|table| table.schema.name == "tokens" && table.others.width() > 0) {
+        if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
-            dataset.token_others = load::others::by_token(&table.frame, &table.others, &addresses);
-            let columns = dataset.token_others.columns().iter();
-            let own = columns.filter_map(|column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) }));
-            dataset.own_columns = own.collect();
+            let others = load::others::by_token(&table.frame, &table.others, &addresses);
+            let own = |column: &Column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) });
+            dataset.own_columns = others.columns().iter().filter_map(own).collect();
+            dataset.token_others = others;
         }
         dataset.tokens = tokens;
+        let mut pools: Vec<PoolRow> = dataset.rows("pools");
         for (i, pool) in pools.iter_mut().enumerate() {
             pool.tokens = pool.every_token();
             for token in &pool.tokens {
@@ -248,15 +242,40 @@ impl Dataset {
             }
         }
         dataset.pools = pools;
-        dataset.candles = candles.unwrap_or_default();
-        dataset.transfers = runs(&dataset.tables, "transfers", "token_address");
-        dataset.pool_events = runs(&dataset.tables, "pool_events", "pool");
-        dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
-        (dataset.creations, dataset.created) = creations(&dataset.tables);
-        dataset.scams = runs(&dataset.tables, "scams", "address");
-        dataset.locks = by_token(&dataset.tables, "locks", |row: &LockRow| row.token_address);
-        dataset.funding = by_token(&dataset.tables, "funding", |row: &FundingRow| row.to_address);
+        dataset.candles = dataset.table("candles").map(CandleTable::new).unwrap_or_default();
+        dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
+        dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
+        dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
+        dataset.holder_counts = dataset.by_token("holder_counts", |row: &HolderCountRow| row.token_address);
+        dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
+        dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
+        dataset.funding = dataset.by_token("funding", |row: &FundingRow| row.to_address);
+        dataset.dexes = dataset.rows("dexes");
+        dataset.fee_tiers = dataset.rows("fee_tiers");
+        dataset.yields = dataset.rows("yields");
+        dataset.gas = dataset.rows("gas");
+        dataset.transfers = dataset.runs("transfers", "token_address");
+        dataset.pool_events = dataset.runs("pool_events", "pool");
+        dataset.contracts = dataset.runs("contracts", "token_address");
+        dataset.scams = dataset.runs("scams", "address");
+        (dataset.creations, dataset.created) = creations(dataset.rows("contracts"));
         dataset
+    }
+
+    /// The typed rows of the table `name`; none when it is not loaded.
+    fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
+        self.table(name).map_or_else(Vec::new, |table| T::rows(&table.frame))
+    }
+
+    /// The rows of the table `name`, read on demand; none when it is not loaded.
+    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> Runs<T> {
+        self.table(name).map_or_else(Runs::default, |table| Runs::new(table, key))
+    }
+
+    /// The rows of the table `name` by token, in memory or in the cache.
+    fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
+        let large = self.table(name).and_then(|table| table.large.clone());
+        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::Large)
     }
 
     /// Every token once, by address.
@@ -268,7 +287,7 @@ impl Dataset {
         self.token_index.get(address).map(|&i| &self.tokens[i])
     }
 
-    /// What `tokens` says of each token beyond our columns: a row for each of `tokens()`, a column for each of theirs, typed.
+    /// The columns of `tokens` outside the schema, typed: a row for each of `tokens()`.
     pub fn token_others(&self) -> &DataFrame {
         &self.token_others
     }
@@ -278,7 +297,7 @@ impl Dataset {
         &self.own_columns
     }
 
-    /// What the token at a place of `tokens()` has in the columns that are not ours: those it has a value in.
+    /// The cells outside the schema that the token at a place of `tokens()` has a value in.
     pub fn own_cells(&self, place: usize) -> Vec<(&'static str, cell::CellValue)> {
         let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
         self.own_columns.iter().map(cell).filter(|(_, value)| *value != cell::CellValue::Missing).collect()
@@ -313,7 +332,7 @@ impl Dataset {
         self.posts.rows_of(token)
     }
 
-    /// Places in `posts` of all of them, newest first. The first call makes them: `step` hears (done, of), and ends it with an error.
+    /// The order of all `posts`, newest first. The first call sorts them: `step` gets (done, of), and ends it with an error.
     pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
         self.posts_newest.places(&self.posts, step)
     }
@@ -394,7 +413,7 @@ impl Dataset {
         &self.scams
     }
 
-    /// What of the token (or of a pool's liquidity) is locked, by locker.
+    /// Locks of the token (or of a pool's liquidity tokens), by locker.
     pub fn locks_of(&self, token: &Address) -> &[LockRow] {
         self.locks.slice(token)
     }
@@ -406,6 +425,10 @@ impl Dataset {
 
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.schema.name == name)
+    }
+
+    fn table_mut(&mut self, name: &str) -> Option<&mut Table> {
+        self.tables.iter_mut().find(|table| table.schema.name == name)
     }
 
     /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.
@@ -430,39 +453,19 @@ impl Dataset {
     }
 }
 
-/// The typed rows of the table `name`; none when it is not loaded.
-fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
-    tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
-}
-
-/// The rows of the table `name`, left where they are; none when it is not loaded.
-fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
-    tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(table, key))
-}
-
 /// Contracts by who deployed them, with when.
 type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
 
 /// Contracts by who deployed them, and when each was; read without their code.
-fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
+fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     let (mut all, mut times) = (Creations::new(), HashMap::new());
-    for row in rows::<CreationRow>(tables, "contracts") {
-        if let Some(created) = row.created_at {
-            times.insert(row.token_address, created);
-        }
+    for row in rows {
+        times.extend(row.created_at.map(|created| (row.token_address, created)));
         if let Some(creator) = row.creator {
             all.entry(creator).or_default().push((row.token_address, row.created_at));
         }
     }
     (all, times)
-}
-
-/// The rows of the table `name` by token: in memory, or where the large table is.
-fn by_token<T: FromFrame>(tables: &[Table], name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
-    match tables.iter().find(|table| table.schema.name == name) {
-        Some(Table { large: Some(large), .. }) => ByToken::large(Arc::clone(large)),
-        _ => ByToken::new(rows(tables, name), token),
-    }
 }
 
 /// One token an address. The row with the largest market cap names it; the others fill what it lacks.

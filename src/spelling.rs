@@ -1,4 +1,4 @@
-//! "Did you mean": which of the known names a misspelt one is nearest to. Which names are known, and how they are suggested, is the caller's.
+//! "Did you mean": which of the known names a misspelt one is nearest to. The caller knows the names, and words the suggestion.
 
 /// Likeness from which a name is taken for a misspelling of another.
 const MEANT: f64 = 0.75;

@@ -1,5 +1,5 @@
-//! TOML that a person writes (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, so that an error can name it;
-//! what an entry means is its reader's.
+//! TOML that a person writes (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, so that an error can name it.
+//! `config` and `dataset::manifest` know what the entries mean.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -10,7 +10,7 @@ use toml::{
 
 use crate::spelling::meant;
 
-/// What is wrong in a document, and on which line. Errors are ordered by where they stand.
+/// An error in a document, with its line. Errors are ordered by their offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TomlError {
     offset: usize,
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_knows_its_line_and_its_numbers() {
+    fn an_entry_has_its_line_and_reads_numbers_lists_and_texts() {
         let text = "a = 0x10\n\n[b]\nc = 100_000_000_000_000_000_000.0\nd = [1, 'x',\n 2024-01-01]\ne = inf";
         let document = TomlDocument::parse(text).expect("TOML");
         let [a, b] = &document.entries()[..] else { panic!("two entries") };

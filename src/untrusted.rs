@@ -15,9 +15,9 @@ thread_local! {
     static HERE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is decoding what others made, so that a panic here is caught and becomes a reason in the answer. The program's panic
-/// hook asks this and stays silent if so. polars decodes on threads of its own named `polars-…`: those count as decoding while any
-/// file is being decoded.
+/// Whether this thread is decoding untrusted bytes, so that a panic here is caught and becomes a reason in the answer. The program's panic
+/// hook asks this and stays silent if so. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
+/// being decoded.
 pub fn decoding() -> bool {
     HERE.get() > 0 || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
 }
@@ -40,7 +40,7 @@ impl Drop for Marker {
     }
 }
 
-/// Runs a decoder of other people's making; an error or a panic of it becomes a reason.
+/// Runs a decoder of a library on untrusted bytes; its error or panic becomes a reason.
 pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::prelude::PolarsError>) -> Result<T, String> {
     let marker = Marker::new();
     let outcome = catch_unwind(AssertUnwindSafe(decode));
@@ -52,9 +52,9 @@ pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::
     }
 }
 
-/// Runs what other people's bytes may break; `None` when they did. What it works on must be dropped by it or not be used again.
+/// Runs `work` on untrusted bytes; `None` when it panicked. What it changes must be dropped or not be used again.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
-    /// Counts this thread alone in: no thread of polars' has a part in it.
+    /// Marks this thread alone: no thread of polars works for it.
     struct Here;
     impl Drop for Here {
         fn drop(&mut self) {

@@ -1,8 +1,7 @@
-//! The one place that opens a connection outwards: objects of S3, Google Cloud Storage and Azure, files of web servers and of the
-//! Hugging Face hub, answers of a ClickHouse. Lists files, and fetches parts of them. What is done with the bytes, and where they are kept,
-//! is the dataset's.
+//! The one place that opens connections outwards: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub, and
+//! ClickHouse. Lists files, fetches ranges of them, runs queries. What is done with the bytes, and where they are kept, is the dataset's.
 //!
-//! Nothing here runs before the first question to a source: no thread, no certificate, no connection.
+//! Nothing here runs before the first request: no thread, no certificate, no connection.
 
 pub mod clickhouse;
 mod client;
@@ -20,7 +19,7 @@ use std::{
     future::Future,
     path::Path,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc::{RecvTimeoutError, sync_channel},
     },
@@ -33,20 +32,20 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 pub use self::{
     client::Patience,
     fault::Fault,
-    fetch::{ByteSink, Errand},
+    fetch::{ByteSink, PartFetch},
     ledger::{Ledger, MemoryLedger},
     place::{Scheme, UrlPattern},
     source::{Source, SourceKind},
 };
 
-/// Requests under way at once.
+/// Concurrent requests.
 const REQUESTS_MAX: usize = 6;
-/// How often one who waits looks whether the answer is still wanted.
+/// How often a wait for an answer looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes after which the ledger is told: what a program that is killed may leave out of the day's account.
+/// Bytes after which they are written to the ledger: a program that is killed may leave out so many.
 const SPEND_EVERY: u64 = 16 << 20;
 
-/// Whether sources are asked at all.
+/// Whether requests are sent at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Consent {
     /// Once the person agreed, for each dataset and origin.
@@ -56,7 +55,7 @@ pub enum Consent {
     Never,
 }
 
-/// How sources are asked.
+/// Options of the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireOptions {
     pub consent: Consent,
@@ -72,39 +71,39 @@ impl Default for WireOptions {
     }
 }
 
-/// A file elsewhere, as it was when it was looked at: equal objects, equal bytes.
+/// A remote file as it was listed: equal objects, equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     pub url: String,
     /// The name of its source.
     pub source: String,
     pub bytes: u64,
-    /// Its ETag, else the time of its last change; none where the source tells neither.
+    /// Its ETag, else the time of its last change; none where the source has neither.
     pub mark: Option<String>,
     /// Milliseconds since 1970.
     pub modified: Option<i64>,
-    /// Its URL names one state of it for good, so no request needs a condition.
+    /// Its URL names one revision for good, so no request needs `If-Match`.
     pinned: bool,
 }
 
-/// How much was asked and fetched since the program began.
+/// Requests sent and bytes received since the program began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub requests: u64,
     pub bytes: u64,
 }
 
-/// Asks sources. Cheap until the first question.
+/// Sends requests to sources. Cheap until the first one.
 pub struct Wire {
     options: WireOptions,
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
     stores: Mutex<HashMap<String, Arc<source::Store>>>,
-    engines: Mutex<HashMap<String, Arc<clickhouse::Held>>>,
+    engines: Mutex<HashMap<String, Arc<clickhouse::Server>>>,
     places: Arc<Semaphore>,
     requests: AtomicU64,
     bytes: AtomicU64,
-    /// Bytes that the ledger was told of.
+    /// Bytes written to the ledger.
     told: AtomicU64,
     asking: Mutex<Vec<String>>,
 }
@@ -119,7 +118,7 @@ impl Drop for Wire {
     fn drop(&mut self) {
         self.settle();
         if let Some(runtime) = self.runtime.take() {
-            // Whoever drops it does not wait for requests that nobody waits for.
+            // Requests under way are dropped, and not waited for.
             runtime.shutdown_background();
         }
     }
@@ -145,20 +144,20 @@ impl Wire {
         Traffic { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
 
-    /// The sources that are asked right now, each once.
+    /// The sources with requests under way, each once.
     pub fn asking(&self) -> Vec<String> {
-        let mut names = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut names = locked(&self.asking).clone();
         names.sort();
         names.dedup();
         names
     }
 
-    /// What the source of the place is called: as the person named it, else as the place is.
+    /// The name of the place's source, else of its bucket or host.
     pub fn name_of(&self, place: &UrlPattern) -> String {
         self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
     }
 
-    /// Whether the dataset may ask the origin. The error continues "`URL` …".
+    /// Whether the person consented that the dataset asks the origin. The error continues "`URL` …".
     pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         match self.options.consent {
             Consent::Always => Ok(()),
@@ -173,12 +172,12 @@ impl Wire {
         self.ledger.agree(dataset, origin)
     }
 
-    /// Whether one may ask for agreement, rather than being told no for good.
+    /// Whether the person can be asked for consent.
     pub fn asks_first(&self) -> bool {
         self.options.consent == Consent::Ask
     }
 
-    /// Whether so many bytes may be fetched today. The error continues "`URL` …".
+    /// Whether the budget of the day allows so many bytes. The error continues "`URL` …".
     pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
         let (spent, budget) = (self.spent(), self.options.budget);
         if spent.saturating_add(bytes) <= budget {
@@ -198,7 +197,7 @@ impl Wire {
         self.ledger.spent().saturating_add(untold)
     }
 
-    /// Tells the ledger what was fetched.
+    /// Writes the bytes received to the ledger.
     pub fn settle(&self) {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let before = self.told.swap(bytes, Ordering::Relaxed);
@@ -215,7 +214,7 @@ impl Wire {
         })
     }
 
-    /// Runs until there is an answer, or nobody wants it any more.
+    /// Waits for the answer, or until `stopped`.
     fn wait<T: Send + 'static>(
         &self,
         stopped: &dyn Fn() -> bool,
@@ -253,18 +252,18 @@ impl Wire {
         // A source may have a part of an origin, as a folder of a web server: that store is another one.
         let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
-        if let Some(store) = self.stores.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(store) = locked(&self.stores).get(&key) {
             return Ok(Arc::clone(store));
         }
         let store = Arc::new(source::open(place, &self.options.sources, &self.options.patience).await?);
-        self.stores.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&store));
+        locked(&self.stores).insert(key, Arc::clone(&store));
         Ok(store)
     }
 
-    /// Notes that a source is asked, for as long as what comes back lives.
+    /// Counts a request, and shows its source as asked until the guard is dropped.
     fn ask(&self, name: &str) -> Asking<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        locked(&self.asking).push(name.to_owned());
         Asking { wire: self, name: name.to_owned() }
     }
 
@@ -283,11 +282,16 @@ struct Asking<'a> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let mut asking = self.wire.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asking = locked(&self.wire.asking);
         if let Some(at) = asking.iter().position(|name| *name == self.name) {
             asking.swap_remove(at);
         }
     }
+}
+
+/// What is in the mutex, also after a thread that held it panicked: every change to what is in one is a single step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An amount of bytes for people: `3.2 GB`.
@@ -307,13 +311,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_runs_before_the_first_question() {
+    fn nothing_runs_before_the_first_request() {
         let wire = Wire::new(WireOptions::default(), Arc::new(MemoryLedger::default()));
         assert!(wire.runtime.get().is_none() && wire.figures() == Traffic::default());
     }
 
     #[test]
-    fn a_dataset_asks_once_the_person_agreed() {
+    fn an_origin_is_asked_once_the_person_consented() {
         let wire = |consent| Wire::new(WireOptions { consent, ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
         let (here, origin) = (Path::new("here"), "s3://bucket");
         let asks = wire(Consent::Ask);
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_has_a_budget() {
+    fn bytes_over_the_budget_of_the_day_are_refused() {
         let ledger = Arc::new(MemoryLedger::default());
         let wire = Wire::new(WireOptions { budget: 1_000, ..WireOptions::default() }, ledger.clone());
         assert!(wire.afford(1_000).is_ok() && wire.afford(1_001).is_err());

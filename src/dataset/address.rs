@@ -39,9 +39,8 @@ impl Address {
 
     /// As `or_coin`, of a coin whose ticker is letters and digits alone, as requests and people give it.
     pub fn asked(text: &str) -> Option<Self> {
-        let coin = text.split_once(':').filter(|(word, _)| word.eq_ignore_ascii_case("coin")).map(|(_, symbol)| symbol);
-        let is_ticker = |symbol: &str| (1..=20).contains(&symbol.len()) && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        coin.filter(|symbol| is_ticker(symbol)).map(Self::coin).or_else(|| Self::parse(text))
+        let is_ticker = |symbol: &str| symbol.len() <= 20 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        Self::or_coin(text).filter(|_| text.split_once(':').is_none_or(|(_, symbol)| is_ticker(symbol)))
     }
 
     /// `0x1f98…f984`, for columns too narrow for the whole.
@@ -62,15 +61,10 @@ impl Address {
     /// Whether the letter case of `text` (a readable address) breaks its EIP-55 checksum. One case alone carries none.
     pub fn checksum_broken(text: &str) -> bool {
         // A coin's word, `coin:BTC`, has no checksum.
-        let Some(digits) = text.get(2..).filter(|_| Self::parse(text).is_some()) else { return false };
-        if !(digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase())) {
-            return false;
-        }
-        let hash = Keccak256::digest(digits.to_ascii_lowercase().as_bytes());
-        digits.bytes().enumerate().any(|(i, b)| {
-            let high = (hash[i / 2] >> if i % 2 == 0 { 4 } else { 0 }) & 0x0f >= 8;
-            b.is_ascii_alphabetic() && b.is_ascii_uppercase() != high
-        })
+        let Some(address) = Self::parse(text) else { return false };
+        let digits = &text[2..];
+        let is_mixed = digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase());
+        is_mixed && address.checksummed()[2..] != *digits
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a table by token, wherever they are: in memory, or in a large table, from which they are read as they are asked for.
+//! The rows of a table by token: in memory, or in a large table of the cache, from which they are read as they are asked for.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
@@ -26,19 +26,12 @@ impl<T> Default for ByToken<T> {
 
 impl<T: FromFrame> ByToken<T> {
     pub(super) fn new(rows: Vec<T>, token: impl Fn(&T) -> Address) -> Self {
-        let mut index = HashMap::new();
-        let mut start = 0;
-        for end in 1..=rows.len() {
-            if end == rows.len() || token(&rows[end]) != token(&rows[start]) {
-                index.insert(token(&rows[start]), start..end);
-                start = end;
-            }
+        let (mut index, mut start) = (HashMap::new(), 0);
+        for own in rows.chunk_by(|a, b| token(a) == token(b)) {
+            index.insert(token(&own[0]), start..start + own.len());
+            start += own.len();
         }
         Self::Memory { rows, index }
-    }
-
-    pub(super) fn large(table: Arc<LargeTable>) -> Self {
-        Self::Large(table)
     }
 
     pub(super) fn of(&self, token: &Address) -> RowsOf<'_, T> {
@@ -72,7 +65,7 @@ impl<T: FromFrame> ByToken<T> {
     }
 }
 
-/// Rows that stand side by side: of one token, or all.
+/// Consecutive rows of a table: of one token, or all.
 #[derive(Debug, Clone)]
 pub struct RowsOf<'a, T>(Held<'a, T>);
 
@@ -86,6 +79,15 @@ impl<'a, T> RowsOf<'a, T> {
     /// Rows that are in memory.
     pub fn over(rows: &'a [T]) -> Self {
         Self(Held::Memory(rows))
+    }
+
+    /// The rows in memory, and those of the large table, a chunk at a time: one of the two is empty.
+    fn parts<R: FromFrame>(&self) -> (&'a [T], impl Iterator<Item = R> + use<'a, T, R>) {
+        let (memory, large) = match &self.0 {
+            Held::Memory(rows) => (*rows, None),
+            Held::Large(table, rows) => (&[][..], Some((*table, rows.clone()))),
+        };
+        (memory, large.into_iter().flat_map(|(table, rows)| chunks(table, rows)))
     }
 }
 
@@ -117,38 +119,28 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
 
     /// Row after row, a chunk of a large table at a time.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'a, T>> + use<'a, T> {
-        let (memory, large) = match self.0.clone() {
-            Held::Memory(rows) => (rows, None),
-            Held::Large(table, rows) => (&[][..], Some((table, rows))),
-        };
-        memory.iter().map(Cow::Borrowed).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows).map(Cow::Owned)))
+        let (memory, large) = self.parts();
+        memory.iter().map(Cow::Borrowed).chain(large.map(Cow::Owned))
     }
 }
 
 impl<'a> RowsOf<'a, Post> {
     /// The figures alone, which costs less than whole posts.
     pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a> {
-        let (memory, large) = match self.0.clone() {
-            Held::Memory(rows) => (rows, None),
-            Held::Large(table, rows) => (&[][..], Some((table, rows))),
-        };
+        let (memory, large) = self.parts();
         let figures = |post: &Post| PostFigures {
             published_at: post.published_at,
             impressions: post.impressions,
             engagement: post.engagement,
             smart_engagement: post.smart_engagement,
         };
-        memory.iter().map(figures).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows)))
+        memory.iter().map(figures).chain(large)
     }
 
     /// The titles alone.
     pub fn titles(&self) -> impl Iterator<Item = Option<String>> + use<'a> {
-        let (memory, large) = match self.0.clone() {
-            Held::Memory(rows) => (rows, None),
-            Held::Large(table, rows) => (&[][..], Some((table, rows))),
-        };
-        let large = large.into_iter().flat_map(|(table, rows)| stretches(table, rows)).map(|post: PostTitle| post.title);
-        memory.iter().map(|post| post.title.clone()).chain(large)
+        let (memory, large) = self.parts::<PostTitle>();
+        memory.iter().map(|post| post.title.clone()).chain(large.map(|post| post.title))
     }
 }
 
@@ -169,7 +161,7 @@ fn read<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> Vec<T> {
     T::rows(&table.stretch(rows, Some(T::COLUMNS)))
 }
 
-fn stretches<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> impl Iterator<Item = T> {
+fn chunks<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> impl Iterator<Item = T> {
     let end = rows.end;
     rows.step_by(CHUNK_ROWS).flat_map(move |start| read(table, start..(start + CHUNK_ROWS).min(end)))
 }

@@ -1,4 +1,4 @@
-//! One cell of a table at a time, so that a table of any size costs what is looked at. How it is shown is not known here.
+//! Single cells of a table, so that a table of any size costs no more than the cells shown. How they are shown is not known here.
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
     }
 }
 
-/// As `value`, of rows that are at hand.
+/// As `value`, of a frame.
 pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
     let Ok(column) = frame.column(name) else { return CellValue::Missing };
     column.get(row).map_or(CellValue::Missing, |value| of(&value))

@@ -1,4 +1,4 @@
-//! What the loader found wrong, for the person who can mend it: file, row, column, value, expectation. Counted exactly, kept in part.
+//! Findings: defects of the data, for the person who can mend them: file, row, column, value, expectation. All are counted, the first kept.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How many findings of one file, column and reason are kept; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
-/// The same of notes, which no row is lost by.
+/// The same for notes.
 const NOTES_KEPT_PER_REASON: u64 = 1;
 
 fn kept_of(severity: Severity) -> u64 {
@@ -43,6 +43,28 @@ pub struct Finding {
     pub value: Option<String>,
     /// What is wrong, what was expected and what was done.
     pub reason: String,
+}
+
+impl Finding {
+    /// Of a file as a whole; `at`, `column` and `value` say where in it.
+    pub(crate) fn new(severity: Severity, file: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { severity, file: file.into(), row: None, column: None, value: None, reason: reason.into() }
+    }
+
+    #[must_use]
+    pub(crate) fn at(self, row: impl Into<Option<u64>>) -> Self {
+        Self { row: row.into(), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn column(self, name: &str) -> Self {
+        Self { column: Some(name.to_owned()), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn value(self, shown: impl Into<String>) -> Self {
+        Self { value: Some(shown.into()), ..self }
+    }
 }
 
 /// How often one reason was met in one column of one file.
@@ -111,7 +133,7 @@ impl Findings {
         }
     }
 
-    /// Where a reason was met in every one of `rows` rows, tells `all` of the column, once: a line a row would bury it.
+    /// Where a reason was met in every one of `rows` rows, replaces its findings by one of the column that says `all`.
     pub(crate) fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
         let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
         let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };
@@ -157,14 +179,7 @@ mod tests {
     fn all_are_counted_and_the_first_hundred_of_a_reason_are_kept() {
         let mut findings = Findings::default();
         for row in 1..=250 {
-            findings.add(Finding {
-                severity: Severity::Error,
-                file: "candles.csv".into(),
-                row: Some(row),
-                column: Some("open".into()),
-                value: Some("x".into()),
-                reason: "expected a number".into(),
-            });
+            findings.add(Finding::new(Severity::Error, "candles.csv", "expected a number").at(row).column("open").value("x"));
         }
         assert_eq!((findings.kept().len(), findings.counts().len()), (100, 1));
         assert_eq!((findings.count(Severity::Error), findings.count(Severity::Warning)), (250, 0));

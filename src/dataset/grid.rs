@@ -1,4 +1,4 @@
-//! The rows of any table for those who show them cell by cell or stretch by stretch, wherever they are.
+//! The rows of any table, in memory or in the cache, for those who show them cell by cell or range by range.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,7 +18,7 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Of a table, with the columns that are not ours.
+    /// Of a table, with the columns outside the schema.
     pub fn of(table: &Table) -> Self {
         if let Some(large) = &table.large {
             return Self::Large(Arc::clone(large));
@@ -71,13 +71,13 @@ impl Grid {
         }
     }
 
-    /// Whether what was read may not be what was kept: see `LargeTable`.
+    /// Whether a checksum of the cache failed: see `LargeTable`.
     pub fn is_damaged(&self) -> bool {
         matches!(self, Self::Large(table) if table.is_damaged())
     }
 }
 
-/// Rows of a grid in some order, for those who write them out.
+/// Rows of a grid in some order, for an export.
 #[derive(Debug)]
 pub struct Ordered {
     pub grid: Grid,

@@ -1,5 +1,5 @@
-//! A token's balances as analyses take them: row by row where they are here; where they stay elsewhere, the largest ones and those of
-//! addresses that matter row by row, and of the rest the sums that the measures of a spread are made of. The two give the same measures.
+//! A token's balances as analyses take them: row by row; or, of a table in place, the largest ones and those of named addresses row by row,
+//! and the others as the sums that measures of concentration need. The two give the same measures.
 
 use std::{
     hash::{Hash, Hasher},
@@ -12,26 +12,26 @@ use super::{Dataset, RowsOf, address::Address, rows::HolderRow, shelf::Fetched};
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ListedBalances {
     pub rows: u64,
-    /// Those that have something.
+    /// Those with a balance above zero.
     pub held: u64,
-    /// What the rows are known by.
+    /// The checksum of the rows.
     pub mark: u64,
 }
 
-/// Who is told apart when balances are summed up elsewhere.
+/// Which holders are counted apart when an engine sums up balances.
 #[derive(Debug, Clone, Default)]
 pub struct Apart {
-    /// Their balances count for themselves, and are in no sum.
+    /// Their balances come row by row, and are in no sum.
     pub named: Vec<Address>,
-    /// Those of `named` whose tokens are gone.
+    /// Those of `named` whose tokens are burned.
     pub burned: Vec<Address>,
-    /// Their balances count like any other, and are told besides.
+    /// Their balances are in the sums, and come row by row too.
     pub watched: Vec<Address>,
     /// Whole tokens, where known.
     pub supply: Option<f64>,
 }
 
-/// It follows from the token that is asked about, and tells no two questions apart.
+/// All are equal: it follows from the token asked about, and must not make another key of it.
 impl PartialEq for Apart {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -44,14 +44,14 @@ impl Hash for Apart {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// What all balances of a token come to.
+/// The balances of a token, as an engine sums them up.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Balances {
-    /// Rows that there are.
+    /// Rows of the token.
     pub listed: u64,
-    /// The largest ones, and those of addresses that are set apart, in the order of the table.
+    /// The largest balances and those of `Apart::named`, in the order of the table.
     pub rows: Vec<(Address, Option<f64>)>,
-    /// Of addresses that are watched, those that are among the rest.
+    /// Those of `Apart::watched` that are among the rest.
     pub behind: Vec<(Address, f64)>,
     pub rest: Rest,
 }
@@ -62,16 +62,16 @@ impl Balances {
     }
 }
 
-/// The balances above zero that are not told row by row: each smaller than, or as large as, the last one that is.
+/// Sums of the balances above zero that do not come row by row: none is larger than one that does.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rest {
     pub count: u64,
     pub sum: f64,
     /// Of their squares.
     pub squares: f64,
-    /// Of each with its rank, the smallest having rank 1.
+    /// The sum of each times its rank, the smallest having rank 1.
     pub ranked: f64,
-    /// Fewest of all that are not set apart which have more than half of what is not burned; none where all together have less.
+    /// The fewest holders, without `Apart::named`, that have more than half of what is not burned; none where all have less.
     pub majority: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl Holding<'_> {
         }
     }
 
-    /// Rows that there are, wherever.
+    /// Rows of the token.
     pub fn listed(&self) -> u64 {
         match self {
             Self::Here(rows) => rows.len() as u64,
@@ -102,7 +102,7 @@ impl Holding<'_> {
         }
     }
 
-    /// Whether every row that there is is told.
+    /// Whether every row comes by itself.
     pub fn is_whole(&self) -> bool {
         self.rows().count() as u64 == self.listed()
     }
@@ -111,7 +111,7 @@ impl Holding<'_> {
         self.listed() == 0
     }
 
-    /// Holder and balance of every row that is told, largest first. Those of `rest` are not among them.
+    /// Holder and balance of every row that comes by itself, the largest first; those of `rest` are not among them.
     pub fn rows(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
         let here = if let Self::Here(rows) = self { Some(rows.balances()) } else { None };
         let there = self.there().map_or(&[][..], |balances| &balances.rows);
@@ -134,19 +134,19 @@ impl Holding<'_> {
 }
 
 impl Dataset {
-    /// What the token's balances come to, for what is asked about the token `about`. Where they stay elsewhere they were fetched before.
+    /// The token's balances, for a question about the token `about`. Those of a table in place were fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
         let there = self.shelf("holders").and_then(|shelf| shelf.balances(token, about));
         there.map_or_else(|| Holding::Here(self.holders.of(token)), Holding::There)
     }
 
-    /// How many holders of the token are listed, wherever they are.
+    /// How many holders of the token are listed.
     pub fn holders_listed(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).len() as u64;
         self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().rows)
     }
 
-    /// How many holders of the token have something.
+    /// How many holders of the token have a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
         self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().held)
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn balances_of_nothing_that_are_not_told_are_missed() {
+    fn a_list_without_its_empty_balances_is_not_whole() {
         for (listed, whole) in [(1, true), (2, false)] {
             let balances = Balances { listed, rows: vec![(Address([1; 20]), Some(1.0))], ..Balances::default() };
             assert_eq!(Holding::There(Arc::new(Fetched::Balances(balances))).is_whole(), whole, "{listed}");

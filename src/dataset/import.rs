@@ -103,7 +103,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
             blocks: Blocks::default(),
             decimals: HashMap::new(),
             tokens: HashSet::new(),
-            looked: None,
+            snapshot: None,
         };
         let mut run = Run::new(options, &workplace.folder, context, refused_late);
         run.read_existing_tokens()?;

@@ -30,9 +30,7 @@ impl Interval {
         let length = count.checked_mul(unit)?;
         (1..=366 * DAY_MS).contains(&length).then_some(Self(length))
     }
-}
 
-impl Interval {
     /// The interval of candles at these times: see `frequent`.
     pub(crate) fn between(mut times: Vec<i64>) -> Self {
         times.sort_unstable();

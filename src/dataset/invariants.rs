@@ -1,6 +1,5 @@
-//! What must hold of the figures, whatever file they came from: one table of rules, each with its name, its sentence and the columns it
-//! needs. Pure: canonical columns in, what breaks a rule out. Which file and row that was is the loader's to say, and whether a file
-//! with many such rows is refused is `import`'s.
+//! The rules that figures must keep, whatever file they came from: one table, each rule with its name, its sentence and the columns it
+//! needs. Pure: canonical columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
 //!
 //! Three kinds: of one row (`judge` here), of the rows of one file in their order (`series`), and of tables together (`together`).
 
@@ -28,13 +27,6 @@ pub struct Rule {
     test: Test,
 }
 
-/// Whether a candle of these prices can be believed: finite and above zero, the high and low around the rest.
-#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six say all of it.
-    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
-}
-
 /// What becomes of a figure that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
@@ -56,6 +48,7 @@ impl Consequence {
     }
 }
 
+/// How a figure is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Test {
     /// Not below the first, not above the second.
@@ -66,8 +59,8 @@ enum Test {
     High,
     /// A time at which there was something to record.
     Era,
-    /// Not of one row alone.
-    Elsewhere,
+    /// Over several rows, by `series`, or over several tables, by `together`.
+    SeveralRows,
 }
 
 /// The first block of Bitcoin, 2009-01-03, less a day for time zones.
@@ -75,206 +68,88 @@ const FIRST: i64 = 14_246 * DAY_MS;
 /// 2100-01-01.
 const LAST: i64 = 47_482 * DAY_MS;
 
-const fn rule(
-    name: &'static str,
-    columns: &'static [&'static str],
-    needs: &'static [&'static str],
-    sentence: &'static str,
-    outcome: Consequence,
-    test: Test,
-) -> Rule {
-    Rule { name, columns, needs, sentence, outcome, test }
+/// A rule: its name, what becomes of the figure, and its test; the columns it judges, and those it needs beside; the finding's sentence.
+macro_rules! rules {
+    ($($name:ident $outcome:ident $test:expr, [$($column:literal),*] $(needs [$($need:literal),*])? $sentence:literal;)*) => {
+        &[$(Rule {
+            name: stringify!($name),
+            columns: &[$($column),*],
+            needs: &[$($($need),*)?],
+            sentence: $sentence,
+            outcome: Consequence::$outcome,
+            test: $test,
+        }),*]
+    };
 }
 
 /// THE table of rules.
-pub const RULES: &[Rule] = &[
-    rule(
-        "price_above_zero",
-        &["candles.open", "candles.high", "candles.low", "candles.close"],
-        &[],
-        "a price must be above zero",
-        Consequence::NotUsed,
-        Test::Price,
-    ),
-    rule(
-        "low_is_lowest",
-        &["candles.low"],
-        &["candles.open", "candles.high", "candles.close"],
-        "the low must not be above the open, the close or the high",
-        Consequence::NotUsed,
-        Test::Low,
-    ),
-    rule(
-        "high_is_highest",
-        &["candles.high"],
-        &["candles.open", "candles.low", "candles.close"],
-        "the high must not be below the open, the close or the low",
-        Consequence::NotUsed,
-        Test::High,
-    ),
-    rule(
-        "not_negative",
-        &[
-            "candles.volume",
-            "tokens.price",
-            "tokens.market_cap",
-            "tokens.total_supply",
-            "tokens.holders",
-            "tokens.followers",
-            "tokens.smart_followers",
-            "tokens.impressions",
-            "tokens.smart_reach",
-            "tokens.post_engagement",
-            "tokens.smart_engagement",
-            "kols.followers",
-            "kols.engagement_rate",
-            "posts.impressions",
-            "posts.engagement",
-            "posts.smart_engagement",
-            "holders.balance",
-            "holder_counts.holders",
-            "holder_counts.whale_balance",
-            "locks.amount",
-            "dexes.total_value_locked",
-            "pools.liquidity",
-            "pools.volume24h",
-            "yields.tvl",
-            "yields.total_supply_usd",
-            "yields.total_borrow_usd",
-            "gas.usd_per_100k_gas",
-            "gas.gas_price_gwei",
-            "gas.native_price_usd",
-        ],
-        &[],
-        "it cannot be below zero",
-        Consequence::Emptied,
-        Test::Between(0.0, f64::INFINITY),
-    ),
-    rule(
-        "decimals",
-        &["tokens.decimals"],
-        &[],
-        "a token has 0 to 77 decimals, as 10^78 is over 2^256",
-        Consequence::Emptied,
-        Test::Between(0.0, 77.0),
-    ),
-    rule(
-        "fraction",
-        &["fee_tiers.fee"],
-        &[],
-        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths",
-        Consequence::Emptied,
-        Test::Between(0.0, 1.0),
-    ),
-    rule(
-        "time_of_chains",
-        &[
-            "candles.timestamp",
-            "transfers.timestamp",
-            "posts.published_at",
-            "holder_counts.date",
-            "pool_events.timestamp",
-            "contracts.created_at",
-            "scams.reported_at",
-            "funding.timestamp",
-            "blocks.timestamp",
-        ],
-        &[],
-        "the time is before 2009 or after 2099, where nothing is to be recorded: is it read in the right unit?",
-        Consequence::Stays,
-        Test::Era,
-    ),
-    rule(
-        "step",
-        &["candles.timestamp"],
-        &["candles.interval"],
-        "the candle begins before the one beside it has ended",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "interval",
-        &["candles.interval"],
-        &["candles.timestamp"],
-        "the candles do not lie as far apart as their interval says",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "gap",
-        &["candles.timestamp"],
-        &["candles.interval"],
-        "candles are missing here: what looks back so many candles, as trend lines, patterns and indicators do, counts on before the gap as \
-         if nothing lay between",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "price_beside_close",
-        &["tokens.price"],
-        &["candles.close"],
-        "the price is far from the close of the token's latest candle, and it is the one that is answered, screened and watched: without a \
-         price in the file the close is",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "unit_of_volume",
-        &["candles.volume"],
-        &["candles.close"],
-        "from here on the volume is larger or smaller by about the price: it changes between tokens and USD",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "turnover",
-        &["candles.volume"],
-        &["candles.close", "tokens.market_cap"],
-        "the median of volume times price is far above the market cap: if the volume is in USD, say so in dataset.toml: [tables.candles.columns] volume = { unit = \"usd\" }",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "traded_in_a_day",
-        &["candles.volume"],
-        &["candles.close"],
-        "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "transfer_within_supply",
-        &["transfers.value"],
-        &["tokens.decimals", "tokens.total_supply"],
-        "a transfer moves far more than there is: are the token's decimals and supply right?",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "transfer_in_smallest_units",
-        &["transfers.value"],
-        &["tokens.decimals"],
-        "no transfer moves a millionth of a token: if the values are whole tokens, say so in dataset.toml: [tables.transfers.columns] value = { unit = \"whole\" }",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "balances_within_supply",
-        &["holders.balance"],
-        &["tokens.total_supply"],
-        "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] balance = { unit = \"raw\" }",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-    rule(
-        "cap_of_supply",
-        &["tokens.total_supply"],
-        &["tokens.price", "tokens.market_cap"],
-        "price times supply is over a million times off the market cap: is the supply in smallest units?",
-        Consequence::Stays,
-        Test::Elsewhere,
-    ),
-];
+pub const RULES: &[Rule] = rules! {
+    price_above_zero NotUsed Test::Price,
+        ["candles.open", "candles.high", "candles.low", "candles.close"]
+        "a price must be above zero";
+    low_is_lowest NotUsed Test::Low,
+        ["candles.low"] needs ["candles.open", "candles.high", "candles.close"]
+        "the low must not be above the open, the close or the high";
+    high_is_highest NotUsed Test::High,
+        ["candles.high"] needs ["candles.open", "candles.low", "candles.close"]
+        "the high must not be below the open, the close or the low";
+    not_negative Emptied Test::Between(0.0, f64::INFINITY),
+        ["candles.volume", "tokens.price", "tokens.market_cap", "tokens.total_supply", "tokens.holders", "tokens.followers",
+         "tokens.smart_followers", "tokens.impressions", "tokens.smart_reach", "tokens.post_engagement", "tokens.smart_engagement",
+         "kols.followers", "kols.engagement_rate", "posts.impressions", "posts.engagement", "posts.smart_engagement", "holders.balance",
+         "holder_counts.holders", "holder_counts.whale_balance", "locks.amount", "dexes.total_value_locked", "pools.liquidity",
+         "pools.volume24h", "yields.tvl", "yields.total_supply_usd", "yields.total_borrow_usd", "gas.usd_per_100k_gas",
+         "gas.gas_price_gwei", "gas.native_price_usd"]
+        "it cannot be below zero";
+    decimals Emptied Test::Between(0.0, 77.0),
+        ["tokens.decimals"]
+        "a token has 0 to 77 decimals, as 10^78 is over 2^256";
+    fraction Emptied Test::Between(0.0, 1.0),
+        ["fee_tiers.fee"]
+        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths";
+    time_of_chains Stays Test::Era,
+        ["candles.timestamp", "transfers.timestamp", "posts.published_at", "holder_counts.date", "pool_events.timestamp",
+         "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp"]
+        "the time is before 2009 or after 2099, outside the time of chains: is it read in the right unit?";
+    step Stays Test::SeveralRows,
+        ["candles.timestamp"] needs ["candles.interval"]
+        "the candle begins before the one beside it has ended";
+    interval Stays Test::SeveralRows,
+        ["candles.interval"] needs ["candles.timestamp"]
+        "the candles do not lie as far apart as their interval says";
+    gap Stays Test::SeveralRows,
+        ["candles.timestamp"] needs ["candles.interval"]
+        "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \
+         after the gap as neighbours";
+    price_beside_close Stays Test::SeveralRows,
+        ["tokens.price"] needs ["candles.close"]
+        "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \
+         close if the file had no price";
+    unit_of_volume Stays Test::SeveralRows,
+        ["candles.volume"] needs ["candles.close"]
+        "from here on the volume is larger or smaller by about the price: it changes between tokens and USD";
+    turnover Stays Test::SeveralRows,
+        ["candles.volume"] needs ["candles.close", "tokens.market_cap"]
+        "the median of volume times price is far above the market cap: if the volume is in USD, say so in dataset.toml: \
+         [tables.candles.columns] volume = { unit = \"usd\" }";
+    traded_in_a_day Stays Test::SeveralRows,
+        ["candles.volume"] needs ["candles.close"]
+        "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source";
+    transfer_within_supply Stays Test::SeveralRows,
+        ["transfers.value"] needs ["tokens.decimals", "tokens.total_supply"]
+        "a transfer moves far more than there is: are the token's decimals and supply right?";
+    transfer_in_smallest_units Stays Test::SeveralRows,
+        ["transfers.value"] needs ["tokens.decimals"]
+        "no transfer moves a millionth of a token: if the values are whole tokens, say so in dataset.toml: [tables.transfers.columns] \
+         value = { unit = \"whole\" }";
+    balances_within_supply Stays Test::SeveralRows,
+        ["holders.balance"] needs ["tokens.total_supply"]
+        "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] \
+         balance = { unit = \"raw\" }";
+    cap_of_supply Stays Test::SeveralRows,
+        ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
+        "price times supply is over a million times off the market cap: is the supply in smallest units?";
+};
 
 /// The rule of that name.
 pub(crate) fn named(name: &str) -> &'static Rule {
@@ -335,7 +210,7 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
             let found = match rule.test {
                 Test::Between(least, most) => between(rule, column, &columns[place], least, most),
                 Test::Era => era(rule, column, &columns[place]),
-                Test::Price | Test::Low | Test::High | Test::Elsewhere => continue,
+                Test::Price | Test::Low | Test::High | Test::SeveralRows => continue,
             };
             if found.rows.is_empty() {
                 continue;
@@ -347,6 +222,13 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
         }
     }
     breaches
+}
+
+/// Whether a candle of these prices can be believed: finite and above zero, the high and low around the rest.
+#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
+pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
+    // A comparison with NaN is false, so these six say all of it.
+    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
 }
 
 /// The first rule that a candle breaks, if any. Analyses take a candle as valid if it breaks none.

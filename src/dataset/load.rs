@@ -1,4 +1,4 @@
-//! Reads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only what leaves nothing to show is an error.
+//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error.
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
@@ -99,7 +99,7 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn LoadProgress,
     pub cache: &'a CacheOptions,
-    /// Who asks for files elsewhere; without it only files here are read.
+    /// Fetches remote files; without it only local files are read.
     pub wire: Option<&'a Arc<Wire>>,
     /// Text files that are appended to meanwhile are read up to the last line they had.
     pub growing: bool,
@@ -109,8 +109,8 @@ pub(crate) struct Context<'a> {
     pub blocks: Blocks,
     /// Every token of the dataset; none while the tokens themselves are read.
     pub tokens: HashSet<Address>,
-    /// What is known of a table whose rows stay where they are.
-    pub looked: Option<&'a engine::Looked>,
+    /// The state of a table in place that a query must be of.
+    pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
 /// As `load_with`, every table in memory.
@@ -118,24 +118,15 @@ pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadE
     load_with(folder, &CacheOptions::default(), progress)
 }
 
-/// As `load_in_stages`, whole.
+/// As `load_as`, of files here alone, and whole.
 pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
-    load_in_stages(folder, cache, progress, None)
+    load_as(folder, cache, None, progress, None, false)
 }
 
 /// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
-/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of what is there before.
-pub fn load_in_stages(
-    folder: &Path,
-    cache: &CacheOptions,
-    progress: &dyn LoadProgress,
-    early: Option<&dyn Fn(Dataset)>,
-) -> Result<Dataset, LoadError> {
-    load_as(folder, cache, None, progress, early, false)
-}
-
-/// As `load_in_stages`, of files elsewhere too, which `wire` asks for; with `growing`, text files that are appended to meanwhile are
-/// read up to the last whole line they had.
+/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of the tables there are before.
+/// Files elsewhere are asked for through `wire`. With `growing`, text files that are appended to meanwhile are read up to the last whole
+/// line they had.
 pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,
@@ -151,7 +142,7 @@ pub fn load_as(
         let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
         return Err(LoadError::unusable(reason, None));
     }
-    // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
+    // A link to the folder may be changed meanwhile: all of it is read from where it led at first.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest =
@@ -166,25 +157,11 @@ pub fn load_as(
         blocks: Blocks::default(),
         decimals: HashMap::new(),
         tokens: HashSet::new(),
-        looked: None,
+        snapshot: None,
     };
-    // The schema's first table is `tokens`; a test holds it to that.
-    let tokens = table::load(&context, &TABLES[0])?;
-    match &tokens.0.state {
-        TableState::Loaded => {
-            context.decimals = decimals(&tokens.0.frame);
-            context.tokens = addresses(&tokens.0.frame);
-        }
-        TableState::Absent => {
-            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            return Err(LoadError::unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}"), None));
-        }
-        TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
-        TableState::Unusable(reason) => {
-            let reason = format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}");
-            return Err(LoadError::unusable(reason, tokens.0.fault));
-        }
-    }
+    let tokens = load_tokens(&context, &shown.to_string())?;
+    context.decimals = decimals(&tokens.0.frame);
+    context.tokens = addresses(&tokens.0.frame);
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
@@ -207,22 +184,40 @@ pub fn load_as(
     Ok(dataset(folder, &text, &manifest, loaded))
 }
 
-/// Bytes of files that leave much memory free once they are read.
-const LEAVES_MUCH: u64 = 4 << 20;
+/// The table without which there is nothing to show.
+fn load_tokens(context: &Context<'_>, folder: &str) -> Result<Loaded, LoadError> {
+    // The schema's first table is `tokens`; a test holds it to that.
+    let tokens = table::load(context, &TABLES[0])?;
+    match &tokens.0.state {
+        TableState::Loaded => Ok(tokens),
+        TableState::Absent => {
+            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
+            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
+        }
+        TableState::Unusable(_) if tokens.0.moved => Err(LoadError::Moved),
+        TableState::Unusable(reason) => {
+            let reason = format!("the `tokens` table of `{folder}` is unusable: {reason}; {DEMO}");
+            Err(LoadError::unusable(reason, tokens.0.fault))
+        }
+    }
+}
+
+/// Bytes of files after which the memory freed by reading is given back to the system.
+const GIVE_BACK_FROM: u64 = 4 << 20;
 
 /// A table with the hashes of its files' ends.
 type Loaded = (Table, Vec<[u8; 32]>);
 
-/// The tables, as many at a time as there are processors. On threads of their own: a thread of rayon's that waits for a part of its table
-/// would take up another one meanwhile, and hold the first one's lock in the cache for as long.
+/// Loads the tables, as many at a time as there are processors. On threads of their own: a rayon thread that waits for a part of its table
+/// would steal another table meanwhile, and hold the first one's lock in the cache for as long.
 fn side_by_side(context: &Context<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();
         while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (table, hashes) = table::load(context, schema)?;
-            // Before the next one takes as much: what reading leaves free lies in the heap of this thread, where no other finds it.
-            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= LEAVES_MUCH {
+            // Freed memory stays in the heap of this thread, where no other finds it.
+            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
                 give_back();
             }
             loaded.push((table, hashes));

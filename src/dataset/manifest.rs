@@ -1,5 +1,5 @@
-//! `dataset.toml`: what the data are called, where the tables lie, and how their columns become ours. It is read and checked here;
-//! following it is the loader's.
+//! `dataset.toml`: the dataset's title, where its tables are, and how their columns are mapped to ours. It is read and checked here; the
+//! loader follows it.
 
 pub(crate) mod columns;
 mod decimal;
@@ -44,28 +44,28 @@ pub struct TableManifest {
     pub columns: HashMap<&'static str, ColumnManifest>,
     /// Constants by column of ours.
     pub set: HashMap<&'static str, String>,
-    /// Rows are kept whose column (ours or theirs) is so.
+    /// The conditions of `where`, by column of ours or of the file.
     pub keep: Vec<(String, Keep)>,
     /// Text files have no header: their columns are numbered.
     pub headless: bool,
     /// Lines of text files before the header, or the first row.
     pub skip: usize,
-    /// The rows are asked for.
-    pub engine: Option<Asked>,
+    /// The rows are an engine's, and no file's.
+    pub engine: Option<EngineTable>,
 }
 
-/// Rows that a source of config.toml answers with.
+/// A table, or a query, on a source of config.toml.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct EngineTable {
     pub source: String,
     pub from: Relation,
-    /// Of rows that were written more than once, the last.
+    /// FINAL: of rows that were written more than once, the last.
     pub last: bool,
-    /// Its rows stay there, and those of a token are fetched when they are asked for.
+    /// Its rows stay at the engine, and those of a token are fetched on demand.
     pub in_place: bool,
 }
 
-/// What is asked for.
+/// What the rows are selected from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     Table(String),
@@ -89,10 +89,10 @@ impl FromIterator<String> for Keep {
     }
 }
 
-/// How a column of theirs becomes one of ours.
+/// How a column of the file is mapped to ours.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnManifest {
-    /// The column of theirs; else one of our names.
+    /// The column of the file; else one of our names.
     pub from: Option<String>,
     /// Numbers are multiplied by it.
     pub scale: Option<f64>,
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_may_be_said_is_read() {
+    fn every_key_is_read() {
         let manifest = Manifest::parse(
             r#"
             title = "Majors"
@@ -274,11 +274,11 @@ mod tests {
         assert_eq!(transfers.keep[1].1, Keep::Tokens);
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
         let from = Relation::Table("social.posts".to_owned());
-        assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true, in_place: false }));
+        assert_eq!(asked.tables["posts"].engine, Some(EngineTable { source: "warehouse".to_owned(), from, last: true, in_place: false }));
     }
 
     #[test]
-    fn an_error_says_where_what_and_what_is_right() {
+    fn an_error_names_the_line_the_fault_and_what_is_right() {
         for (text, expected) in [
             ("titel = 'x'", "line 1: unknown key `titel`, did you mean `title`?"),
             ("\n[tables.candels]", "line 2: unknown table `candels`, did you mean `candles`?"),

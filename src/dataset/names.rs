@@ -1,5 +1,5 @@
-//! Names that come from files and last as long as the program: a column of somebody's own is asked for as ours are, by a name that
-//! stays. Each is kept once, and only so many; names from requests never come here.
+//! Interned names of columns outside the schema, so that they are `&'static str` as ours are. Each is kept once, and only so many; names
+//! from requests never come here.
 
 use std::{
     collections::HashSet,
@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 200;
 
 static KEPT: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
 
-/// The name for good; none for one that is too long, or once too many are kept.
+/// The interned name; none for one that is too long, or once too many are kept.
 pub fn lasting(name: &str) -> Option<&'static str> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_kept_once() {
+    fn a_name_is_interned_once_unless_it_is_empty_or_too_long() {
         let (first, again) = (lasting("my rating"), lasting(&["my", "rating"].join(" ")));
         assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
         assert_eq!((lasting(""), lasting(&"x".repeat(201))), (None, None));

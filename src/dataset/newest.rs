@@ -1,4 +1,4 @@
-//! The order of all posts, newest first, across tokens: made when it is first asked for, of a large table in a file.
+//! The order of all posts across tokens, newest first: made at the first request; for a large table in a file.
 
 use std::{
     io,

@@ -1,5 +1,5 @@
-//! The one way to order rows, to leave out those whose key comes again, and to spread those that do not fit into memory over buckets:
-//! here what is held in memory, `parts` what is not. Where rows come from and go to, the parts that use it know.
+//! Sorting rows, and leaving out rows with a repeated key: here rows in memory; `parts` sorts those that do not fit into memory, spread over
+//! buckets in a `spool` file.
 
 mod compare;
 mod keys;
@@ -28,11 +28,11 @@ use super::{
 /// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
 pub(crate) const FIRST_USABLE: &str = "yields";
 
-/// Rows from which sorting is shared out to threads.
+/// Rows from which sorting runs on several threads.
 const PARALLEL_ROWS: usize = 100_000;
 
-/// The rows in order, where they stand in order within each token already and no token comes twice: then no key is repeated, and whole
-/// stretches are put in order. Most sources are so. `None` where that is not known.
+/// The rows sorted, where each token's rows are one sorted run already, as in most sources: then no key is repeated, and whole runs are put
+/// in order. `None` where that is not so.
 pub(crate) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Option<DataFrame>> {
     if !side_by_side(schema) || schema.order.len() < 2 || frame.height() == 0 {
         return Ok(None);

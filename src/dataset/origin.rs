@@ -1,5 +1,5 @@
-//! Where imported rows came from and what the person said of them: kept beside them in their file, so that a later import can say whose
-//! rows it replaces, and a load what they were told to be.
+//! Origins of imported rows: their file, and the options they were imported with. Kept in the Parquet file's metadata, so that a later
+//! import can say whose rows it replaces, and a load how they were read.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::address::Address;
 use crate::untrusted::guarded;
 
-/// The name under which the origins stand in the file.
+/// The metadata key.
 const KEY: &str = "tokendeck.origins";
-/// Imports that are remembered, the latest; and tokens of each, beyond which it is taken for one of any.
+/// The latest imports that are remembered, and the tokens of each; with more it is an import of any token.
 const KEPT: usize = 100;
 const TOKENS_KEPT: usize = 20;
-/// Origins of which what was said is told.
+/// Origins whose options are shown.
 const TOLD: usize = 20;
 /// Origins that are named to the person.
 const SHOWN: usize = 3;
@@ -26,10 +26,10 @@ pub(in crate::dataset) struct Origin {
     pub title: String,
     /// The tokens it has rows of; empty: many.
     pub tokens: Vec<String>,
-    /// What was said of it, as words of the command line: what the file itself did not tell.
+    /// The options it was imported with, as on the command line.
     #[serde(default)]
     pub said: Vec<String>,
-    /// What was assumed of it, or forced, for the person.
+    /// What was assumed or forced, for the person.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl Origin {
         Self { file: file.to_owned(), title: title.to_owned(), tokens, said, notes }
     }
 
-    /// What was said of it, then what was assumed or forced.
+    /// Its options, then what was assumed or forced.
     fn sentences(&self) -> Vec<String> {
         let said = Some(format!("imported from `{}`, as said: {}", self.file, self.said.join(" "))).filter(|_| !self.said.is_empty());
         said.into_iter().chain(self.notes.iter().map(|note| format!("imported from `{}`: {note}", self.file))).collect()
@@ -62,7 +62,7 @@ impl Origin {
     }
 }
 
-/// What was said and assumed of the files whose rows a file has, the latest last, for the person; nothing of a file that no import wrote.
+/// The options and assumptions of the imports in a file, the latest last, for the person; nothing of a file that no import wrote.
 pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
     if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
         return Vec::new();
@@ -89,7 +89,7 @@ pub(in crate::dataset) fn of(path: &Path) -> Vec<Origin> {
     text.ok().flatten().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// What stands in the file's metadata: the mark, and the origins, the latest last.
+/// The file's metadata: the mark, and the origins, the latest last.
 pub(in crate::dataset) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
     let mut kept: Vec<&Origin> = Vec::new();
     for origin in origins {

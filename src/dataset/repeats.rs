@@ -1,11 +1,11 @@
-//! What a repeated key says of its rows: which figure differs, and whether the rows are movements rather than balances. Which row is kept
-//! is decided elsewhere.
+//! Rows with a repeated key, for findings: which figure differs, and whether a list of holders is one of transfers. `order` decides which
+//! row is kept.
 
 use polars::prelude::DataFrame;
 
 use super::{coerce::cell, schema::TableSchema};
 
-/// Names of columns that transfers have and lists of holders have not, without their signs.
+/// Names of columns that transfers have and lists of holders do not, in letters and digits alone.
 const MOVEMENTS: &[&str] = &[
     "from",
     "fromaddress",
@@ -30,7 +30,7 @@ const MOVEMENTS: &[&str] = &[
 /// Parts of such names.
 const MOVED: &[&str] = &["transfer", "转账"];
 
-/// The columns by whose names the rows of a file are movements of a token.
+/// The columns of a file that transfers have.
 pub(crate) fn movements(names: &[String]) -> Vec<String> {
     let plain = |name: &str| name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let moved = |name: &&String| {
@@ -40,21 +40,21 @@ pub(crate) fn movements(names: &[String]) -> Vec<String> {
     names.iter().filter(moved).cloned().collect()
 }
 
-/// The question about a list of holders with such columns in which holders repeat.
+/// The question about a list of holders that has such columns and repeats holders.
 pub(crate) fn are_these_transfers(movements: &[String]) -> String {
     let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
     format!("it has {} as well: are these transfers, or balances of several times, and not one balance a holder?", named.join(", "))
 }
 
-/// In what a row differs from the one that is kept: the column, and both of its figures.
+/// A column in which a row differs from the kept one, and both figures.
 pub(crate) type Difference = (&'static str, String);
 
-/// The first column in which the two rows differ, and both of its figures: `12.5, then 7`.
+/// The first column in which two rows of a frame differ, and both figures: `12.5, then 7`.
 pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<Difference> {
     between(schema, (frame, row), (frame, kept))
 }
 
-/// As `difference`, of rows that stand in two frames.
+/// As `difference`, of rows of two frames.
 pub(crate) fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
     let shown = |name: &str, (frame, row): (&DataFrame, usize)| -> Option<String> {
         let column = frame.column(name).ok()?.slice(row as i64, 1);

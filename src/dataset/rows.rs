@@ -84,7 +84,7 @@ rows! {
         #[serde(skip)]
         platform: Option<String>,
     }
-    /// What sums and rankings of posts look at.
+    /// The columns of posts that sums and rankings need.
     #[derive(Copy)]
     PostFigures {
         published_at: Time,
@@ -92,7 +92,7 @@ rows! {
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
     }
-    /// What a search of posts looks at.
+    /// The column of posts that a search needs.
     PostTitle {
         title: Option<String>,
     }
@@ -247,7 +247,7 @@ pub trait FromColumn: Sized {
     fn cells(column: Option<&Column>, height: usize) -> Vec<Self>;
 }
 
-/// Reads a text column through `read`, of rows on end that say the same once; `None` where the cell is null or not readable.
+/// Reads a text column through `read`, once for each run of equal cells; `None` where the cell is null or not readable.
 fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
     match column.and_then(|column| column.str().ok()) {
         Some(texts) => runs_of(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),

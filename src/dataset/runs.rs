@@ -1,11 +1,11 @@
-//! Rows of tables that may be large or hold large cells: kept in their frame, found by address, read a chunk at a time, so that
-//! what is held in memory does not grow with the rows of one address. What the rows mean is the analyses'.
+//! Rows of tables that may be large or hold large cells: found by address and read a chunk at a time, so that the memory for typed rows
+//! does not grow with the rows of one address. What the rows mean is the analyses'.
 
-use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::Arc};
+use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
 use polars::prelude::DataFrame;
 
-use super::{Table, address::Address, cache::LargeTable, rows::FromFrame};
+use super::{Table, address::Address, grid::Grid, rows::FromFrame, text_runs::runs_of};
 
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;
@@ -13,45 +13,33 @@ const CHUNK_ROWS: usize = 1 << 14;
 /// The rows of one table, those of an address in one run.
 #[derive(Debug)]
 pub struct Runs<T> {
-    held: Held,
+    grid: Grid,
+    /// Where the rows of each address are, in memory; a large table has an index of its own.
+    index: HashMap<Address, Range<usize>>,
     row: PhantomData<fn() -> T>,
-}
-
-#[derive(Debug)]
-enum Held {
-    Frame(DataFrame, HashMap<Address, Range<usize>>),
-    /// Found by token.
-    Large(Arc<LargeTable>),
 }
 
 impl<T> Default for Runs<T> {
     fn default() -> Self {
-        Self { held: Held::Frame(DataFrame::default(), HashMap::new()), row: PhantomData }
+        Self { grid: Grid::Memory(DataFrame::default()), index: HashMap::new(), row: PhantomData }
     }
 }
 
 impl<T: FromFrame> Runs<T> {
     /// Over a table that is ordered by the address column `key`. The rows are shared, not copied.
     pub fn new(table: &Table, key: &str) -> Self {
-        let held = match &table.large {
-            Some(large) => Held::Large(Arc::clone(large)),
-            None => Held::Frame(table.frame.clone(), index(&table.frame, key)),
-        };
-        Self { held, row: PhantomData }
+        Self { grid: Grid::of(table), index: index(&table.frame, key), row: PhantomData }
     }
 
     fn range(&self, address: &Address) -> Range<usize> {
-        match &self.held {
-            Held::Frame(_, index) => index.get(address).cloned().unwrap_or_default(),
-            Held::Large(table) => table.rows_of(address),
+        match &self.grid {
+            Grid::Memory(_) => self.index.get(address).cloned().unwrap_or_default(),
+            Grid::Large(table) => table.rows_of(address),
         }
     }
 
-    fn read(&self, rows: Range<usize>, columns: &[&str]) -> DataFrame {
-        match &self.held {
-            Held::Frame(frame, _) => frame.slice(rows.start as i64, rows.len()),
-            Held::Large(table) => table.stretch(rows, Some(columns)),
-        }
+    fn read(&self, rows: Range<usize>) -> Vec<T> {
+        T::rows(&self.grid.stretch(rows, Some(T::COLUMNS)))
     }
 
     /// How many rows the address has.
@@ -63,13 +51,13 @@ impl<T: FromFrame> Runs<T> {
     pub fn chunks(&self, address: &Address) -> impl Iterator<Item = Vec<T>> + '_ {
         let range = self.range(address);
         let end = range.end;
-        range.step_by(CHUNK_ROWS).map(move |start| T::rows(&self.read(start..(start + CHUNK_ROWS).min(end), T::COLUMNS)))
+        range.step_by(CHUNK_ROWS).map(move |start| self.read(start..(start + CHUNK_ROWS).min(end)))
     }
 
     /// The address's row `i`.
     pub fn row(&self, address: &Address, i: usize) -> Option<T> {
         let row = self.range(address).nth(i)?;
-        T::rows(&self.read(row..row + 1, T::COLUMNS)).pop()
+        self.read(row..row + 1).pop()
     }
 
     /// The first row of the address.
@@ -79,28 +67,23 @@ impl<T: FromFrame> Runs<T> {
 
     /// The addresses that have rows, in the table's order.
     pub fn addresses(&self) -> Vec<Address> {
-        match &self.held {
-            Held::Frame(_, index) => {
-                let mut all: Vec<(usize, Address)> = index.iter().map(|(address, range)| (range.start, *address)).collect();
-                all.sort_unstable();
-                all.into_iter().map(|(_, address)| address).collect()
-            }
-            Held::Large(table) => table.tokens().collect(),
+        if let Grid::Large(table) = &self.grid {
+            return table.tokens().collect();
         }
+        let mut all: Vec<Address> = self.index.keys().copied().collect();
+        all.sort_unstable_by_key(|address| self.index[address].start);
+        all
     }
 
     /// A text cell of the address's row `i`.
     pub fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
         let row = self.range(address).nth(i)?;
-        let read = self.read(row..row + 1, &[column]);
+        let read = self.grid.stretch(row..row + 1, Some(&[column]));
         read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
     }
 
     pub fn is_empty(&self) -> bool {
-        match &self.held {
-            Held::Frame(_, index) => index.is_empty(),
-            Held::Large(table) => table.height() == 0,
-        }
+        self.grid.height() == 0
     }
 }
 
@@ -108,19 +91,12 @@ impl<T: FromFrame> Runs<T> {
 fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
     let mut index = HashMap::new();
     let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
-    let (mut start, mut last) = (0, None);
-    let mut close = |last: Option<&str>, range: Range<usize>| {
-        if let Some(address) = last.and_then(Address::parse) {
-            index.insert(address, range);
-        }
-    };
-    for (row, key) in keys.iter().enumerate() {
-        if row == 0 || key != last {
-            close(last, start..row);
-            (start, last) = (row, key);
+    for (rows, key) in runs_of(keys) {
+        if let Some(address) = key.and_then(Address::parse) {
+            // A chunk of the column may end within the rows of an address.
+            index.entry(address).or_insert_with(|| rows.clone()).end = rows.end;
         }
     }
-    close(last, start..keys.len());
     index
 }
 

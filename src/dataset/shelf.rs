@@ -1,6 +1,5 @@
-//! What is here of a table that stays where it is: from the start what the market's figures need of it, and beside that what was fetched
-//! for a question, the least recently used going first once it takes too much memory. A generation never changes: what is fetched later
-//! is of the same state. How it is fetched is the engine's.
+//! The shelf of a table in place: what the market's figures need of it, from the start, and an LRU cache of what was fetched for questions.
+//! A generation never changes: rows that are fetched later are of the same state. `load::engine` fetches them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,25 +20,24 @@ use super::{
     rows::{FromFrame as _, HolderRow},
 };
 
-/// Memory for what was fetched, as much as for remembered answers: the charts of some hundred tokens. What one question needs is there
-/// for as long as it is answered, however large.
+/// Memory of the LRU cache, as much as for memoised answers: the charts of some hundred tokens. What one question needs is held for as long
+/// as it is answered, however large.
 const BYTES_MAX: u64 = 48 << 20;
-/// What is counted of rows that the cache has, of which only the index is in memory.
+/// What memory-mapped rows count as: only their index is in memory.
 const MAPPED: u64 = 64 << 10;
-/// How often one who waits for another's fetching looks whether it is still wanted.
+/// How often one who waits for another's fetch looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Something that an answer needs and that stays elsewhere.
+/// Something that an answer needs of a table in place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Want {
-    /// A token's candles for its chart: of those finer than an hour that make whole hours, the coarsest by the hour.
+    /// A token's candles for its charts: those of intervals that divide an hour come by the hour.
     Chart(Address),
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
-    /// Some rows of a token, in the order of the table, from a place among them on.
-    /// `behind`: how many stand behind them.
+    /// A page of a token's rows, in the order of the table: `count` of them, with `from` before and `behind` after them.
     Page { table: &'static str, token: Address, from: u64, count: u64, behind: u64 },
-    /// What all balances of a token come to, for what is asked about the token `about`: its own, or those of its liquidity.
+    /// The balances of a token, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, apart: Arc<Apart> },
 }
 
@@ -60,23 +58,23 @@ impl Want {
         }
     }
 
-    /// By what the balances are found once they were fetched.
+    /// The key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
         Self::Balances { token, about, apart: Arc::default() }
     }
 
-    /// Without those who are told apart, of whom there may be as many as there are labels.
+    /// Without the holders counted apart, of whom there may be as many as labels.
     fn as_key(&self) -> Self {
         if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
     }
 
-    /// Somebody who pages through a table asks for the page once.
+    /// Not cached: who pages through a table asks for each page once.
     fn is_passing(&self) -> bool {
         matches!(self, Self::Page { .. })
     }
 }
 
-/// Why something is not here.
+/// Why something could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfetched {
     Cancelled,
@@ -93,7 +91,7 @@ pub enum Fetched {
     Balances(Balances),
 }
 
-/// By what it is seen whether a token's rows are those of the generation: how many they are, and what their content is known by.
+/// By which a token's rows are known to be those of the generation: their number, and a checksum of their content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) rows: u64,
@@ -106,7 +104,7 @@ impl Fetched {
         Self::Rows(Box::new(table), candles)
     }
 
-    /// About how much memory it takes.
+    /// Memory, about.
     fn bytes(&self) -> u64 {
         match self {
             Self::Chart(candles) => candles.bytes(),
@@ -143,21 +141,21 @@ impl Fetched {
     }
 }
 
-/// Fetches what is wanted, of the token's rows as they were: those of another state it refuses.
+/// Fetches what is wanted of a token's rows in this state; rows of another state are an error.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
 }
 
-/// What is here from the start.
+/// What is there from the start.
 #[derive(Debug)]
-pub(crate) enum Known {
-    /// Of each token and interval those candles that the market's figures need, and what all of each token are known by.
+pub(crate) enum Prefetched {
+    /// The candles that the market's figures need, and the state of each token's rows.
     Candles(Box<HeldCandles>, HashMap<Address, State>),
     /// How many holders each token has.
     Holders(HashMap<Address, ListedBalances>),
 }
 
-/// One thing that was fetched: held, or there for as long as somebody else holds it.
+/// An entry of the cache: held, or there for as long as a question holds it.
 #[derive(Debug)]
 struct Entry {
     held: Option<Arc<Fetched>>,
@@ -174,34 +172,34 @@ struct Held {
     now: u64,
 }
 
-/// A table that stays where it is, as far as it is here.
+/// What is held of a table in place.
 #[derive(Debug)]
 pub struct Shelf {
-    /// Rows that there are.
+    /// Rows of the table.
     pub rows: u64,
     /// What the person calls the source.
     pub source: String,
-    known: Known,
+    known: Prefetched,
     /// Every token that has rows, in the order of the table, and how many rows they have together.
     tokens: Vec<Address>,
     total: u64,
     held: Mutex<Held>,
     bytes_max: u64,
-    /// What is on its way.
+    /// What is being fetched.
     fetching: Mutex<HashSet<Want>>,
     fetch: Box<dyn Fetch>,
 }
 
 impl Shelf {
-    pub(crate) fn new(rows: u64, source: String, known: Known, fetch: Box<dyn Fetch>) -> Self {
+    pub(crate) fn new(rows: u64, source: String, known: Prefetched, fetch: Box<dyn Fetch>) -> Self {
         let mut tokens: Vec<Address> = match &known {
-            Known::Candles(recent, _) => recent.tokens().collect(),
-            Known::Holders(listed) => listed.keys().copied().collect(),
+            Prefetched::Candles(recent, _) => recent.tokens().collect(),
+            Prefetched::Holders(listed) => listed.keys().copied().collect(),
         };
         tokens.sort_unstable();
         let total = match &known {
-            Known::Candles(_, states) => states.values().map(|state| state.rows).sum(),
-            Known::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
+            Prefetched::Candles(_, states) => states.values().map(|state| state.rows).sum(),
+            Prefetched::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
         };
         Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
     }
@@ -213,12 +211,12 @@ impl Shelf {
 
     /// The candles that are here from the start.
     pub(super) fn recent(&self) -> Option<&HeldCandles> {
-        if let Known::Candles(recent, _) = &self.known { Some(recent) } else { None }
+        if let Prefetched::Candles(recent, _) = &self.known { Some(recent) } else { None }
     }
 
     /// How many holders the token has.
     pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
-        if let Known::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
+        if let Prefetched::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
     }
 
     /// How many rows the token has.
@@ -226,27 +224,27 @@ impl Shelf {
         self.state(token).rows
     }
 
-    /// What the token's rows are known by.
+    /// The state of the token's rows.
     fn state(&self, token: &Address) -> State {
         match &self.known {
-            Known::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
-            Known::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
+            Prefetched::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
+            Prefetched::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
         }
     }
 
-    /// How many rows can be had: those of tokens, which have what makes a row.
+    /// Rows that can be fetched: those of a token.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Some rows of a token: up to so many from a place on.
+    /// The page of a token's rows from `from` on, of `most` at most.
     pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> Want {
         let left = self.count(&token).saturating_sub(from);
         let count = most.min(left);
         Want::Page { table, token, from, count, behind: left - count }
     }
 
-    /// The rows at some places among those of all tokens, page by page.
+    /// The pages that hold these rows of all tokens' rows in order.
     pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = Want> {
         let mut before = 0;
         self.tokens.iter().filter_map(move |token| {
@@ -261,7 +259,7 @@ impl Shelf {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was fetched of it, if it is still here.
+    /// What was fetched, if it is still held.
     pub fn get(&self, want: &Want) -> Option<Arc<Fetched>> {
         let mut held = self.held();
         held.now += 1;
@@ -271,12 +269,12 @@ impl Shelf {
         entry.there.upgrade()
     }
 
-    /// What all balances of a token come to, if that was fetched.
+    /// The balances of a token, if they are held.
     pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Fetched>> {
         self.get(&Want::balances(*token, *about))
     }
 
-    /// Whether it would have to be fetched; there is nothing of other tokens.
+    /// Whether it has to be fetched; tokens without rows have nothing to fetch.
     pub fn lacks(&self, want: &Want) -> bool {
         self.has(&want.token()) && self.get(want).is_none()
     }
@@ -285,7 +283,7 @@ impl Shelf {
         self.tokens.binary_search(token).is_ok()
     }
 
-    /// Fetches it unless it is here; of several who ask at once one does. It is here for as long as what is given back.
+    /// Fetches it unless it is held; of several who ask at once one fetches. It is held for as long as the value returned.
     pub fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, Unfetched> {
         if !self.has(&want.token()) {
             return Ok(None);
@@ -300,7 +298,7 @@ impl Shelf {
             progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
             std::thread::sleep(LOOK);
         };
-        // Whoever had the turn may have brought it meanwhile.
+        // Whoever had the turn may have fetched it.
         if let Some(fetched) = self.get(want) {
             return Ok(Some(fetched));
         }
@@ -326,19 +324,19 @@ impl Shelf {
         held.entries.retain(|_, entry| entry.there.strong_count() > 0);
     }
 
-    /// Whether what is here of some token is damaged on disk.
+    /// Whether fetched rows of some token are damaged on disk.
     pub(crate) fn is_damaged(&self) -> bool {
         self.held().entries.values().filter_map(|entry| entry.there.upgrade()).any(|fetched| fetched.is_damaged())
     }
 }
 
 impl Dataset {
-    /// What is here of the table, if it stays where it is.
+    /// The shelf of the table, if it is in place.
     pub fn shelf(&self, table: &str) -> Option<&Arc<Shelf>> {
         self.table(table)?.shelf.as_ref()
     }
 
-    /// Whether rows of any table stay where they are.
+    /// Whether any table is in place.
     pub fn stays_anywhere(&self) -> bool {
         self.tables.iter().any(|table| table.shelf.is_some())
     }
@@ -396,7 +394,7 @@ mod tests {
     fn shelf(bytes_max: u64) -> (Shelf, Arc<AtomicUsize>) {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
-        let known = Known::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
+        let known = Prefetched::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
         let shelf = Shelf::new(100, "there".to_owned(), known, Box::new(fetch));
         (Shelf { bytes_max, ..shelf }, count)
     }
@@ -406,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_takes_no_more_memory_than_it_may_and_the_least_used_goes_first() {
+    fn the_cache_keeps_to_its_memory_and_evicts_the_least_recently_used() {
         let (shelf, count) = shelf(4 << 10);
         for nth in 0..100 {
             shelf.fetch(&want(nth), &Silent).expect("fetched");
@@ -423,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_apart_is_not_kept() {
+    fn holders_counted_apart_are_not_kept_with_the_balances() {
         let (shelf, _) = shelf(4 << 10);
         let apart = Arc::new(Apart { named: vec![address(9); 1_000], ..Apart::default() });
         let wide = Want::Balances { token: address(1), about: address(1), apart: Arc::clone(&apart) };
@@ -434,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_question_holds_is_there_for_as_long_and_pages_are_gone_after_it() {
+    fn what_a_question_holds_stays_until_it_ends_and_pages_are_not_cached() {
         let (shelf, count) = shelf(2 << 10);
         let fetched: Vec<_> = (0..20).map(|nth| shelf.fetch(&want(nth), &Silent).expect("fetched")).collect();
         assert!((0..20).all(|nth| shelf.get(&want(nth)).is_some()), "a question that needs them all has them all");

@@ -1,5 +1,5 @@
-//! Where rows come from. `RowSource` is the seam: whatever yields batches of raw columns (a file today, object storage or a SQL
-//! engine one day) can stand behind it. Nothing here knows the schema or what a cell means.
+//! Where rows come from. `RowSource` is the interface: a file, an object of a store or a query's result yields batches of raw columns
+//! through it. Nothing here knows the schema or what a cell means.
 
 mod csv;
 pub(crate) mod forward;
@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{Column, IdxSize};
+use polars::prelude::{ArrowField, Column, DataType, IdxSize, IntoColumn as _, Series};
 
 use read_at::{InOrder, ReadAt};
 
@@ -80,6 +80,13 @@ pub(crate) enum SourceFormat {
     Ipc,
 }
 
+impl SourceFormat {
+    /// Text with a record a line, to which more may be appended.
+    fn is_of_lines(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
+    }
+}
+
 /// The extensions of each format.
 const EXTENSIONS: &[(&str, SourceFormat)] = &[
     ("csv", SourceFormat::Csv),
@@ -93,7 +100,7 @@ const EXTENSIONS: &[(&str, SourceFormat)] = &[
     ("feather", SourceFormat::Ipc),
 ];
 
-/// Splits `candles.csv.gz` into its stem and its format; `None` when it is none of ours.
+/// Splits `candles.csv.gz` into its stem and its format; `None` for a format that is not read.
 pub(crate) fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
     let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
     let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
@@ -146,9 +153,8 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
         return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
     }
-    // Neither has its lines where its bytes say.
-    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(head);
-    let end = layout.end.filter(|_| !packed && matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv | SourceFormat::Ndjson)));
+    let packed = text::is_packed(head);
+    let end = layout.end.filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
     let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
     let delimiter = layout.delimiter.or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
     if let (Some(from), Some(named), false) = (layout.from, named, packed) {
@@ -156,12 +162,12 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
         rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
         let rest = text::Input::new(rest.take(end.saturating_sub(from.bytes)), &[])?;
         let header = text::Input::new(InOrder::new(file).map_err(unread)?.take(from.bytes), head)?;
-        return going_on(header, rest, named, &Layout { delimiter, ..layout.clone() }, from.rows, wanted);
+        return after(header, rest, named, &Layout { delimiter, ..layout.clone() }, from.rows, wanted);
     }
     let file = InOrder::new(file).map_err(unread)?.take(end);
     match named {
-        Some(SourceFormat::Csv | SourceFormat::Tsv) => Ok(Box::new(fields(text::Input::new(file, head)?, layout, delimiter, wanted)?)),
-        Some(SourceFormat::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(file, head, &Layout { delimiter, ..layout.clone() }, wanted),
+        Some(SourceFormat::Ndjson) => json_lines(file, head, wanted),
         Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(SourceFormat::Parquet) => {
             Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned())
@@ -174,7 +180,7 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
 }
 
 /// Rows of lines that were appended to a file whose header is in `header`.
-fn going_on(
+fn after(
     header: text::Input,
     rest: text::Input,
     named: SourceFormat,
@@ -184,7 +190,7 @@ fn going_on(
 ) -> Result<Box<dyn RowSource>, String> {
     Ok(match named {
         SourceFormat::Csv | SourceFormat::Tsv => {
-            let before = fields(header, layout, layout.delimiter, Arc::clone(&wanted))?;
+            let before = fields(header, layout, Arc::clone(&wanted))?;
             Box::new(before.going_on(rest, rows, wanted)?)
         }
         SourceFormat::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
@@ -198,11 +204,10 @@ fn going_on(
 /// `bytes` it had ends a line.
 pub(crate) fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
-    let file = File::open(path).ok().filter(|_| matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv | SourceFormat::Ndjson)))?;
+    let file = File::open(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
     let mut head = [0; 4];
     FileExt::read_exact_at(&file, &mut head, 0).ok()?;
-    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(&head);
-    if packed { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
+    if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
 }
 
 /// How many of the file's first `end` bytes are whole lines.
@@ -232,12 +237,12 @@ pub(crate) struct Layout {
     /// What stands between its cells; else what its first line has.
     pub delimiter: Option<u8>,
     /// What was read before of a text file that is not packed: only what follows is.
-    pub from: Option<From>,
+    pub from: Option<ReadSoFar>,
 }
 
 /// How far a text file was read: whole lines, and the rows they made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct From {
+pub(crate) struct ReadSoFar {
     pub bytes: u64,
     pub rows: u64,
 }
@@ -255,11 +260,11 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
-    Ok(Box::new(fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)?))
+    Ok(Box::new(fields(text::Input::new(reader, head)?, layout, wanted)?))
 }
 
-fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<csv::CsvRows, String> {
-    let delimiter = layout.delimiter.or(delimiter);
+fn fields(mut input: text::Input, layout: &Layout, wanted: Wanted) -> Result<csv::CsvRows, String> {
+    let delimiter = layout.delimiter;
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
@@ -269,6 +274,11 @@ fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted
         Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted),
         None => csv::CsvRows::open(input, delimiter, wanted),
     }
+}
+
+/// The columns of a file without rows.
+fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
+    fields.iter().map(|field| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column()).collect()
 }
 
 /// Rows of an Arrow stream, whose bytes may come once alone.

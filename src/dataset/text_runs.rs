@@ -1,22 +1,22 @@
-//! Columns of text in which many rows on end say the same, as those of tokens and intervals do: read a stretch at a time, and written so
-//! that a text which is repeated stands in memory once.
+//! Columns of text with long runs of equal cells, as those of tokens and intervals: read run by run, and written so that a repeated text is
+//! in memory once.
 
 use std::{borrow::Cow, ops::Range};
 
 use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunked};
 use polars_arrow::array::{Array, MutableBinaryViewArray, Utf8ViewArray};
 
-/// Stretches of rows that say the same, in order, and what they say. Where a chunk ends a stretch ends too.
+/// Runs of equal cells, in order, with their text. The end of a chunk ends a run too.
 pub(crate) fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
     let mut first = 0;
     texts.downcast_iter().flat_map(move |chunk| {
         let start = first;
         first += chunk.len();
-        Stretches { chunk, at: 0 }.map(move |(rows, text)| (start + rows.start..start + rows.end, text))
+        ChunkRuns { chunk, at: 0 }.map(move |(rows, text)| (start + rows.start..start + rows.end, text))
     })
 }
 
-/// Stretches of rows in which each of the two columns says the same, and what they say.
+/// Runs of rows in which neither of two columns changes, with both texts.
 pub(crate) fn pairs<'a>(
     texts: &'a StringChunked,
     others: &'a StringChunked,
@@ -31,12 +31,12 @@ pub(crate) fn pairs<'a>(
     })
 }
 
-struct Stretches<'a> {
+struct ChunkRuns<'a> {
     chunk: &'a Utf8ViewArray,
     at: usize,
 }
 
-impl<'a> Iterator for Stretches<'a> {
+impl<'a> Iterator for ChunkRuns<'a> {
     type Item = (Range<usize>, Option<&'a str>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -58,7 +58,7 @@ impl<'a> Iterator for Stretches<'a> {
     }
 }
 
-/// A column of text as it is written.
+/// Builds a column of text.
 pub(crate) struct Texts(MutableBinaryViewArray<str>);
 
 impl Texts {
@@ -66,7 +66,7 @@ impl Texts {
         Self(MutableBinaryViewArray::with_capacity(rows))
     }
 
-    /// So many rows that say the same.
+    /// Adds a run of equal cells.
     pub(crate) fn push(&mut self, text: Option<&str>, rows: usize) {
         match text {
             Some(_) => self.0.extend_constant(rows, text),
@@ -80,11 +80,11 @@ impl Texts {
     }
 }
 
-/// Bytes that texts may hold beyond what they need, before they are written anew.
+/// Spare bytes that texts may hold before they are written anew.
 const SPARE: usize = 4 << 10;
 
-/// The column of what `read` makes of each stretch of texts; the texts themselves, shared, where it makes nothing else of any and they
-/// do not hold twice the memory that they need.
+/// Maps each run of texts through `read`. Where it changes none, the column is shared, unless it holds more than twice the memory it
+/// needs.
 pub(crate) fn rewritten<'a>(
     name: PlSmallStr,
     texts: &'a StringChunked,
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stretches_tell_every_row_once_and_in_order(
+        fn runs_have_every_row_once_and_in_order(
             rows in vec(option::of(0u8..3), 0..40), others in vec(option::of(0u8..2), 40), cuts in vec(any::<usize>(), 0..3), once in any::<bool>(),
         ) {
             let texts = column(&rows, &cuts, once);

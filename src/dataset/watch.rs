@@ -1,5 +1,5 @@
-//! Notices that a dataset's files may have changed. The system tells where it can; else one has to look now and then. What to do
-//! about it, and when, is the deck's.
+//! Notices that a dataset's files may have changed: by the system's file notifications, else by polling. The deck decides what to do, and
+//! when.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,7 +27,7 @@ const MAX_LINKS: usize = 32;
 /// Folders that are watched at most; with more, one looks now and then.
 const MAX_FOLDERS: usize = 4_000;
 
-/// What tells a file from itself after a change.
+/// A file's size, times and inode: a change of it changes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -79,7 +79,7 @@ impl FileStamps {
     }
 }
 
-/// What the files of a stamps begin and end with: whether one that is longer later was appended to, or written anew.
+/// Hashes of the heads and tails of files: they tell whether a file that grew was appended to or written anew.
 #[derive(Debug, Clone, Default)]
 pub struct Ends(HashMap<PathBuf, [u8; 32]>);
 
@@ -112,7 +112,7 @@ impl FileStamps {
     }
 }
 
-/// Which of the system's news count.
+/// Which notifications count.
 #[derive(Debug, Default)]
 struct Interest {
     /// Everything in these folders.
@@ -169,12 +169,12 @@ impl FileWatcher {
         new
     }
 
-    /// One that the system tells nothing, as where the system cannot watch.
+    /// A watcher without notifications, as where the system has none.
     pub fn polling(reason: &str) -> Self {
         Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
     }
 
-    /// Why the system tells nothing, so that one has to look now and then.
+    /// Why there are no notifications, so that the files are polled.
     pub fn polling_because(&self) -> Option<&str> {
         self.polling_because.as_deref()
     }
@@ -191,7 +191,7 @@ impl FileWatcher {
     /// Looks at the dataset, and watches from now on wherever its files are.
     pub fn look(&mut self, folder: &Path) -> FileStamps {
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        // Watched first: what changes while one looks is then told.
+        // Watched first, so that a change during the look is notified.
         let before = FileStamps::of(&folder);
         self.watch(&folder, &before);
         FileStamps::of(&folder)
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_named_from_where_one_stands_is_seen_as_by_its_whole_name() {
+    fn a_relative_folder_has_the_stamps_of_its_absolute_path() {
         let (here, whole) = (Path::new("datasets"), Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets"));
         let stamps = FileStamps::of(here);
         assert!(stamps.files.iter().any(|(_, stamp)| stamp.is_some()));

@@ -1,4 +1,4 @@
-//! How files are named to who need not know where the dataset lies.
+//! Names of files in answers: relative to the dataset's folder, so that no answer tells where that is.
 
 use std::path::Path;
 

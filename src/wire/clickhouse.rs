@@ -1,11 +1,11 @@
-//! ClickHouse over its HTTP interface: short answers as text, and rows as they come. What it says of a failure becomes words of ours; an
-//! answer that ends early, or ends well and holds an error, is never taken for whole.
+//! ClickHouse over its HTTP interface: short answers as text, and rows as a stream. Its errors become faults in our words; an answer that
+//! ends early, or ends well and holds an error, is never taken for whole.
 
 mod codes;
 mod stream;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -16,19 +16,19 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::stream::{Said, Stream};
+pub use self::stream::{Stream, StreamEnd};
 use super::{
     Fault, Wire,
     client::{Connector, Patience},
-    keys,
+    keys, locked,
     source::{Source, SourceKind},
 };
 
-/// The most that is read of a short answer.
+/// The most bytes of a short answer.
 const ANSWER_MAX: usize = 16 << 20;
-/// The most that is read of what is said of a failure.
+/// The most bytes of an error message.
 const REASON_MAX: usize = 64 << 10;
-/// How long one waits for a query to be ended that nobody wants any more.
+/// The timeout of KILL QUERY.
 const KILL_TIME: Duration = Duration::from_secs(5);
 /// Settings that are sent where the server has them.
 const SETTINGS: [&str; 12] = [
@@ -46,43 +46,34 @@ const SETTINGS: [&str; 12] = [
     "output_format_arrow_fixed_string_as_fixed_byte_array",
 ];
 
-/// The largest query a server takes unless it is told otherwise.
+/// The longest query a server takes without `max_query_size`.
 const QUERY_MAX: usize = 200_000;
 
-/// What a server is.
+/// What is known of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFacts {
     /// The first two numbers of its version.
     pub version: (u32, u32),
-    /// The settings it has of those we send; none where the user may change none.
+    /// Those of `SETTINGS` that it has; none where the user may change none.
     settings: Vec<String>,
     /// The user may change settings, and may write.
     writes: bool,
 }
 
 impl ServerFacts {
-    /// Whether it sends rows as a stream of Arrow.
+    /// Whether it sends rows as an Arrow stream.
     pub fn has_arrow(&self) -> bool {
         self.version >= (20, 8)
     }
 
-    /// Whether so long a query is taken.
+    /// Whether it takes so long a query.
     pub fn takes(&self, sql: &str) -> bool {
         sql.len() <= QUERY_MAX || self.settings.iter().any(|name| name == "max_query_size")
     }
 }
 
-/// What an answer may cost.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
-    /// Rows that the answer may have.
-    pub rows: Option<u64>,
-    /// How long the server may work on it.
-    pub time: Option<Duration>,
-}
-
-/// A server as the wire holds it.
-pub(super) struct Held {
+/// A connection to a server.
+pub(super) struct Server {
     source: Source,
     client: Client,
     url: Url,
@@ -90,11 +81,11 @@ pub(super) struct Held {
     places: Arc<Semaphore>,
 }
 
-/// A server that can be asked.
+/// A server, with the wire that asks it.
 #[derive(Clone)]
 pub struct Engine {
     wire: Arc<Wire>,
-    held: Arc<Held>,
+    held: Arc<Server>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -109,9 +100,9 @@ impl Wire {
         self.options.sources.iter().any(|source| source.kind == SourceKind::ClickHouse && source.name == name)
     }
 
-    /// The server the person named so; nobody is asked yet.
+    /// The server of the source of that name; no request is sent yet.
     pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = locked(&self.engines);
         if let Some(held) = engines.get(name) {
             return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
         }
@@ -124,13 +115,13 @@ impl Wire {
         if let Some(reason) = source.fault() {
             return Err(Fault::Refused(format!("belongs to a source that {reason}")));
         }
-        let held = Arc::new(Held::new(source.clone(), &self.options.patience)?);
+        let held = Arc::new(Server::new(source.clone(), &self.options.patience)?);
         engines.insert(name.to_owned(), Arc::clone(&held));
         Ok(Engine { wire: Arc::clone(self), held })
     }
 }
 
-impl Held {
+impl Server {
     fn new(source: Source, patience: &Patience) -> Result<Self, Fault> {
         let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
         let mut headers = HeaderMap::new();
@@ -143,7 +134,7 @@ impl Held {
         }
         let patience = Patience { silence: source.timeout(), ..patience.clone() };
         let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
-        // The password goes where the person said, and nowhere a server may lead.
+        // A redirect must not lead the password elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
         let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
@@ -196,7 +187,7 @@ impl Engine {
         self.wire.afford(bytes)
     }
 
-    /// What the server is, which it is asked once.
+    /// What is known of the server, which is asked once.
     pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<ServerFacts, Fault> {
         if let Some(known) = self.held.known.get() {
             return Ok(known.clone());
@@ -218,7 +209,7 @@ impl Engine {
             }
             known.settings.push(name.clone());
         }
-        // Of a user who may change nothing no setting is sent: each would be refused.
+        // A user who may change nothing has each setting refused.
         if fixed {
             known.settings.clear();
         }
@@ -229,15 +220,15 @@ impl Engine {
     /// A short answer, by row and column.
     pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let known = self.known(stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
-        // Else an old server says that all went well before it knows.
+        let mut pairs = self.settings(&known, None, sql);
+        // Else an old server sends 200 before the query has run.
         pairs.push(("wait_end_of_query", "1".to_owned()));
         self.text(sql, &pairs, stopped)
     }
 
     fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let (wire, held) = (Arc::clone(&self.wire), Arc::clone(&self.held));
-        // A server that may still be at work on the first try takes no other of its name.
+        // The first try may still run on the server, which refuses a second query of one id.
         let id = Arc::new(Mutex::new(new_id()?));
         let mut pairs = pairs.to_vec();
         pairs.push(("default_format", "TabSeparated".to_owned()));
@@ -247,7 +238,7 @@ impl Engine {
             let _asking = wire.ask(&held.source.name);
             let mut tries = 0;
             loop {
-                let query = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let query = locked(&now).clone();
                 let fault = match whole(&wire, &held, &query, &sql, &pairs).await {
                     Err(Fault::Unavailable(reason)) if codes::may_pass(&reason) => Fault::Unavailable(reason),
                     outcome => return outcome,
@@ -257,11 +248,11 @@ impl Engine {
                     return Err(fault);
                 }
                 tokio::time::sleep(wire.options.patience.pause * 2u32.pow(tries.min(4) as u32)).await;
-                *now.lock().unwrap_or_else(PoisonError::into_inner) = new_id()?;
+                *locked(&now) = new_id()?;
             }
         });
         if answer == Err(Fault::Stopped) {
-            self.kill(&id.lock().unwrap_or_else(PoisonError::into_inner));
+            self.kill(&locked(&id));
         }
         separated(&answer?)
     }
@@ -275,7 +266,7 @@ impl Engine {
         stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     ) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: Some(rows), time: None }, sql);
+        let mut pairs = self.settings(&known, Some(rows), sql);
         if !known.has_arrow() {
             pairs.push(("wait_end_of_query", "1".to_owned()));
         }
@@ -283,27 +274,28 @@ impl Engine {
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// Begins to fetch what is worked out there, as a stream of Arrow that the server has whole before it sends any of it.
+    /// Begins to fetch an aggregation, as an Arrow stream that the server buffers whole before it sends any of it.
     pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
-        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
-        // The same names come over and over.
+        let mut pairs = self.settings(&known, None, sql);
+        // The texts repeat: compressed they are much smaller.
         pairs.retain(|(name, _)| *name != "output_format_arrow_compression_method");
         pairs.extend([("wait_end_of_query", "1".to_owned()), ("default_format", "ArrowStream".to_owned())]);
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// The settings of a query, of those the server has and the user may change.
-    fn settings(&self, known: &ServerFacts, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
+    /// The settings of a query, of those the server has and the user may change. A query of rows is limited by their number, any other by
+    /// its time.
+    fn settings(&self, known: &ServerFacts, rows: Option<u64>, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
-        // In clear on this machine: to pack would be work for nothing.
+        // Unencrypted is as a rule the same machine, where compression costs more than it saves.
         let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
         let value = |name: &str| match name {
             "readonly" => known.writes.then(|| "2".to_owned()),
-            "max_execution_time" => limits.time.map(|time| time.as_secs().max(1).to_string()),
+            "max_execution_time" => rows.is_none().then(|| source.timeout().as_secs().max(1).to_string()),
             "max_rows_to_read" => Some(source.scan_rows_max().to_string()),
-            "max_result_rows" => limits.rows.map(|rows| rows.max(1).to_string()),
-            "result_overflow_mode" => limits.rows.map(|_| "throw".to_owned()),
+            "max_result_rows" => rows.map(|rows| rows.max(1).to_string()),
+            "result_overflow_mode" => rows.map(|_| "throw".to_owned()),
             "max_query_size" => (sql.len() > QUERY_MAX).then(|| (sql.len() + 1_024).to_string()),
             "output_format_arrow_compression_method" => Some(packed.to_owned()),
             "skip_unavailable_shards" | "output_format_arrow_low_cardinality_as_dictionary" => Some("0".to_owned()),
@@ -313,7 +305,7 @@ impl Engine {
         SETTINGS.iter().filter(known).filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
-    /// Ends a query that nobody wants any more; nobody waits for that.
+    /// Kills a query, without waiting for it.
     fn kill(&self, id: &str) {
         let (held, id) = (Arc::clone(&self.held), id.to_owned());
         let Ok(runtime) = self.wire.runtime() else { return };
@@ -326,7 +318,7 @@ impl Engine {
 }
 
 /// The whole of a short answer.
-async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
+async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {
@@ -343,7 +335,7 @@ async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static
     }
 }
 
-/// Lines of fields between tabs; `\N` is no value.
+/// TabSeparated: lines of fields between tabs; `\N` is null.
 fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
     let field = |field: &str| {
         if field == "\\N" {
@@ -377,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_what_the_server_meant() {
+    fn escapes_and_nulls_of_tab_separated_fields_are_read() {
         let rows = separated("a\\tb\t\\N\t\n\\\\\tx'\\'\tüé\n").expect("rows");
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(rows, [[text("a\tb"), None, text("")], [text("\\"), text("x''"), text("üé")]]);
@@ -385,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_query_is_sent_where_the_server_can_be_told_so() {
+    fn a_long_query_needs_a_server_with_max_query_size() {
         let known = |settings: &[&str]| ServerFacts {
             version: (23, 8),
             settings: settings.iter().map(|name| (*name).to_owned()).collect(),

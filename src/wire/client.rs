@@ -1,5 +1,5 @@
-//! The HTTP client under every store: one for what a dataset names, which reaches public addresses alone, and one for the sources that
-//! the person named. Certificates are those of the system, read at the first use.
+//! The HTTP clients of the stores: for URLs that only a dataset names the client reaches public addresses alone; for the person's sources it
+//! reaches any. Certificates are those of the system, read at the first use.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -56,7 +56,7 @@ impl Patience {
     }
 }
 
-/// Makes clients; the way stores get theirs.
+/// Builds clients, also for stores.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) patience: Patience,
@@ -81,8 +81,8 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that checks `Content-Range` of every answer. The store checks that of the first alone; when it goes on with a body
-/// that was cut off, it takes what comes.
+/// A client that checks `Content-Range` of every response. The store checks that of the first alone, and not of those with which it resumes
+/// a body that was cut off.
 #[derive(Debug)]
 struct Checked(reqwest::Client);
 
@@ -109,8 +109,8 @@ impl HttpService for Checked {
     }
 }
 
-/// Whether nobody is there to answer: no DNS name, no route, connection refused. Retries within seconds do not help, and who has
-/// what was brought before waits for it.
+/// Whether the server cannot be reached: no DNS name, no route, connection refused. Retries within seconds do not help, and the person waits
+/// for the rows of the last load meanwhile.
 fn is_nobody(error: &HttpError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
@@ -139,9 +139,9 @@ impl Connector {
         let (named, plain) = (self.named, self.plain);
         let policy = redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > REDIRECTS_MAX {
-                return attempt.error(io::Error::other("it leads on and on"));
+                return attempt.error(io::Error::other("it redirects too often"));
             }
-            // A way that began encrypted stays so; and a stranger leads nobody into a network that is not theirs.
+            // An encrypted request stays encrypted, and a public server must not redirect into the person's network.
             let encrypted = plain || attempt.url().scheme() == "https";
             let near = !named && attempt.url().host_str().is_none_or(is_near);
             match (encrypted, near) {
@@ -176,7 +176,7 @@ fn proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     PROXIES.into_iter().filter_map(variable).filter_map(host).collect()
 }
 
-/// Resolves names, and forgets the addresses that are not public. A proxy may lie near: the person named it.
+/// Resolves names to public addresses alone. A proxy may have a private one: the person named it.
 struct PublicOnly {
     proxies: Vec<String>,
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_is_known_however_it_is_written() {
+    fn the_host_of_a_proxy_is_read_from_any_spelling() {
         let hosts = |value: &str| proxies(|name| (name == "https_proxy").then(|| value.to_owned()));
         for written in ["http://Proxy.corp:3128", "proxy.corp:3128", "http://me:secret@proxy.corp/"] {
             assert_eq!(hosts(written), ["proxy.corp"], "{written}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_proxy_may_lie_near() {
+    async fn only_a_proxy_may_have_a_private_address() {
         let resolver = PublicOnly { proxies: vec!["localhost".to_owned()] };
         assert!(resolver.resolve("localhost".parse().expect("a name")).await.is_ok_and(|found| found.count() > 0));
         let stranger = PublicOnly { proxies: Vec::new() };

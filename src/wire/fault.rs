@@ -1,4 +1,4 @@
-//! Why something that lies elsewhere could not be had, in words for the person: never a key, a signature or what a server sent.
+//! Why a request failed, in words for the person: never a key, a signature or what a server sent.
 
 use std::{error::Error, fmt};
 
@@ -12,13 +12,13 @@ pub(super) const NO_PARTS: &str = "non-partial response";
 /// Why there are no bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody waits for them any more.
+    /// The load was cancelled.
     Stopped,
     /// The object is not the one that was listed.
     Changed,
-    /// Whoever holds them cannot be reached, or does not give them. Continues "`URL` …".
+    /// The source cannot be reached, or does not give them. Continues "`URL` …".
     Unavailable(String),
-    /// They may not be asked for. Continues "`URL` …".
+    /// The request may not be sent. Continues "`URL` …".
     Refused(String),
     /// They could not be kept. Continues "`URL` …".
     Failed(String),
@@ -36,17 +36,17 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// What a source was asked with.
+/// With what access a source was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessKind {
-    /// No source is for the place, so everybody's access it is.
-    Nobodys,
-    /// A source that has its keys not looked for.
+    /// No source has the place: it is asked without keys, as anybody may.
+    Public,
+    /// A source with `anonymous`.
     Anonymous,
     Keys,
 }
 
-/// Who was asked, for the words of a fault.
+/// The store that was asked, for the words of a fault.
 #[derive(Debug, Clone)]
 pub(super) struct AskedStore {
     /// What the source is called, or else the place.
@@ -60,8 +60,9 @@ pub(super) struct AskedStore {
     pub(super) keys: &'static str,
 }
 
-/// Why a server that is asked by TLS is not believed.
-pub(super) const UNTRUSTED: &str = "has a certificate that is not trusted here: the file of who signed it goes into SSL_CERT_FILE";
+/// The fault of a TLS certificate.
+pub(super) const UNTRUSTED: &str =
+    "has a TLS certificate that is not trusted here: name the file of its certificate authority in SSL_CERT_FILE";
 
 impl AskedStore {
     /// The fault of an answer of theirs.
@@ -78,15 +79,15 @@ impl AskedStore {
         }
     }
 
-    /// It is there, perhaps, and not given.
+    /// Permission denied.
     fn denied(&self, error: &(dyn Error + 'static)) -> Fault {
         let Self { name, root, .. } = self;
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
-            (AccessKind::Nobodys, true) => {
+            (AccessKind::Public, true) => {
                 format!("is not open to everybody: name `{root}` as `url` of a source in config.toml, and what it wants in its `token_env`")
             }
-            (AccessKind::Nobodys, false) => {
+            (AccessKind::Public, false) => {
                 format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
             }
             (AccessKind::Anonymous, false) => {
@@ -109,7 +110,7 @@ impl AskedStore {
     /// The sentence about a server that gives no answer.
     fn unreached(&self) -> String {
         match self.access {
-            AccessKind::Nobodys => "cannot be reached: nobody answers there".to_owned(),
+            AccessKind::Public => "cannot be reached: nobody answers there".to_owned(),
             _ => format!(
                 "cannot be reached: nobody answers at the `{}` of [sources.{}] in config.toml",
                 if self.web { "url" } else { "endpoint" },
@@ -117,26 +118,7 @@ impl AskedStore {
             ),
         }
     }
-}
 
-/// The error and what it came from.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}
-
-/// How often a status is told of what was asked for again and again.
-const AGAIN: &str = "time and again";
-
-/// The number of an answer's status, as the store's words have it.
-fn status(error: &(dyn Error + 'static)) -> Option<u16> {
-    let number = |text: &str| {
-        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
-        after.get(..3)?.parse().ok()
-    };
-    chain(error).find_map(|error| number(&error.to_string()))
-}
-
-impl AskedStore {
     /// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
     fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
@@ -153,28 +135,28 @@ impl AskedStore {
         if let Some(status) = status(error).or(away) {
             return match status {
                 401 | 403 => self.denied(error),
-                404 if self.access == AccessKind::Nobodys => unavailable("is not there"),
+                404 if self.access == AccessKind::Public => unavailable("is not there"),
                 404 => Fault::Unavailable(format!(
                     "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
                      config.toml"
                 )),
                 301 | 307 => Fault::Unavailable(format!("lies in another region: say `region` in [sources.{name}] of config.toml")),
                 412 | 416 => Fault::Changed,
-                429 | 500.. => Fault::Unavailable(format!("is answered with {status}, {AGAIN}")),
+                429 | 500.. => Fault::Unavailable(format!("is answered with {status} {AGAIN}")),
                 status => Fault::Unavailable(format!("is answered with {status}")),
             };
         }
         if says(NO_PARTS) || says("Range Requests") {
             return unavailable(NO_PARTS);
         }
-        // Around the one that tells may stand one that says no more than that it is the last.
+        // The outermost error of the chain may be of kind `Unknown`.
         let kinds = || chain(error).filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
         let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
         match kind {
             Some(HttpErrorKind::Connect) => Fault::Unavailable(self.unreached()),
             Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),
             Some(HttpErrorKind::Interrupted | HttpErrorKind::Request | HttpErrorKind::Decode) => {
-                Fault::Unavailable(format!("was cut off, {AGAIN}"))
+                Fault::Unavailable(format!("was cut off {AGAIN}"))
             }
             _ if says("timed out") => unavailable("cannot be reached in time"),
             _ => Fault::Unavailable(format!(
@@ -182,4 +164,21 @@ impl AskedStore {
             )),
         }
     }
+}
+
+/// The error and what it came from.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// After all retries.
+const AGAIN: &str = "again and again";
+
+/// The number of an answer's status, as the store's words have it.
+fn status(error: &(dyn Error + 'static)) -> Option<u16> {
+    let number = |text: &str| {
+        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
+        after.get(..3)?.parse().ok()
+    };
+    chain(error).find_map(|error| number(&error.to_string()))
 }

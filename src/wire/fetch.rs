@@ -1,5 +1,5 @@
-//! Listing a store and fetching parts of an object. Every part is asked for on the condition that the object is still the one that was
-//! listed, and is compared with what was asked for: bytes of another state, or other bytes than those, never come through.
+//! Lists a store and fetches ranges of objects. Every range is requested with `If-Match` on the ETag that was listed, and its length is
+//! checked: bytes of another state, or other bytes than requested, never come through.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -8,19 +8,19 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path}
 
 use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, source::Store};
 
-/// Takes in bytes as they come, on a thread of the wire's.
+/// Receives bytes as they come, on a thread of the wire.
 pub trait ByteSink: Send + Sync {
-    /// The bytes at `at`. An error ends the errand.
+    /// The bytes at `at`. An error ends the fetch.
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
     /// The range has come whole, or will not.
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>);
 }
 
-/// A part on its way. Dropped, it is no longer fetched, and its sink hears no more.
+/// A range that is being fetched. Dropped, it is cancelled, and its sink gets no more.
 #[derive(Debug)]
-pub struct Errand(tokio::task::AbortHandle);
+pub struct PartFetch(tokio::task::AbortHandle);
 
-impl Drop for Errand {
+impl Drop for PartFetch {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -43,7 +43,7 @@ fn is_same(meta: &ObjectMeta, object: &Object) -> bool {
     meta.size == object.bytes && (object.pinned || mark(meta) == object.mark || (object.mark.is_some() && dated(meta) == object.mark))
 }
 
-/// A mark that a server compares byte by byte; those that are weak it may not compare so.
+/// The ETag for `If-Match`; a weak one must not be used for it.
 fn condition(object: &Object) -> Option<String> {
     object.mark.clone().filter(|mark| mark.starts_with('"') && !object.pinned)
 }
@@ -82,7 +82,7 @@ impl Wire {
         while let Some(meta) = listing.next().await {
             let meta = meta.map_err(|error| held.asked.fault(&error))?;
             if found.len() == most {
-                return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer way", place.fixed())));
+                return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer prefix", place.fixed())));
             }
             found.push(object(&meta, place.url(meta.location.as_ref())));
         }
@@ -90,13 +90,13 @@ impl Wire {
     }
 
     /// Begins to fetch a range of the object.
-    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<Errand, Fault> {
+    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<PartFetch, Fault> {
         let (wire, object) = (Arc::clone(self), object.clone());
         let work = async move {
             let outcome = wire.part(&object, range.clone(), &*sink).await;
             sink.end(range, outcome);
         };
-        Ok(Errand(self.runtime()?.spawn(work).abort_handle()))
+        Ok(PartFetch(self.runtime()?.spawn(work).abort_handle()))
     }
 
     async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn ByteSink) -> Result<(), Fault> {
@@ -119,7 +119,7 @@ impl Wire {
                 Err(Fault::Unavailable(reason)) => Fault::Unavailable(reason),
                 Err(fault) => return Err(fault),
             };
-            // Bytes received are kept; only tries that bring none are counted.
+            // Received bytes are kept, so only tries without any are counted.
             tries = if at > before { 0 } else { tries + 1 };
             if tries > 1 {
                 return Err(fault);
@@ -128,7 +128,7 @@ impl Wire {
         }
     }
 
-    /// Fetches from `at` to `end`; without a place to begin at the whole object, as some servers give no parts.
+    /// Fetches from `at` to `end`; without `at` the whole object, as some servers support no ranges.
     async fn stream(
         &self,
         held: &Store,
@@ -161,7 +161,7 @@ impl Wire {
             sink.take(*at, &bytes).map_err(Fault::Failed)?;
             *at += bytes.len() as u64;
         }
-        if *at < end { Err(Fault::Unavailable("was cut off, time and again".to_owned())) } else { Ok(()) }
+        if *at < end { Err(Fault::Unavailable("was cut off again and again".to_owned())) } else { Ok(()) }
     }
 }
 

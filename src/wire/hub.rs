@@ -1,11 +1,11 @@
-//! Data sets of the Hugging Face hub. Its listing names one state of a data set for good, and its files are asked for in that state.
+//! Data sets of the Hugging Face hub. Its listing names a revision, and the files are fetched at that revision.
 
 use serde::Deserialize;
 
 use super::{Fault, Object, Scheme, UrlPattern, Wire, client::Connector};
 
 const HUB: &str = "https://huggingface.co";
-/// Pages of a listing that are followed up.
+/// The most pages of a listing.
 const PAGES_MAX: usize = 1_000;
 
 /// A line of the hub's listing of files.
@@ -24,7 +24,7 @@ struct Revision {
     sha: String,
 }
 
-/// Where the hub serves the object in the state that was listed.
+/// The URL of the object at the revision that was listed.
 pub(super) fn place(place: &UrlPattern, object: &Object) -> Result<UrlPattern, Fault> {
     let revision = object.mark.as_deref().and_then(|mark| mark.split_once(' ')).map(|(revision, _)| revision);
     let revision = revision.ok_or(Fault::Changed)?;
@@ -83,7 +83,7 @@ impl Wire {
             }));
             page = next.filter(|url| url.starts_with(HUB));
             if found.len() > most {
-                return Err(Fault::Refused(format!("has more than {most} files below `{}`: name a longer way", place.fixed())));
+                return Err(Fault::Refused(format!("has more than {most} files below `{}`: name a longer prefix", place.fixed())));
             }
         }
         if !place.is_pattern() && !place.path.ends_with('/') {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_asked_for_in_the_state_that_was_listed() {
+    fn a_file_is_fetched_at_the_revision_that_was_listed() {
         let url = "hf://datasets/me/set/a b/x=1.parquet";
         let object = Object { url: url.into(), source: "me".into(), bytes: 1, mark: Some("abc 12".into()), modified: None, pinned: true };
         let served = place(&UrlPattern::parse(url).expect("a URL"), &object).expect("a place");

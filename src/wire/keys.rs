@@ -1,4 +1,4 @@
-//! Keys of S3: from the environment, from `~/.aws`, from the container's or the machine's own service, else none; the password of a
+//! Credentials: keys of S3 from the environment, `~/.aws`, the container's or the machine's metadata service, else none; the password of a
 //! ClickHouse. They are handed to the store or the client and held nowhere else.
 
 use std::{
@@ -22,18 +22,16 @@ use super::{client::Connector, fault::Fault, place::UrlPattern, source::Source};
 const FILE_MAX: u64 = 1 << 20;
 /// How long a command of the person's own may take to print keys: a person may have to confirm it elsewhere.
 const COMMAND_TIME: Duration = Duration::from_mins(1);
-/// How often one looks whether it has ended.
+/// How often it is polled.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The store's builder, with the keys its source has.
-pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
+pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
         let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
-        let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_nobody(&place.root, &error))?;
-        let builder = AmazonS3Builder::new().with_skip_signature(true).with_region(region);
-        return Ok(builder.with_bucket_name(&place.root).with_http_connector(connector));
+        let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_unnamed(&place.root, &error))?;
+        return Ok(AmazonS3Builder::new().with_skip_signature(true).with_region(region).with_bucket_name(&place.root));
     };
-    let plain = connector.plain;
     let found = if source.anonymous {
         Credentials::None
     } else {
@@ -59,16 +57,16 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: C
         Credentials::None => AmazonS3Builder::new().with_skip_signature(true),
     };
     if !source.endpoint.is_empty() {
-        builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(plain);
+        builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(connector.plain);
     }
     if !region.is_empty() {
         builder = builder.with_region(region);
     }
-    Ok(builder.with_bucket_name(&place.root).with_http_connector(connector))
+    Ok(builder.with_bucket_name(&place.root))
 }
 
-/// Why a bucket that no source of the person's has is not found at Amazon's S3 either, which is asked for lack of another.
-fn of_nobody(bucket: &str, error: &object_store::Error) -> Fault {
+/// The fault of a bucket that is in no source, and that Amazon's S3, which is asked instead, does not give.
+fn of_unnamed(bucket: &str, error: &object_store::Error) -> Fault {
     let says = error.to_string();
     let why = if says.contains("not found") {
         "has no bucket of that name"
@@ -212,7 +210,7 @@ fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
     Some(printed)
 }
 
-/// Whether this is a machine of Amazon's, whose service for keys is then asked; elsewhere the address would only cost time.
+/// Whether this is a machine of Amazon's, whose metadata service has keys; elsewhere asking it would only cost time.
 fn is_amazons() -> bool {
     let says = |file: &str| fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains("amazon"));
     says("/sys/class/dmi/id/sys_vendor") || says("/sys/class/dmi/id/board_vendor")

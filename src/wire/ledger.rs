@@ -1,10 +1,12 @@
-//! Consents of the person, and the bytes fetched today. The trait is implemented where a person's state is kept.
+//! The ledger: the person's consents, and the bytes fetched today. `state` implements the trait on disk.
 
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
+
+use super::locked;
 
 /// Consents and the day's budget, kept beyond the program's end.
 pub trait Ledger: Send + Sync {
@@ -25,19 +27,19 @@ pub struct MemoryLedger {
 
 impl Ledger for MemoryLedger {
     fn agreed(&self, dataset: &Path, origin: &str) -> bool {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).contains(&(dataset.to_owned(), origin.to_owned()))
+        locked(&self.agreed).contains(&(dataset.to_owned(), origin.to_owned()))
     }
 
     fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).insert((dataset.to_owned(), origin.to_owned()));
+        locked(&self.agreed).insert((dataset.to_owned(), origin.to_owned()));
         Ok(())
     }
 
     fn spent(&self) -> u64 {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.spent)
     }
 
     fn spend(&self, bytes: u64) {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+        *locked(&self.spent) += bytes;
     }
 }

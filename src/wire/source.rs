@@ -1,4 +1,4 @@
-//! The sources a person names in their configuration, and the stores made of them. A place that no source is for is asked without keys.
+//! The sources of `config.toml`, and the stores built of them. A place that is in no source is asked without keys.
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ pub struct Source {
     pub lag_minutes: Option<u32>,
 }
 
-/// What a source speaks.
+/// The protocol of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SourceKind {
     #[default]
@@ -81,7 +81,7 @@ impl Source {
         if self.queries_max == 0 { 2 } else { self.queries_max as usize }
     }
 
-    /// Minutes a block has to be old to be taken, as the newest ones may be taken back.
+    /// Minutes a block has to be old to be read, as a reorganisation may take back the newest ones.
     pub fn lag(&self) -> u32 {
         self.lag_minutes.unwrap_or(15)
     }
@@ -137,7 +137,7 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A store that can be asked, and who that is.
+/// A store, and how it is called in faults.
 pub(super) struct Store {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) asked: AskedStore,
@@ -172,45 +172,31 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
     let odd = |error: object_store::Error| asked.fault(&error);
+    // Each kind of store has a builder of a type of its own, which takes the same settings.
+    macro_rules! built {
+        ($builder:expr) => {{
+            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry());
+            Arc::new(builder.build().map_err(odd)?)
+        }};
+    }
     let store: Arc<dyn ObjectStore> = match place.scheme {
-        Scheme::S3 => {
-            let builder = keys::s3(place, source, connector).await?;
-            Arc::new(builder.with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
-        }
-        Scheme::Gs => Arc::new(
-            gcs(place, source)
-                .with_http_connector(connector)
-                .with_client_options(options)
-                .with_retry(patience.retry())
-                .build()
-                .map_err(odd)?,
-        ),
-        Scheme::Az => {
-            let builder = azure(place, source)?;
-            Arc::new(builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
-        }
-        Scheme::Https | Scheme::Http => Arc::new(
-            HttpBuilder::new()
-                .with_url(place.origin())
-                .with_http_connector(connector)
-                .with_client_options(options)
-                .with_retry(patience.retry())
-                .build()
-                .map_err(odd)?,
-        ),
+        Scheme::S3 => built!(keys::s3(place, source, &connector).await?),
+        Scheme::Gs => built!(gcs(place, source)),
+        Scheme::Az => built!(azure(place, source)?),
+        Scheme::Https | Scheme::Http => built!(HttpBuilder::new().with_url(place.origin())),
         Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
     };
     Ok(Store { store, asked })
 }
 
-/// Who has the place, and with what they are asked.
+/// How the store of the place is called in faults.
 fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
     let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
     AskedStore {
         name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
         root: place.root.clone(),
         access: match source {
-            None => AccessKind::Nobodys,
+            None => AccessKind::Public,
             Some(source) if source.anonymous => AccessKind::Anonymous,
             Some(_) => AccessKind::Keys,
         },

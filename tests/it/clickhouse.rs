@@ -1,8 +1,8 @@
-//! Rows that a ClickHouse has: a dataset over it is the dataset of the same rows from a file; whatever the engine does, right rows or a
-//! named reason come of it. The engine here is one that lies as it is told; `real` asks real ones.
+//! Tables on a ClickHouse: a dataset over it is the dataset of the same rows from a file; whatever the engine does, right rows or a named
+//! reason come of it. The engine here is a test server that fails as it is told; `real` asks real ones.
 
 pub(crate) mod in_place;
-#[path = "../../src/dataset/load/engine/place/tests/near.rs"]
+#[path = "../../src/dataset/load/engine/in_place/tests/near.rs"]
 mod near;
 mod real;
 mod real_faults;
@@ -12,26 +12,28 @@ mod stands;
 mod sums;
 
 use std::{
-    fs,
+    ops::Deref,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
-use tempfile::TempDir;
 use tokendeck::{
     dataset::{
         Dataset, TableState,
-        cache::CacheOptions,
-        load::{LoadError, asks, load, load_as},
-        progress::{Cancelled, LoadProgress, Silent},
+        load::{LoadError, asks, load_as},
+        progress::{Cancelled, LoadProgress},
     },
     error::Code,
-    wire::{Consent, MemoryLedger, Patience, Source, SourceKind, Wire, WireOptions},
+    wire::{Consent, Patience, Source, SourceKind, Wire, WireOptions},
 };
 
 use self::server::{Rows, Server, Trouble};
-use crate::wait::wait_until;
+use crate::{
+    pattern_generator::Random,
+    remote::{Data, same_rows, wire_with},
+    wait::wait_until,
+};
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,5\n";
@@ -47,7 +49,7 @@ fn source(url: &str) -> Source {
 }
 
 fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
-    Wire::new(WireOptions { consent, sources, patience: patience(), ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
+    wire_with(WireOptions { consent, sources, patience: patience(), ..WireOptions::default() })
 }
 
 /// Candles of one token, an hour each.
@@ -108,39 +110,33 @@ fn csv(rows: &Rows) -> String {
     text
 }
 
+/// A dataset whose candles an engine has.
 struct Bench {
     server: Server,
-    folder: TempDir,
-    cache: TempDir,
+    data: Data,
+}
+
+impl Deref for Bench {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        &self.data
+    }
 }
 
 impl Bench {
     fn new(rows: u64) -> Self {
-        let bench = Self { server: Server::start(), folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
+        let bench = Self { server: Server::start(), data: Data::new(&[("dataset.toml", MANIFEST), ("tokens.csv", TOKENS)]) };
         bench.server.put("candles", candles(rows));
-        bench.write("dataset.toml", MANIFEST);
-        bench.write("tokens.csv", TOKENS);
         bench
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.folder.path().join(name), text).unwrap();
     }
 
     fn wire(&self) -> Arc<Wire> {
         wire_of(vec![source(&self.server.url())], Consent::Always)
     }
 
-    fn options(&self, rows_min: u64) -> CacheOptions {
-        CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
-    }
-
-    fn load(&self, wire: &Arc<Wire>, rows_min: u64) -> Result<Dataset, LoadError> {
-        load_as(self.folder.path(), &self.options(rows_min), Some(wire), &Silent, None, false)
-    }
-
-    fn ask(&self, dataset: Dataset, path: &str) -> (u16, String) {
-        super::remote::ask(self.folder.path(), dataset, path)
+    fn load(&self, wire: &Arc<Wire>, rows_min: u64) -> Dataset {
+        self.data.load(Some(wire), rows_min).unwrap()
     }
 }
 
@@ -152,59 +148,54 @@ fn reason(dataset: &Dataset) -> String {
     }
 }
 
-fn same_rows(a: &Dataset, b: &Dataset) {
-    let (a, b) = (a.table("candles").unwrap(), b.table("candles").unwrap());
-    assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad));
-    assert!(a.frame.equals_missing(&b.frame));
-    if let (Some(a), Some(b)) = (&a.large, &b.large) {
-        let all = |table: &tokendeck::dataset::cache::LargeTable| table.stretch(0..table.height(), None);
-        assert!(all(a).equals_missing(&all(b)));
-    }
+fn same_candles(a: &Dataset, b: &Dataset) {
+    same_rows(a.table("candles").unwrap(), b.table("candles").unwrap());
 }
 
-const QUESTIONS: [&str; 5] = [
+/// Questions about the one token.
+const QUESTIONS: [&str; 8] = [
     "/tokens",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
-    "/tables/candles?limit=20&sort=-volume&where=volume%3E5485",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=1h&limit=5000",
     "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
+    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
+    "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
+    "/tokens?fields=trend,best_pattern,recommendedAction,as_of",
 ];
 
 #[test]
 fn rows_of_an_engine_are_the_rows_of_a_file() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(5_500);
-        let disk = tempfile::tempdir().unwrap();
-        fs::write(disk.path().join("tokens.csv"), TOKENS).unwrap();
-        fs::write(disk.path().join("dataset.toml"), "[tables.candles]\npath = 'c.csv'\ncolumns = { timestamp = 'ts' }\n").unwrap();
-        fs::write(disk.path().join("c.csv"), csv(&candles(5_500))).unwrap();
-        let cache = tempfile::tempdir().unwrap();
-        let options = CacheOptions { folder: Some(cache.path().to_owned()), ..bench.options(rows_min) };
-        let here = load_as(disk.path(), &options, None, &Silent, None, false).unwrap();
+        let manifest = "[tables.candles]\npath = 'c.csv'\ncolumns = { timestamp = 'ts' }\n";
+        let disk = Data::new(&[("tokens.csv", TOKENS), ("dataset.toml", manifest), ("c.csv", &csv(&candles(5_500)))]);
+        let here = disk.load(None, rows_min).unwrap();
         let wire = bench.wire();
-        let there = bench.load(&wire, rows_min).unwrap();
-        same_rows(&here, &there);
+        let there = bench.load(&wire, rows_min);
+        same_candles(&here, &there);
         assert_eq!(there.table("candles").unwrap().large.is_some(), rows_min == 1_000);
         let fetched = wire.figures().bytes;
-        let again = bench.load(&wire, rows_min).unwrap();
-        same_rows(&here, &again);
+        let again = bench.load(&wire, rows_min);
+        same_candles(&here, &again);
         assert_eq!((there.identity, wire.figures().bytes - fetched < 2_000), (again.identity, true), "what is here is not fetched again");
         let queries = bench.server.queries().join("\n");
         assert!(!queries.contains("`note`"), "a column of no use is not fetched: {queries}");
-        for question in QUESTIONS {
-            let here = super::remote::ask(disk.path(), load_as(disk.path(), &options, None, &Silent, None, false).unwrap(), question);
-            let there = bench.ask(bench.load(&wire, rows_min).unwrap(), question);
+        let table = "/tables/candles?limit=20&sort=-volume&where=volume%3E5485";
+        for question in QUESTIONS.into_iter().chain([table]) {
+            let here = disk.ask(disk.load(None, rows_min).unwrap(), question);
+            let there = bench.ask(bench.load(&wire, rows_min), question);
             assert_eq!((here.0, here), (200, there), "{question}");
         }
         // More rows there are another dataset here.
         bench.server.put("candles", candles(6_000));
-        let more = bench.load(&wire, rows_min).unwrap();
+        let more = bench.load(&wire, rows_min);
         assert_eq!(more.table("candles").unwrap().height(), 6_000);
         assert_ne!(more.identity, again.identity);
     }
 }
 
-/// What an engine may do instead of what it should, and what a person reads of it.
+/// How an engine may fail, and what a person reads of it.
 const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Said, "failed with code 395"),
     (Trouble::Fewer(2_900), "gave 2,900 of the 10,000 rows that were counted"),
@@ -225,13 +216,13 @@ const TROUBLES: &[(Trouble, &str)] = &[
 ];
 
 #[test]
-fn an_engine_that_lies_gives_no_wrong_rows() {
+fn a_failing_engine_gives_no_wrong_rows() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(10_000);
         let wire = bench.wire();
         for (trouble, says) in TROUBLES {
             bench.server.trouble([*trouble]);
-            let dataset = bench.load(&wire, rows_min).unwrap();
+            let dataset = bench.load(&wire, rows_min);
             let reason = reason(&dataset);
             assert!(reason.starts_with("`clickhouse://warehouse/market.candles` ") && reason.contains(says), "{trouble:?}: {reason}");
             assert!(!reason.contains("10.1.2.3") && !reason.contains("127.0.0.1"), "{reason}");
@@ -240,7 +231,7 @@ fn an_engine_that_lies_gives_no_wrong_rows() {
             assert!(!body.contains("127.0.0.1"), "{body}");
         }
         // The engine has recovered.
-        let whole = bench.load(&wire, rows_min).unwrap();
+        let whole = bench.load(&wire, rows_min);
         assert_eq!(whole.table("candles").unwrap().height(), 10_000);
     }
 }
@@ -249,17 +240,15 @@ fn an_engine_that_lies_gives_no_wrong_rows() {
 fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
     let bench = Bench::new(3_000);
     let wire = bench.wire();
-    let whole = bench.load(&wire, 1_000).unwrap();
-    let mut seed = 7u64;
-    for _ in 0..40 {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let at = (seed >> 33) as usize % 250_000;
-        let trouble = if seed.is_multiple_of(2) { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
-        let rows = if seed.is_multiple_of(3) { 1_000 } else { 200_000 };
-        let folder = tempfile::tempdir().unwrap();
+    let whole = bench.load(&wire, 1_000);
+    let mut random = Random::new(7);
+    for nth in 0..40 {
+        let at = random.whole(0, 250_000);
+        let trouble = if nth % 2 == 0 { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
+        let rows = if nth % 3 == 0 { 1_000 } else { 200_000 };
+        bench.clear_cache();
         bench.server.trouble([trouble]);
-        let options = CacheOptions { folder: Some(folder.path().to_owned()), ..bench.options(rows) };
-        let dataset = load_as(bench.folder.path(), &options, Some(&wire), &Silent, None, false).unwrap();
+        let dataset = bench.load(&wire, rows);
         match &dataset.table("candles").unwrap().state {
             TableState::Loaded => assert_eq!(dataset.table("candles").unwrap().height(), whole.table("candles").unwrap().height()),
             TableState::Unusable(reason) => assert!(reason.contains("clickhouse://warehouse"), "{reason}"),
@@ -269,13 +258,13 @@ fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
 }
 
 #[test]
-fn without_the_engine_what_was_there_stands_and_says_so() {
+fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(3_000);
-        let first = bench.load(&bench.wire(), rows_min).unwrap();
+        let first = bench.load(&bench.wire(), rows_min);
         bench.server.shared.down.store(true, Ordering::Release);
-        let later = bench.load(&bench.wire(), rows_min).unwrap();
-        same_rows(&first, &later);
+        let later = bench.load(&bench.wire(), rows_min);
+        same_candles(&first, &later);
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
         assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
@@ -284,22 +273,22 @@ fn without_the_engine_what_was_there_stands_and_says_so() {
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("candles", candles(4_000));
         bench.server.trouble([Trouble::Fewer(3_500)]);
-        assert_eq!(bench.load(&bench.wire(), rows_min).unwrap().table("candles").unwrap().height(), 3_000);
+        assert_eq!(bench.load(&bench.wire(), rows_min).table("candles").unwrap().height(), 3_000);
     }
     let bench = Bench::new(3_000);
     bench.server.shared.down.store(true, Ordering::Release);
-    let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+    let dataset = bench.load(&bench.wire(), 1_000);
     let (status, body) = bench.ask(dataset, "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles");
     assert_eq!((status, body.contains(Code::SourceUnavailable.word()), body.contains("`warehouse`")), (503, true, true), "{body}");
 }
 
 #[test]
-fn settings_are_sent_to_those_who_may_change_them() {
+fn settings_are_sent_where_the_user_may_change_them() {
     let bench = Bench::new(100);
     for (readonly, sent) in [(0, true), (1, false), (2, true)] {
         bench.server.shared.readonly.store(readonly, Ordering::Release);
         bench.server.shared.queries.lock().unwrap().clear();
-        let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+        let dataset = bench.load(&bench.wire(), 1_000);
         let table = dataset.table("candles").unwrap();
         if readonly == 0 {
             assert_eq!(table.height(), 100);
@@ -315,39 +304,39 @@ fn settings_are_sent_to_those_who_may_change_them() {
 }
 
 #[test]
-fn nobody_is_asked_who_was_not_agreed_to() {
+fn no_query_is_sent_before_the_person_agrees() {
     let bench = Bench::new(100);
     for consent in [Consent::Never, Consent::Ask] {
         let wire = wire_of(vec![source(&bench.server.url())], consent);
-        let dataset = bench.load(&wire, 1_000).unwrap();
+        let dataset = bench.load(&wire, 1_000);
         assert!(reason(&dataset).contains("is not asked"), "{}", reason(&dataset));
-        let open = asks(bench.folder.path(), &wire);
+        let open = asks(bench.path(), &wire);
         assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
     }
     // A dataset cannot name a server, only what the person calls one.
     let wire = wire_of(Vec::new(), Consent::Always);
-    assert!(reason(&bench.load(&wire, 1_000).unwrap()).contains("say [sources.warehouse] kind = \"clickhouse\""));
-    assert!(reason(&load(bench.folder.path(), &Silent).unwrap()).contains("only files here are read"));
+    assert!(reason(&bench.load(&wire, 1_000)).contains("say [sources.warehouse] kind = \"clickhouse\""));
+    assert!(reason(&bench.data.load(None, 1_000).unwrap()).contains("only files here are read"));
     assert_eq!(bench.server.queries(), Vec::<String>::new());
 }
 
 #[test]
-fn what_costs_too_much_is_not_asked_for() {
+fn a_query_over_a_limit_is_not_sent() {
     let bench = Bench::new(100);
     bench.server.shared.estimate.store(6_000, Ordering::Release);
     let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
-    let dataset = bench.load(&wire, 1_000).unwrap();
+    let dataset = bench.load(&wire, 1_000);
     assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
     let options = WireOptions { consent: Consent::Always, sources: vec![source(&bench.server.url())], patience: patience(), budget: 1_000 };
-    let dataset = bench.load(&Wire::new(options, Arc::new(MemoryLedger::default())), 1_000).unwrap();
+    let dataset = bench.load(&wire_with(options), 1_000);
     assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
     assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));
 }
 
-/// Gives up once it was asked so many times while rows come.
-struct Impatient(std::sync::atomic::AtomicU64, u64);
+/// Cancels the load at a step of `candles`, counted from when rows come.
+struct CancelAt(std::sync::atomic::AtomicU64, u64);
 
-impl LoadProgress for Impatient {
+impl LoadProgress for CancelAt {
     fn step(&self, table: &str, _: u64, total: u64) -> Result<(), Cancelled> {
         let waits = table == "candles" && total > 0;
         if waits && self.0.fetch_add(1, Ordering::AcqRel) >= self.1 { Err(Cancelled) } else { Ok(()) }
@@ -355,13 +344,13 @@ impl LoadProgress for Impatient {
 }
 
 #[test]
-fn a_load_that_is_given_up_ends_the_query_there() {
+fn a_cancelled_load_kills_its_query() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(10_000);
         let wire = wire_of(vec![Source { timeout_seconds: 60, ..source(&bench.server.url()) }], Consent::Always);
         bench.server.trouble([Trouble::Stall(600_000)]);
-        let (start, progress) = (Instant::now(), Impatient(0.into(), 3));
-        let outcome = load_as(bench.folder.path(), &bench.options(rows_min), Some(&wire), &progress, None, false);
+        let (start, progress) = (Instant::now(), CancelAt(0.into(), 3));
+        let outcome = load_as(bench.path(), &bench.options(rows_min), Some(&wire), &progress, None, false);
         assert_eq!(outcome.map(drop), Err(LoadError::Cancelled));
         assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
         let asked = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
@@ -370,24 +359,14 @@ fn a_load_that_is_given_up_ends_the_query_there() {
         wait_until("the query is ended", killed);
         // What came of it is not taken for the whole next time.
         bench.server.trouble([]);
-        assert_eq!(bench.load(&wire, rows_min).unwrap().table("candles").unwrap().height(), 10_000);
+        assert_eq!(bench.load(&wire, rows_min).table("candles").unwrap().height(), 10_000);
     }
 }
 
 #[test]
-fn an_engine_that_says_no_is_heard() {
+fn a_silent_engine_is_given_up_in_time() {
     let bench = Bench::new(100);
-    for (trouble, says) in [
-        (Trouble::Fails(403, 516), "`password_env`"),
-        (Trouble::Fails(500, 202), "too many queries"),
-        (Trouble::Fails(404, 60), "is not there (code 60)"),
-        (Trouble::Stall(0), "does not answer in time"),
-    ] {
-        *bench.server.shared.short.lock().unwrap() = Some(trouble);
-        let reason = reason(&bench.load(&bench.wire(), 1_000).unwrap());
-        assert!(reason.contains(says), "{trouble:?}: {reason}");
-    }
-    let wire = wire_of(vec![Source { password_env: "TOKENDECK_TEST_NOT_SET".into(), ..source(&bench.server.url()) }], Consent::Always);
-    let reason = reason(&bench.load(&wire, 1_000).unwrap());
-    assert!(reason.contains("the variable `TOKENDECK_TEST_NOT_SET`, which is not set"), "{reason}");
+    *bench.server.shared.short.lock().unwrap() = Some(Trouble::Stall(0));
+    let reason = reason(&bench.load(&bench.wire(), 1_000));
+    assert!(reason.contains("does not answer in time"), "{reason}");
 }

@@ -46,6 +46,11 @@ fn load_files(files: &[(&str, &[u8])]) -> Result<Dataset, LoadError> {
     load(folder.path(), &Silent)
 }
 
+/// As `load_files`, of files of text.
+fn load_texts(files: &[(&str, &str)]) -> Result<Dataset, LoadError> {
+    load_files(&files.iter().map(|(name, text)| (*name, text.as_bytes())).collect::<Vec<_>>())
+}
+
 fn table<'a>(dataset: &'a Dataset, name: &str) -> &'a Table {
     dataset.table(name).expect("in the schema")
 }

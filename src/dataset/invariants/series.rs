@@ -1,5 +1,5 @@
-//! What must hold of the rows of one file as they follow each other: the steps of candles, the unit of their volume; and what is noted of
-//! each token to be judged beside other tables (`together`). Little is kept of a token, however many rows it has.
+//! Rules over the rows of one file in their order: the steps of candles, the unit of their volume; and statistics of each token that
+//! `together` checks against other tables. Little is kept of a token, however many rows it has.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::dataset::{
 
 /// Different steps that are counted of a token and interval.
 const STEPS_MAX: usize = 64;
-/// Tokens and intervals that are followed in one file.
+/// The most tokens and intervals of one file.
 const SERIES_MAX: usize = 200_000;
 /// Turnovers kept of a token, spread over its rows.
 const SAMPLE: usize = 24;
@@ -31,25 +31,25 @@ const USD_A_DAY_MAX: f64 = 6e11;
 /// How far apart the volumes on both sides must be at least.
 const JUMP: f64 = 30.0;
 
-/// Something found in the order of rows: where it was first, and how often.
+/// A breach of a rule by several rows: the first of them, and how many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Odd {
+pub(crate) struct SeriesBreach {
     /// The rule's name.
     pub rule: String,
     /// The number of the row in the file; none where it is not of one row.
     pub row: Option<u64>,
     pub value: String,
-    /// Rows at fault; 0 where none is.
+    /// Rows at fault; 0 where it is no row's fault, as of a gap.
     pub count: u64,
 }
 
-impl Odd {
+impl SeriesBreach {
     pub(crate) fn rule(&self) -> &'static Rule {
         named(&self.rule)
     }
 }
 
-/// What is noted of a token, to be judged once all tables are there.
+/// A statistic of a token's rows, to be checked once all tables are loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     pub token: String,
@@ -66,20 +66,20 @@ pub enum Noted {
     Transfer { largest: String, row: u64, count: u64 },
 }
 
-/// The rows of one file, as they come.
+/// Statistics of the rows of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     index: HashMap<String, usize>,
-    all: Vec<One>,
+    all: Vec<TokenCandles>,
     transfers: HashMap<String, (String, u64, u64)>,
-    odd: Vec<Odd>,
+    odd: Vec<SeriesBreach>,
     #[serde(skip)]
     key: String,
 }
 
 /// The candles of one token and interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct One {
+struct TokenCandles {
     token: String,
     interval: Option<i64>,
     last: Option<i64>,
@@ -105,14 +105,14 @@ struct Step {
 }
 
 impl Series {
-    /// How many are followed.
+    /// How many tokens and intervals there are.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
     }
 
     /// Takes in rows of the table in canonical columns, whose numbers in the file are given.
     pub(crate) fn add(&mut self, table: &str, frame: &DataFrame, numbers: &[u32]) {
-        // Columns that are not as they should be have been told of already.
+        // Columns of another type have findings already.
         match table {
             "candles" => drop(self.candles(frame, numbers)),
             "transfers" => drop(self.transfers(frame, numbers)),
@@ -161,7 +161,7 @@ impl Series {
             return None;
         }
         let length = interval.and_then(Interval::parse).map(|interval| interval.0);
-        self.all.push(One { token: token.to_owned(), interval: length, stride: 1, ..One::default() });
+        self.all.push(TokenCandles { token: token.to_owned(), interval: length, stride: 1, ..TokenCandles::default() });
         self.index.insert(self.key.clone(), self.all.len() - 1);
         Some(self.all.len() - 1)
     }
@@ -190,8 +190,8 @@ impl Series {
         Some(())
     }
 
-    /// What was odd in the rows taken in, and what is to be judged beside other tables.
-    pub(crate) fn end(self, file: &str) -> (Vec<Odd>, Vec<Observed>) {
+    /// The breaches in the rows taken in, and the statistics for other tables.
+    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
         let mut odd = self.odd;
         let mut observed = Vec::new();
         let mut turnovers: HashMap<String, f64> = HashMap::new();
@@ -215,7 +215,7 @@ impl Series {
     }
 }
 
-impl One {
+impl TokenCandles {
     fn times(&mut self, times: &[i64], numbers: &[u32]) {
         let mut usual = 0;
         for (time, number) in times.iter().zip(numbers) {
@@ -224,7 +224,7 @@ impl One {
             match step.signum() {
                 1 => self.rising += 1,
                 -1 => self.falling += 1,
-                // A key that comes twice is told of elsewhere.
+                // Repeated keys have findings of their own.
                 _ => continue,
             }
             let step = step.abs();
@@ -241,7 +241,7 @@ impl One {
             } else if let Some(longest) =
                 self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
             {
-                // Short steps are what is looked for.
+                // A breach is a short step, so long ones make room.
                 *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
             }
         }
@@ -280,16 +280,16 @@ impl One {
         }
     }
 
-    fn judge(&self, odd: &mut Vec<Odd>) {
+    fn judge(&self, odd: &mut Vec<SeriesBreach>) {
         // A candle of a week or a month may hold several days' worth.
         if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
-            odd.push(Odd { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
+            odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
         }
         let counts = self.steps.iter().map(|step| (step.length, step.count as usize));
         let interval = self.interval.unwrap_or_else(|| Interval::frequent(counts).0);
         let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
         if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
-            odd.push(Odd {
+            odd.push(SeriesBreach {
                 rule: "step".to_owned(),
                 row: Some(first.first.0),
                 value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
@@ -302,22 +302,20 @@ impl One {
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
         if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
             let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
-            odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
+            odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
     }
-}
 
-impl One {
     /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between
     /// them: only where all times rise, or all fall, is the longest step one.
-    fn gap(&self, interval: i64, odd: &mut Vec<Odd>) {
+    fn gap(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
         let all = self.rising + self.falling;
         let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
         let dense = all >= GAP_STEPS_MIN && usual * 10 >= all * 9 && (self.rising == 0 || self.falling == 0);
         let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
         let missing = longest.length / interval - 1;
         let value = format!("{}: {missing} candles of {} beside {}", self.token, length(interval), Time(longest.first.1));
-        odd.push(Odd { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
+        odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
     }
 }
 
@@ -326,7 +324,7 @@ fn length(milliseconds: i64) -> String {
 }
 
 /// Finds where the volume changes between tokens and USD: all volumes before are far from all after, by about the price.
-fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
+fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<SeriesBreach>) {
     for at in WINDOW..volume.len().saturating_sub(WINDOW - 1) {
         let ratio = volume[at] / volume[at - 1];
         // Neither up nor down by so much; what is no number is no jump.
@@ -342,7 +340,7 @@ fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
         let factor = (other / one).max(one / other);
         if apart && factor > close[at] / 4.0 && factor < close[at] * 4.0 {
             let value = format!("{} after {}", volume[at], volume[at - 1]);
-            odd.push(Odd { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
+            odd.push(SeriesBreach { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
         }
     }
 }

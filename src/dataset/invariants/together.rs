@@ -1,4 +1,4 @@
-//! What must hold between tables: amounts against the supply, turnover against the market cap. The figures of tokens come from `tokens`.
+//! Rules between tables: amounts against the supply, turnover against the market cap. The figures of tokens come from `tokens`.
 
 use super::series::{Noted, Observed};
 use crate::dataset::rows::TokenRow;
@@ -17,9 +17,13 @@ const SLACK: f64 = 1e-3;
 /// The rule that is broken, the number of the row if one, and what to show.
 pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
-/// What was noted of a token's rows in another table, beside what `tokens` says of it.
+fn name(token: &TokenRow) -> String {
+    token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
+}
+
+/// Checks a statistic of a token's rows against its row of `tokens`.
 pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradiction> {
-    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    let name = name(token);
     match &observed.what {
         Noted::Turnover(median) => {
             let cap = token.market_cap.or_else(|| Some(token.price? * token.total_supply?)).filter(|cap| *cap > 0.0)?;
@@ -40,10 +44,10 @@ pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradi
     }
 }
 
-/// A token's balances, all together.
+/// Checks the sum of a token's balances against its supply.
 pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
     let supply = token.total_supply.filter(|supply| *supply > 0.0)?;
-    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    let name = name(token);
     (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {} of {}", figure(sum), figure(supply))))
 }
 
@@ -52,19 +56,19 @@ fn figure(number: f64) -> String {
     if number.abs() >= 1e15 { format!("{number:.3e}") } else { number.to_string() }
 }
 
-/// A token's price beside the close of its latest candle. What a day moves is no contradiction.
+/// Checks a token's price against the close of its latest candle; a day's move is no contradiction.
 pub(crate) fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     let price = token.price.filter(|price| *price > 0.0)?;
-    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    let name = name(token);
     let far = close > 0.0 && !(1.0 / PRICE_MAX..=PRICE_MAX).contains(&(price / close));
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// A token's own figures.
+/// Checks a token's figures against each other.
 pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
     let (price, cap, supply) = (token.price?, token.market_cap?, token.total_supply?);
     let off = price * supply / cap;
-    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    let name = name(token);
     (off.is_finite() && price > 0.0 && supply > 0.0 && !(1e-6..=1e6).contains(&off))
         .then(|| ("cap_of_supply", None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
 }

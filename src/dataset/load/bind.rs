@@ -19,9 +19,9 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::dataset) struct Bound<'a> {
     pub column: &'static Column,
-    /// The column of theirs.
+    /// The file's column that holds it in our unit.
     pub raw: Option<String>,
-    /// The column of theirs that holds the same figure in another unit.
+    /// The file's column that holds it in another unit.
     pub units: Option<String>,
     /// What that unit is.
     pub unit: Option<Unit>,
@@ -29,7 +29,7 @@ pub(in crate::dataset) struct Bound<'a> {
     pub rule: &'a ColumnManifest,
     /// The element of a list to take; the first is 1.
     pub item: Option<usize>,
-    /// The column beside it by which its unit is known, where nobody says it.
+    /// The column beside a volume that shows it to be in USD, where `dataset.toml` does not say.
     pub beside: Option<String>,
 }
 
@@ -56,7 +56,7 @@ fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (S
 /// Names of volumes that say they are in USD.
 const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
 
-/// Columns beside a volume that tell that it is in USD, as they are compared: Yahoo and CoinMarketCap give them.
+/// Columns beside a volume that show it to be in USD, by their letters: Yahoo and CoinMarketCap have them.
 pub(in crate::dataset) const BESIDE_DOLLARS: &[&str] =
     &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization"];
 
@@ -87,7 +87,7 @@ pub(in crate::dataset) fn bind<'a>(
     manifest: &'a TableManifest,
     names: &[String],
 ) -> Result<Vec<Bound<'a>>, String> {
-    // A list of which others take one element each still serves as a whole.
+    // A list of which other columns take one element each still serves as a whole.
     let taken: Vec<&str> =
         manifest.columns.values().filter(|column| column.item.is_none()).filter_map(|column| column.from.as_deref()).collect();
     let bound: Result<Vec<Bound<'a>>, String> = schema
@@ -118,7 +118,7 @@ pub(in crate::dataset) fn bind<'a>(
                     bound.unit = bound.units.as_ref().map(|_| unit);
                 }
             }
-            // What counts dollars is not taken for tokens because nobody says so.
+            // Without `unit`, a volume in USD must not be taken for tokens.
             if (schema.name, column.name) == ("candles", "volume") && rule.unit.is_none() && bound.raw.is_some() {
                 bound.beside = names.iter().find(|name| BESIDE_DOLLARS.contains(&&*letters(name))).cloned();
                 if bound.beside.is_some() {
@@ -196,7 +196,7 @@ const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
 /// Why the table cannot be used: a required column that the file does not have.
 pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
-    // A slip in a name must not bring the figures of another column. Of several files each may have its own names.
+    // A misspelt name must not fall back to another column. Of several files each may have its own names.
     let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
         let from = bound.rule.from.as_ref()?;
         let there = path::heads(from).any(|head| names.iter().any(|name| same(name, head)));
@@ -232,7 +232,7 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest
     Some(reason)
 }
 
-/// The columns that must be there and that nothing serves.
+/// The required columns that no column of the file serves.
 pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> impl Iterator<Item = &'b Bound<'a>> {
     bound.iter().filter(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
@@ -253,8 +253,8 @@ fn example(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The column of theirs that surely is meant. A wrong one would be taken over unread, so there is none rather than a guess: its name
-/// is spelt almost the same, or one of the two ends with the other (`Contract Address`, `address`), as the last word says what it is.
+/// The file's column that surely is meant, as a person copies a proposal unread: its name is spelt almost the same, or one of the two ends
+/// with the other (`Contract Address`, `address`), as the last word says what it is.
 fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
     // A token is its contract; other addresses of a row (of a pool, of a holder) are not.
     let contract = (column.name == "token_address").then_some("contract address");

@@ -1,4 +1,4 @@
-//! Times of transfers by their blocks: many sources give the number of the block alone, and another file its time.
+//! Times of transfers from table `blocks`: many sources give only the block number, and another file the times.
 
 use polars::prelude::{Column, DataFrame, DataType, Int64Chunked, IntoColumn};
 
@@ -11,7 +11,7 @@ pub(super) const TABLE: &str = "blocks";
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     rows: Vec<(i64, i64)>,
-    /// What the files begin and end with: a table that was filled from others is another one.
+    /// The identities of its files, as a table that was filled from other files is another one.
     pub files: Vec<[u8; 32]>,
 }
 

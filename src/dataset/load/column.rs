@@ -1,4 +1,4 @@
-//! One column of a batch: which cells serve it, and how they are read. What could not be read is the caller's to tell.
+//! Reads one column of a batch: which cells serve it, and in which way. The caller turns unread cells into findings.
 
 use polars::prelude::{Column, StringChunked};
 
@@ -73,9 +73,7 @@ impl FileRows<'_> {
         let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &issue.value, first)?;
         Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
     }
-}
 
-impl FileRows<'_> {
     /// Takes in the digits of amounts that are written as text.
     pub(super) fn note_digits(&mut self, batch: &Batch, bound: &[Bound<'_>]) {
         for one in bound {
@@ -92,7 +90,7 @@ impl FileRows<'_> {
     }
 }
 
-/// The cells of a column as they are at hand.
+/// The cells of a column, as texts where they are all texts.
 enum Content<'a> {
     Texts(&'a StringChunked),
     Cells(Vec<RawCell<'a>>),
@@ -124,7 +122,7 @@ impl Content<'_> {
     }
 }
 
-/// What the texts of a column say of the decimal sign.
+/// What the texts of a column show of the decimal sign.
 fn evidence(batch: &Batch, bound: &Bound<'_>) -> DecimalSigns {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
     texts.map_or_else(DecimalSigns::default, |texts| DecimalSigns::of(texts.iter().flatten()))
@@ -136,13 +134,13 @@ fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
     batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
 }
 
-/// The column that holds what the name leads to, and the way in it.
+/// The column that holds the member a path names, and the rest of the path.
 fn find_inside<'b, 'n>(batch: &'b Batch, name: &'n str) -> Option<(&'b Column, &'n str)> {
     let name = name.trim();
     path::heads(name).skip(1).find_map(|head| find(batch, head).map(|column| (column, &name[head.len() + 1..])))
 }
 
-/// The whole column, where it is empty, or every row is kept and no cell needs a look.
+/// The whole column, where it is absent, or every row is kept and no cell needs conversion.
 fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
     match (bound.constant, &bound.raw) {
         (None, None) => Some(coerce::empty(bound.column, height)),

@@ -1,4 +1,4 @@
-//! What can only be judged once the tables stand together. A contradiction between tables is a finding; no figure is changed here.
+//! Checks of one table against another, once all are loaded. A contradiction between tables is a finding; no figure is changed here.
 
 use polars::prelude::DataFrame;
 
@@ -19,38 +19,27 @@ const LARGEST: usize = 50;
 /// Unknown chains that are named.
 const CHAINS_SHOWN: usize = 5;
 
-/// Tokens whose largest holders hold more than there is outside burn addresses: their shares are answered as 1.
+/// Judges the tables of the dataset beside each other.
 pub(super) fn run(dataset: &mut Dataset) {
-    let mut found = Vec::new();
     let mut broken: Vec<(Option<String>, Contradiction)> = Vec::new();
-    let mut without_supply = Vec::new();
+    let (mut over_supply, mut without_supply) = (Vec::new(), Vec::new());
     for token in dataset.tokens() {
+        let address = token.row.token_address;
         broken.extend(together::figures(&token.row).map(|found| (None, found)));
         if token.row.price.is_some()
-            && let Some((_, close)) = dataset.candles().latest_close(&token.row.token_address)
+            && let Some((_, close)) = dataset.candles().latest_close(&address)
         {
             broken.extend(together::price(&token.row, close).map(|found| (None, found)));
         }
         let Some(supply) = token.row.total_supply else {
-            if dataset.holders_listed(&token.row.token_address) > 0 {
-                without_supply.push(token.row.token_address);
-            }
+            without_supply.extend((dataset.holders_listed(&address) > 0).then_some(address));
             continue;
         };
-        let (mut burned, mut held, mut counted, mut sum) = (0.0, 0.0, 0, 0.0);
-        for (holder, balance) in dataset.holders_of(&token.row.token_address).balances() {
-            let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
-            sum += balance;
-            if dataset.is_labelled(&holder, "burn") {
-                burned += balance;
-            } else if counted < LARGEST {
-                held += balance;
-                counted += 1;
-            }
-        }
-        broken.extend(together::balances(&token.row, sum).map(|found| (None, found)));
-        if held > supply - burned && supply > burned {
-            found.push((token.row.token_address, held, supply - burned));
+        let held = SumsOfBalances::of(dataset, &address);
+        broken.extend(together::balances(&token.row, held.all).map(|found| (None, found)));
+        let free = supply - held.burned;
+        if free > 0.0 && held.largest > free {
+            over_supply.push(format!("{address}: {} of {free}", held.largest));
         }
     }
     for observed in dataset.tables.iter().flat_map(|table| &table.observed) {
@@ -58,48 +47,62 @@ pub(super) fn run(dataset: &mut Dataset) {
         let found = token.and_then(|token| together::observed(&token.row, observed));
         broken.extend(found.map(|found| (Some(observed.file.clone()), found)));
     }
-    tell(dataset, broken);
+    broken_rules(dataset, broken);
     unusable_pools(dataset);
     unknown_chains(dataset);
-    let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "holders") else { return };
-    let file = table.sources.first().map_or_else(|| "holders".to_owned(), |source| source.file.clone());
-    if let Some(one) = without_supply.first() {
-        table.findings.add(Finding {
-            severity: Severity::Note,
-            file: file.clone(),
-            row: None,
-            column: Some("balance".to_owned()),
-            value: Some(one.to_string()),
-            reason: format!(
-                "the tokens table has no total_supply for {}: shares of the largest holders are of the balances that are listed here, and \
-                 too high where the list is not whole",
-                match without_supply.len() {
-                    1 => "this token".to_owned(),
-                    count => format!("this token and {} more with holders", count - 1),
-                }
-            ),
-        });
+    shares_of_holders(dataset, &without_supply, over_supply);
+}
+
+/// What the balances of a token come to: all, those of burn addresses, and the largest of the others.
+#[derive(Default)]
+struct SumsOfBalances {
+    all: f64,
+    burned: f64,
+    largest: f64,
+}
+
+impl SumsOfBalances {
+    fn of(dataset: &Dataset, token: &Address) -> Self {
+        let (mut sums, mut counted) = (Self::default(), 0);
+        for (holder, balance) in dataset.holders_of(token).balances() {
+            let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
+            sums.all += balance;
+            if dataset.is_labelled(&holder, "burn") {
+                sums.burned += balance;
+            } else if counted < LARGEST {
+                sums.largest += balance;
+                counted += 1;
+            }
+        }
+        sums
     }
-    for (token, held, supply) in found {
-        table.findings.add(Finding {
-            severity: Severity::Warning,
-            file: file.clone(),
-            row: None,
-            column: Some("balance".to_owned()),
-            value: Some(format!("{token}: {held} of {supply}")),
-            reason: "the largest holders hold more than the supply outside burn addresses; their share is answered as 1".to_owned(),
-        });
+}
+
+/// Tells of tokens whose supply is unknown, and of those whose largest holders hold more than there is outside burn addresses.
+fn shares_of_holders(dataset: &mut Dataset, without_supply: &[Address], over_supply: Vec<String>) {
+    let Some(table) = dataset.table_mut("holders") else { return };
+    let file = table.first_file();
+    if let [one, others @ ..] = without_supply {
+        let tokens = if others.is_empty() { "this token".to_owned() } else { format!("this token and {} more with holders", others.len()) };
+        let reason = format!(
+            "the tokens table has no total_supply for {tokens}: shares of the largest holders are of the balances that are listed here, and \
+             too high where the list is not whole"
+        );
+        table.findings.add(Finding::new(Severity::Note, &file, reason).column("balance").value(one.to_string()));
+    }
+    for shown in over_supply {
+        let reason = "the largest holders hold more than the supply outside burn addresses; their share is answered as 1";
+        table.findings.add(Finding::new(Severity::Warning, &file, reason).column("balance").value(shown));
     }
 }
 
 /// The rules that are broken, as findings of the tables that break them.
-fn tell(dataset: &mut Dataset, broken: Vec<(Option<String>, Contradiction)>) {
+fn broken_rules(dataset: &mut Dataset, broken: Vec<(Option<String>, Contradiction)>) {
     for (file, (rule, row, value)) in broken {
         let rule = named(rule);
-        let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == rule.table()) else { continue };
-        let file = file.or_else(|| table.sources.first().map(|source| source.file.clone())).unwrap_or_else(|| rule.table().to_owned());
-        let column = Some(rule.column().to_owned());
-        table.findings.add(Finding { severity: Severity::Warning, file, row, column, value: Some(value), reason: rule.reason() });
+        let Some(table) = dataset.table_mut(rule.table()) else { continue };
+        let file = file.unwrap_or_else(|| table.first_file());
+        table.findings.add(Finding::new(Severity::Warning, file, rule.reason()).at(row).column(rule.column()).value(value));
     }
 }
 
@@ -123,10 +126,8 @@ fn unknown_chains(dataset: &mut Dataset) {
         if names.len() > CHAINS_SHOWN {
             value.push_str(&format!(" and {} more", names.len() - CHAINS_SHOWN));
         }
-        let file = table.sources.first().map_or_else(|| table.schema.name.to_owned(), |source| source.file.clone());
-        let reason = "not in the list of chains (`tokendeck schema --chains`): kept under this name, without a number".to_owned();
-        let column = Some("chain".to_owned());
-        table.findings.add(Finding { severity: Severity::Note, file, row: None, column, value: Some(value), reason });
+        let reason = "not in the list of chains (`tokendeck schema --chains`): kept under this name, without a number";
+        table.findings.add(Finding::new(Severity::Note, table.first_file(), reason).column("chain").value(value));
     }
 }
 
@@ -146,17 +147,10 @@ fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
 fn unusable_pools(dataset: &mut Dataset) {
     let told = |row: &YieldRow| row.unusable().map(|(column, reason)| (row.pool.clone(), column, reason));
     let found: Vec<_> = dataset.yields().iter().filter_map(told).collect();
-    let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "yields") else { return };
-    let file = table.sources.first().map_or_else(|| "yields".to_owned(), |source| source.file.clone());
+    let Some(table) = dataset.table_mut("yields") else { return };
+    let file = table.first_file();
     for (pool, column, reason) in found {
-        table.findings.add(Finding {
-            severity: Severity::Note,
-            file: file.clone(),
-            row: None,
-            column: Some(column.to_owned()),
-            value: Some(pool),
-            reason: reason.to_owned(),
-        });
+        table.findings.add(Finding::new(Severity::Note, &file, reason).column(column).value(pool));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Tables whose files lie elsewhere: which objects they are, whether they may be asked for and fetched, and what was there last time,
-//! which stands where nobody answers. Reading them is as of files here.
+//! Tables whose files are remote: lists the objects, checks consent and budget, and remembers the listing, which is used while the source
+//! cannot be reached. Reading the objects is as of local files.
 
 use std::{
     collections::HashSet,
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use glob::{MatchOptions, Pattern};
+use glob::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, bind::bind, engine, keep, table::Stop};
@@ -25,7 +25,7 @@ use crate::{
         source::{
             format_of,
             kept::{self, ObjectParts, name_of},
-            locate::{self, Answer, LocatedFile, MAX_FILES},
+            locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
             object::{FetchState, PART, RemoteFile},
             partition,
         },
@@ -35,35 +35,35 @@ use crate::{
     wire::{Fault, Object, UrlPattern, Wire, amount},
 };
 
-/// How often the load is asked whether it is still wanted, while bytes are waited for.
+/// How often a load that waits for bytes looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(30);
 
-/// What there is to tell of a table whose files lie elsewhere.
+/// Where a remote table's rows are from, for the faces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// What its sources are called.
+    /// The names of its sources.
     pub sources: Vec<String>,
-    /// Nobody answered, and these rows are what was there then.
+    /// The source could not be reached: these are the rows of then.
     pub as_of: Option<Time>,
-    /// Nobody answered, and nothing is here.
+    /// The source could not be reached, and no rows were kept.
     pub unreached: bool,
 }
 
-/// The files of a table, those elsewhere as they were listed.
+/// The files of a table, remote ones as they were listed.
 #[derive(Default)]
 pub(super) struct Located {
     pub(super) files: Vec<LocatedFile>,
-    /// Objects that `where` leaves out by the names of their folders.
+    /// Objects that `where` leaves out by their partition folders.
     pub(super) left_out: usize,
-    /// When they were listed, where that was not now.
+    /// When they were listed, if not now.
     pub(super) as_of: Option<Time>,
-    /// Why nobody is asked for more: a sentence.
+    /// Why the source is not asked.
     pub(super) offline: Option<Fault>,
-    /// What was listed once and is no more.
+    /// Files that were listed once and are no longer.
     pub(super) gone: Option<Gone>,
 }
 
-/// Files that a pattern named when the table was loaded before, and that are not there any more: their rows went with them.
+/// Files that a pattern matched at an earlier load and matches no longer: their rows are gone too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Gone {
     /// When they were there last.
@@ -80,28 +80,28 @@ struct Listed {
     objects: Vec<Object>,
     #[serde(default)]
     answers: Vec<Answer>,
-    /// The last time that files went.
+    /// The files that went last.
     #[serde(default)]
     gone: Option<Gone>,
 }
 
-/// The paths that lie elsewhere.
+/// The paths that are URLs.
 pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
     manifest.path.iter().map(String::as_str).filter(|path| UrlPattern::is_url(path))
 }
 
-/// Whether rows of the table lie elsewhere.
+/// Whether any rows of the table are remote.
 pub(super) fn is_any(manifest: &TableManifest) -> bool {
     manifest.engine.is_some() || urls(manifest).next().is_some()
 }
 
-/// What the table asks, as a person agrees to it.
+/// The origins that the table needs the person's consent for.
 fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
     let places = urls(manifest).filter_map(|url| UrlPattern::parse(url).ok()).map(|place| place.origin());
     places.chain(manifest.engine.iter().map(engine::origin))
 }
 
-/// The origins that the dataset asks and that the person has not agreed to, if agreeing would do.
+/// The origins of the dataset that the person has not agreed to, if consent is what is missing.
 pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = super::read_manifest(&real.join(crate::dataset::manifest::FILE)).unwrap_or_default();
@@ -109,7 +109,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     let mut origins: Vec<String> = manifest
         .tables
         .values()
-        // A source that nobody named is asked nothing.
+        // A source that the configuration does not name cannot be asked.
         .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
         .flat_map(origins)
         .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
@@ -119,14 +119,14 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     origins
 }
 
-/// What there is to tell of a table that cannot be had.
+/// Of a table that cannot be loaded.
 pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
     Elsewhere { sources: name.into_iter().collect(), as_of: None, unreached: true }
 }
 
-pub(super) fn said(url: &str, fault: Fault) -> Stop {
+pub(super) fn stop_of(url: &str, fault: Fault) -> Stop {
     match fault {
         Fault::Stopped => Stop::Cancelled,
         Fault::Changed => Stop::Moved,
@@ -134,24 +134,24 @@ pub(super) fn said(url: &str, fault: Fault) -> Stop {
     }
 }
 
-/// The person does not agree that it is asked: nothing is wrong there, and nothing of it is shown.
+/// The person did not agree: nothing is wrong at the source, and nothing of it is shown.
 pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
     Stop::Unusable(format!("`{url}` {fault}"))
 }
 
-/// What went wrong where the table lies, if that is why it is not read: then what was brought earlier stands.
-pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
+/// What failed at the source, if that is why the table is not read: then the rows of the last load are used.
+pub(super) fn source_failure(manifest: &TableManifest, stop: &Stop) -> Option<String> {
     let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
     match stop {
         Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
         Stop::Unusable(reason) if is_any(manifest) => Some(reason.clone()),
-        // A file here that is written to is read once it is whole.
+        // A local file that is being written is read once it is whole.
         Stop::Moved if is_any(manifest) && all() => Some("it changed while it was read".to_owned()),
         _ => None,
     }
 }
 
-/// The files that `dataset.toml` names, of which some lie elsewhere; asks for the listings.
+/// Lists the files that `dataset.toml` names, of which some are remote.
 pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
@@ -179,7 +179,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
     Ok(located)
 }
 
-/// Bytes of the files elsewhere that are not here; none of a table that was brought into the cache.
+/// Bytes of remote files that are not kept yet; none of a table that is in the cache.
 fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
     if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
@@ -188,7 +188,7 @@ fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &Table
     objects(files).map(|object| cache.map_or(object.bytes, |cache| ObjectParts::missing_of(cache, object))).sum()
 }
 
-/// Says what is about to be fetched.
+/// Tells what is about to be fetched.
 fn tell(context: &Context<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
@@ -204,7 +204,7 @@ pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
     files.iter().filter_map(|file| file.answer.as_deref())
 }
 
-/// The objects a URL names, in the order of their names, and how many `where` leaves out.
+/// The objects that a URL matches, by name, and how many `where` leaves out.
 fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
     let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
     let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
@@ -214,20 +214,19 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
         place.path.push('/');
     }
     let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| said(url, fault))?;
+    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| stop_of(url, fault))?;
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
-        let options = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
         found.retain(|object| {
             let path = object.url.strip_prefix(&below).unwrap_or_default();
             let hidden = || format!("/{path}").contains("/.") || format!("/{path}").contains("/_");
-            let meant = if place.is_pattern() { pattern.matches_with(path, options) } else { !hidden() };
+            let meant = if place.is_pattern() { pattern.matches_with(path, GLOB) } else { !hidden() };
             meant && object.bytes > 0 && format_of(path).is_some()
         });
         if found.is_empty() {
             let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
-            return Err(said(url, Fault::Unavailable(reason.to_owned())));
+            return Err(stop_of(url, Fault::Unavailable(reason.to_owned())));
         }
     }
     found.sort_by(|a, b| a.url.cmp(&b.url));
@@ -237,7 +236,7 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
     Ok((found, left_out))
 }
 
-/// Whether `where` keeps rows of the object, as far as the names of its folders tell.
+/// Whether `where` may keep rows of the object, as far as its partition folders tell.
 fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Object) -> bool {
     let parts = partition::parts(&object.url);
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
@@ -245,7 +244,7 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
     manifest.keep.iter().all(|(column, rule)| {
         let ours = bound.iter().find(|bound| bound.column.name == column);
         let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(column);
-        // What is read otherwise than it stands there is judged row by row.
+        // A column that the loader converts is compared row by row.
         let plain = ours.is_none_or(|bound| bound.rule.values.is_empty() && bound.rule.format.is_none() && bound.rule.scale.is_none());
         let part = parts.iter().find(|(name, _)| name.eq_ignore_ascii_case(theirs)).filter(|_| plain);
         part.is_none_or(|(_, value)| keep::may_hold(rule, value, ours.map(|bound| bound.column.kind)))
@@ -264,7 +263,7 @@ fn recorded(context: &Context<'_>, manifest: &TableManifest) -> Option<Listed> {
     serde_json::from_slice(&fs::read(record_of(context, manifest)?).ok()?).ok()
 }
 
-/// What was listed when the table was last loaded and is not now, or what went the last time that files did.
+/// The files that the last load listed and this one did not, else those that went before.
 fn gone(context: &Context<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
     let before = recorded(context, manifest)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
@@ -274,16 +273,16 @@ fn gone(context: &Context<'_>, manifest: &TableManifest, files: &[LocatedFile]) 
 }
 
 impl Located {
-    /// Says which files went, and that their rows did.
-    pub(super) fn what_went(&self) -> Option<Finding> {
+    /// The finding about them.
+    pub(super) fn gone_note(&self) -> Option<Finding> {
         let Gone { at, count, first } = self.gone.as_ref()?;
         let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
         let reason = format!("was there at {} and is listed no more{more}: the rows of what is gone are left out", Time(*at));
-        Some(Finding { severity: Severity::Warning, file: first.clone(), row: None, column: None, value: None, reason })
+        Some(Finding::new(Severity::Warning, first, reason))
     }
 }
 
-/// Remembers what the table was made of.
+/// Keeps the listing for an offline load.
 pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located: &Located) {
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
@@ -306,32 +305,30 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
     }
 }
 
-/// What the table was made of when it was last loaded, and why that is read; nobody is asked.
+/// The listing of the last load, for an offline load; `why` the source is not asked.
 pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
     let listed = recorded(context, manifest).filter(|_| is_agreed(context, manifest))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
-    // Of the state that is asked for, it is no older than what else is here.
-    let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
+    // Rows of the snapshot that is asked for are not stale.
+    let is_old = !context.snapshot.is_some_and(|snapshot| listed.answers.iter().all(|answer| snapshot.is_of(answer)));
     files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
     Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
 }
 
-/// Whether the person agrees to all that the table asks: what they do not agree to is not shown either.
+/// Whether the person agreed to every origin of the table: without consent the rows of earlier loads are not shown either.
 pub(super) fn is_agreed(context: &Context<'_>, manifest: &TableManifest) -> bool {
     origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
 }
 
-/// What a table says of itself that is what it was then.
-pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
-    // Nobody sees by the rows that they are old.
-    let (severity, file, reason) = (Severity::Warning, file.to_owned(), format!("is what it was at {then}: {why}"));
-    Finding { severity, file, row: None, column: None, value: None, reason }
+/// The finding of a table whose rows are of an earlier load.
+pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
+    Finding::new(Severity::Warning, file, format!("is what it was at {then}: {why}"))
 }
 
-/// Where a load of objects stands, for the thread beside it.
+/// How far a load of objects is, for the thread that watches it.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
     pub(super) watch: Arc<FetchState>,
@@ -340,8 +337,8 @@ pub(super) struct Pulse {
     ended: AtomicBool,
 }
 
-/// Runs `work`, and meanwhile asks whether it is still wanted, so that one who waits for bytes learns of it at once.
-pub(super) fn attended<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
+/// Runs `work`, while a second thread looks whether the load was cancelled, so that a wait for bytes ends at once.
+pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
         fn drop(&mut self) {
@@ -359,7 +356,7 @@ pub(super) fn attended<T>(progress: &dyn LoadProgress, table: &str, pulse: &Puls
                 std::thread::park_timeout(LOOK);
             }
         };
-        // Without the thread the load is asked between two batches, as of files here.
+        // Without the thread the load looks between two batches, as for local files.
         let thread = std::thread::Builder::new().name("attend".into()).spawn_scoped(scope, attend).ok();
         let end = End(&pulse.ended);
         let outcome = work();
@@ -371,18 +368,18 @@ pub(super) fn attended<T>(progress: &dyn LoadProgress, table: &str, pulse: &Puls
     })
 }
 
-/// The object as a file; one that nobody is asked for gives what is here.
+/// Opens the object as a file; `offline` reads only the parts that are kept.
 pub(super) fn open(context: &Context<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
     let wire = context.wire.ok_or_else(|| Stop::Unusable("only files here are read".to_owned()))?;
     let cache = context.cache.folder.as_deref();
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
     let file =
         file.map_err(|error| Stop::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`")))?;
-    file.greet();
+    file.prefetch();
     Ok(file)
 }
 
-/// Why the object could not be read, if that was it.
-pub(super) fn blame(url: &str, file: &RemoteFile) -> Option<Stop> {
-    file.fault().map(|fault| said(url, fault))
+/// Why the source did not give the object, if that was the reason.
+pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<Stop> {
+    file.fault().map(|fault| stop_of(url, fault))
 }

@@ -1,55 +1,55 @@
-//! Tables whose rows an engine has: what it has of them is asked first, by name and type and number; then the rows are read as those of a
-//! file. What was counted is what must come, else nothing is taken.
+//! Tables on a ClickHouse ("engine"): columns and rows are described and counted first; then the rows are read as those of a file. As many
+//! rows must come as were counted, else none is taken.
 
 mod count;
-mod place;
+mod in_place;
 mod rows;
-mod spelt;
+mod spelling;
 mod sql;
 mod sum;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::place::Looked;
-use self::sql::{Form, Theirs};
+pub(crate) use self::in_place::EngineSnapshot;
+use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
-    place::in_place,
+    in_place::in_place,
     rows::{Opened, open},
 };
 use super::{
     Context,
     bind::{Bound, bind, missing, wanted},
-    elsewhere::{Located, not_agreed, said},
+    elsewhere::{Located, not_agreed, stop_of},
     table::Stop,
 };
 use crate::{
     dataset::{
-        manifest::{Asked, Relation, TableManifest},
+        manifest::{EngineTable, Relation, TableManifest},
         schema::{Kind, TableSchema},
         source::locate::{Answer, LocatedFile},
     },
     wire::{Fault, amount, clickhouse::Engine},
 };
 
-/// What a person agrees to: that the dataset asks the source they named so.
-pub(super) fn origin(asked: &Asked) -> String {
+/// What a person agrees to: that the dataset queries the source of that name.
+pub(super) fn origin(asked: &EngineTable) -> String {
     format!("{SCHEME}{}", asked.source)
 }
 
 const SCHEME: &str = "clickhouse://";
 
-/// Whether a file is no file but the answer of an engine.
+/// Whether the name of a file is that of an engine's table.
 pub(in crate::dataset) fn is_answer(file: &str) -> bool {
     file.starts_with(SCHEME)
 }
 
-/// What its source is called.
+/// The name of its source.
 pub(super) fn source_of(file: &str) -> Option<&str> {
     file.strip_prefix(SCHEME)?.split('/').next()
 }
 
-/// How people are told of the rows.
-fn name_of(asked: &Asked) -> String {
+/// How the table is called in findings: `clickhouse://SOURCE/TABLE`.
+fn name_of(asked: &EngineTable) -> String {
     let what = match &asked.from {
         Relation::Table(table) => table,
         Relation::Query(_) => "query",
@@ -57,63 +57,68 @@ fn name_of(asked: &Asked) -> String {
     format!("{}/{what}", origin(asked))
 }
 
-/// One who asks, of one table.
-struct Asking<'a> {
+/// Queries to an engine about one table.
+struct EngineQuery<'a> {
     context: &'a Context<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
-    asked: &'a Asked,
+    asked: &'a EngineTable,
     engine: Engine,
     name: String,
-    /// It sends texts alone.
+    /// An old server, which sends rows as CSV.
     old: bool,
 }
 
-/// The rows of the table as they are now, counted; asks for nothing of them yet.
+/// Counts the rows of the table as they are now; none is fetched yet.
 pub(super) fn locate(
     context: &Context<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
-    asked: &Asked,
+    asked: &EngineTable,
 ) -> Result<Located, Stop> {
-    let asking = Asking::new(context, schema, manifest, asked)?;
+    let asking = EngineQuery::new(context, schema, manifest, asked)?;
     let answer = asking.look()?;
     let found = LocatedFile::answered(answer.clone());
     let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
     if !there && !rows::is_kept(context, &answer) {
-        asking.engine.afford(answer.bytes()).map_err(|fault| said(&asking.name, fault))?;
+        asking.engine.afford(answer.bytes()).map_err(|fault| stop_of(&asking.name, fault))?;
         let rows = grouped(answer.rows);
         context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
     Ok(Located { files: vec![found], ..Located::default() })
 }
 
-impl<'a> Asking<'a> {
-    /// Whoever the person agreed to is asked.
-    fn new(context: &'a Context<'a>, schema: &'static TableSchema, manifest: &'a TableManifest, asked: &'a Asked) -> Result<Self, Stop> {
+impl<'a> EngineQuery<'a> {
+    /// Refused where the person did not agree.
+    fn new(
+        context: &'a Context<'a>,
+        schema: &'static TableSchema,
+        manifest: &'a TableManifest,
+        asked: &'a EngineTable,
+    ) -> Result<Self, Stop> {
         let name = name_of(asked);
-        let refused = |fault: Fault| said(&name, fault);
+        let refused = |fault: Fault| stop_of(&name, fault);
         let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-        // One whose table stays in place is known to be new.
-        let old = context.looked.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
+        // The server of a table in place was found new enough when the generation was made.
+        let old = context.snapshot.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
     }
 }
 
-impl Asking<'_> {
-    /// A short answer.
+impl<'a> EngineQuery<'a> {
+    /// A short answer, by row and column.
     fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
-        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| said(&self.name, fault))
+        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| stop_of(&self.name, fault))
     }
 
     fn stopped(&self) -> bool {
         self.context.progress.step(self.schema.name, 0, 0).is_err()
     }
 
-    /// What stands behind FROM.
+    /// What the queries select FROM.
     fn from(&self) -> String {
         match &self.asked.from {
             Relation::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
@@ -121,110 +126,143 @@ impl Asking<'_> {
         }
     }
 
-    /// All columns there, and those that are asked for, as they are written.
-    fn described(&self) -> Result<(Vec<Theirs>, Vec<Theirs>), Stop> {
-        let wanted = wanted(self.schema, self.manifest);
-        let picked = |all: &[Theirs]| all.iter().filter(|column| column.form != Form::State && wanted(&column.name)).cloned().collect();
-        if let Some(looked) = self.context.looked {
-            return Ok((looked.described.clone(), picked(&looked.described)));
+    /// The columns as the table has them, and ours that are read from them.
+    fn columns(&self) -> Result<Columns<'a>, Stop> {
+        let mut all = match self.context.snapshot {
+            Some(snapshot) => snapshot.described.clone(),
+            None => self.describe()?,
+        };
+        let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(self.schema, self.manifest, &names)?;
+        if self.context.snapshot.is_none() {
+            if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
+                return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
+            }
+            self.spell(&mut all, &bound)?;
         }
+        let wanted = wanted(self.schema, self.manifest);
+        let picked = all.iter().filter(|column| column.form != ColumnType::State && wanted(&column.name)).cloned().collect();
+        Ok(Columns { all, picked, bound })
+    }
+
+    fn describe(&self) -> Result<Vec<EngineColumn>, Stop> {
         let what = match &self.asked.from {
             Relation::Table(table) => sql::table(table),
             Relation::Query(_) => self.from(),
         };
         let described = self.ask(&format!("DESCRIBE TABLE {what}"))?;
-        let column = |row: &Vec<Option<String>>| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?));
-        let mut described: Vec<Theirs> = described.iter().filter_map(column).collect();
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, self.manifest, &names)?;
-        if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
-            return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
-        }
-        self.spell(&mut described, &bound)?;
-        let picked = picked(&described);
-        Ok((described, picked))
+        Ok(described.iter().filter_map(|row| Some(EngineColumn::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect())
     }
 
+    /// Counts the rows; the answer says how they are asked for.
     fn look(&self) -> Result<Answer, Stop> {
-        let (described, picked) = self.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, self.manifest, &names)?;
-        let conditions = self.conditions(&picked, &bound);
-        let counted = self.count(&picked, &bound, &conditions)?;
-        let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
-        let casts: Vec<String> = picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
-        // From a query inside, as an alias would stand for the column in the conditions too.
-        let sql =
-            format!("SELECT {} FROM (SELECT {} FROM {}{})", casts.join(", "), columns.join(", "), self.from(), filter(&counted.conditions));
-        let width = picked.iter().map(|column| width(column, &bound)).sum();
+        let columns = self.columns()?;
+        let conditions = self.conditions(&columns);
+        let counted = self.count(&columns, &conditions)?;
+        let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
+        let casts: Vec<String> =
+            columns.picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
+        // From a subquery, as an alias would stand for the column in the conditions too.
+        let from = format!("(SELECT {} FROM {}{})", names.join(", "), self.from(), filter(&counted.conditions));
+        let sql = format!("SELECT {} FROM {from}", casts.join(", "));
         let source = self.engine.source();
-        let mut mark = Sha256::new();
-        for part in [&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum] {
-            mark.update((part.len() as u64).to_le_bytes());
-            mark.update(part);
-        }
-        let mark: [u8; 32] = mark.finalize().into();
-        let (first, second) = mark.split_at(16);
-        let hex = |half: &[u8]| half.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
-        let mark = format!("{:032x}{:032x}", hex(first), hex(second));
-        let answer = Answer {
+        let mark = digest([&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum]);
+        Ok(Answer {
             name: self.name.clone(),
             source: self.asked.source.clone(),
             sql,
-            columns: names,
             rows: counted.rows,
-            width,
-            mark,
+            width: columns.picked.iter().map(|column| columns.width(column)).sum(),
+            columns: columns.all.into_iter().map(|column| column.name).collect(),
+            mark: const_hex::encode(mark),
             as_of: counted.as_of,
             notes: counted.notes,
             arrow: !self.old,
-        };
-        Ok(answer)
+        })
     }
 
-    /// Whether what is said there of `where` keeps no other rows than it does.
-    fn is_exact(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> bool {
-        self.manifest.keep.iter().all(|(name, keep)| match of_condition(name, picked, bound) {
+    /// Whether the conditions in SQL keep exactly the rows that `where` keeps.
+    fn is_exact(&self, columns: &Columns<'_>) -> bool {
+        self.manifest.keep.iter().all(|(name, keep)| match columns.of_condition(name) {
             (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
             (None, _) => false,
         })
     }
 
-    /// What of `where` can be said there.
-    fn conditions(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> Vec<String> {
+    /// `where` in SQL, as far as it can be said so that no row is lost.
+    fn conditions(&self, columns: &Columns<'_>) -> Vec<String> {
         let condition = |(name, keep): &(String, _)| {
-            let (column, ours) = of_condition(name, picked, bound);
-            // What is read otherwise than it stands there is judged row by row, here.
+            let (column, ours) = columns.of_condition(name);
+            // A column that the loader converts is compared by the loader.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
         let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
-        // Where so long a query is not taken, all rows come and are judged here.
+        // Where the server does not take so long a query, all rows come and the loader compares them.
         let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
-        if self.context.looked.is_some() || takes() { said } else { Vec::new() }
+        if self.context.snapshot.is_some() || takes() { said } else { Vec::new() }
     }
 }
 
-/// The column of theirs that a member of `where` names, and ours that is read from it.
-fn of_condition<'p, 'b, 'm>(name: &str, picked: &'p [Theirs], bound: &'b [Bound<'m>]) -> (Option<&'p Theirs>, Option<&'b Bound<'m>>) {
-    let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
-    let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
-    (picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
+/// The columns of a table on an engine.
+struct Columns<'a> {
+    all: Vec<EngineColumn>,
+    /// Those that are asked for.
+    picked: Vec<EngineColumn>,
+    bound: Vec<Bound<'a>>,
 }
 
-/// Whether the column is read as it stands there.
+impl<'a> Columns<'a> {
+    /// Our column that is read from theirs.
+    fn ours(&self, column: &EngineColumn) -> Option<&Bound<'a>> {
+        ours(column, &self.bound)
+    }
+
+    /// The column that ours of this name is read from.
+    fn serving(&self, name: &str) -> Option<&EngineColumn> {
+        self.picked.iter().find(|column| self.ours(column).is_some_and(|bound| bound.column.name == name))
+    }
+
+    /// The column that a member of `where` names, and ours that is read from it.
+    fn of_condition(&self, name: &str) -> (Option<&EngineColumn>, Option<&Bound<'a>>) {
+        let ours = self.bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
+        (self.picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
+    }
+
+    /// About how many bytes a value of the column has on its way.
+    fn width(&self, column: &EngineColumn) -> u64 {
+        match (column.form, self.ours(column).map(|bound| bound.column.kind)) {
+            (ColumnType::Whole | ColumnType::Float | ColumnType::Single | ColumnType::Time | ColumnType::Day, _) => 8,
+            (_, Some(Kind::Address)) => 46,
+            (_, Some(Kind::Hex)) => 70,
+            _ => 24,
+        }
+    }
+}
+
+fn ours<'b, 'm>(column: &EngineColumn, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
+    bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
+}
+
+/// The SHA-256 of some texts, each with its length.
+fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().into()
+}
+
+/// Whether the loader reads the column without converting it.
 fn is_plain(bound: &Bound<'_>) -> bool {
     let rule = bound.rule;
     let as_written = rule.values.is_empty() && rule.format.is_none() && rule.scale.is_none() && !rule.explode;
     as_written && bound.constant.is_none() && bound.item.is_none() && bound.units.is_none()
 }
 
-/// Our column that is read from theirs.
-fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
-    bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
-}
-
-/// Other rows came than were counted.
+/// The fault where other rows came than were counted.
 fn fewer(came: u64, counted: u64) -> Fault {
     let [came, counted] = [came, counted].map(grouped);
     Fault::Unavailable(format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again"))
@@ -239,14 +277,4 @@ fn grouped(number: u64) -> String {
 
 fn filter(conditions: &[String]) -> String {
     if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) }
-}
-
-/// About how many bytes a value has on its way.
-fn width(column: &Theirs, bound: &[Bound<'_>]) -> u64 {
-    match (column.form, ours(column, bound).map(|bound| bound.column.kind)) {
-        (Form::Whole | Form::Float | Form::Single | Form::Time | Form::Day, _) => 8,
-        (_, Some(Kind::Address)) => 46,
-        (_, Some(Kind::Hex)) => 70,
-        _ => 24,
-    }
 }

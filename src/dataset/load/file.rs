@@ -1,5 +1,5 @@
-//! One file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
-//! later, over all files.
+//! One file of a table: its batches become canonical frames, and faults become findings. Order and repeated keys are settled later, over
+//! all files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -33,7 +33,7 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub file: &'a str,
-    /// Those of the table so far, which whoever reads the file takes back.
+    /// Those of the table so far; the reader of the file takes them back.
     pub findings: Findings,
     pub rows_bad: u64,
     /// Rows of the file.
@@ -42,7 +42,7 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub left_out: u64,
     /// Rows that break a rule of `invariants`, kept or not.
     pub broken: u64,
-    /// Of the columns whose cells may be empty: how many cells could not be read, of how many that are filled.
+    /// For columns whose cells may be empty: cells that could not be read, and cells that are filled.
     pub unread: BTreeMap<&'static str, (u64, u64)>,
     /// What is learnt of the file as it is read.
     pub state: FileState,
@@ -65,7 +65,7 @@ pub(in crate::dataset) struct Unread {
 /// What is learnt of a file as it is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileState {
-    /// What is noted of the rows kept, in their order.
+    /// Statistics of the rows kept, in their order.
     pub series: Series,
     /// How its columns are written.
     pub manners: Manners,
@@ -73,18 +73,18 @@ pub(crate) struct FileState {
     pub timed: u64,
     /// Columns that are not ours are kept.
     pub others: bool,
-    /// Amounts that stand as floating-point numbers, and lost digits by it.
+    /// Columns of amounts that came as floating-point numbers and lost digits.
     pub approximate: BTreeSet<String>,
-    /// What the digits of amounts written as text tell, by column.
+    /// What the digits of amounts written as text show, by column.
     #[serde(default)]
     pub digits: BTreeMap<String, Digits>,
 }
 
-/// Series of a file up to which what was learnt of it is kept with a table of the cache.
+/// The most series of a file whose state is kept with a table of the cache.
 const SERIES_KEPT: usize = 20_000;
 
 impl FileState {
-    /// What was learnt, so that reading can go on once the file was appended to; none where it is much.
+    /// The state as JSON, so that reading can go on once the file was appended to; none where it is large.
     pub(super) fn kept(&self) -> Option<serde_json::Value> {
         if self.series.count() > SERIES_KEPT { None } else { serde_json::to_value(self).ok() }
     }
@@ -100,7 +100,7 @@ fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
     format!("expected {expected}; {}", consequence(column.need).1)
 }
 
-/// What to say of a cell of JSON that holds others.
+/// What to add about a cell of JSON that holds an object or a list.
 fn nested(value: &str) -> &'static str {
     match value.trim_start().as_bytes().first() {
         Some(b'{') => ", and the cell is an object of several",
@@ -145,8 +145,8 @@ impl<'a> FileRows<'a> {
 
 impl FileRows<'_> {
     pub(super) fn finding(&mut self, severity: Severity, row: u64, column: Option<&str>, value: Option<String>, reason: String) {
-        let finding = Finding { severity, file: self.file.to_owned(), row: Some(row), column: column.map(str::to_owned), value, reason };
-        self.findings.add(finding);
+        let column = column.map(str::to_owned);
+        self.findings.add(Finding { column, value, ..Finding::new(severity, self.file, reason).at(row) });
     }
 
     /// Takes in a batch; `names` are the columns of the file met so far.
@@ -211,23 +211,22 @@ impl FileRows<'_> {
         self.keep(columns, &rows, &bad, first_row)
     }
 
-    /// Tells what the columns' names alone say of their unit.
+    /// Tells of units that follow from the names of columns alone.
     fn note_units(&mut self, bound: &[Bound<'_>]) {
         for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
             let name = bound.units.as_deref().unwrap_or_default();
             let reason = format!("`{name}` is in USD, as its name says, and is divided by each candle's price");
-            let column = Some(bound.column.name.to_owned());
-            self.findings.add(Finding { severity: Severity::Note, file: self.file.to_owned(), row: None, column, value: None, reason });
+            self.findings.add(Finding::new(Severity::Note, self.file, reason).column(bound.column.name));
         }
     }
 
-    /// Tells what no figure can be, and empties the cells that cannot stay.
+    /// Judges the figures by the rules of `invariants`, and empties the cells that cannot be.
     fn hold_to_rules(&mut self, columns: &mut [Column], rows: &[usize], first_row: u64, bad: &[bool]) {
         let mut broken = HashSet::new();
         for breach in invariants::judge(self.schema.name, columns) {
             let reason = breach.rule.reason();
             let mut told = 0;
-            // A row that is set aside has been told of.
+            // A rejected row has a finding already.
             for (nth, row) in breach.rows.iter().enumerate().filter(|(_, row)| !bad[**row]) {
                 broken.insert(*row);
                 if let Some(value) = breach.values.get(nth) {
@@ -247,7 +246,7 @@ impl FileRows<'_> {
         self.broken += broken.len() as u64;
     }
 
-    /// The file is read to its end: tells what is odd in the order of its rows. Gives back what is to be judged beside other tables.
+    /// At the end of the file: findings about the order of its rows. Returns what is to be judged beside other tables.
     pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
         self.sum_up();
         self.conclude()
@@ -271,7 +270,7 @@ impl FileRows<'_> {
         (*unread, *filled) = (*unread + cells, *filled + cells + read);
     }
 
-    /// Of what was found row by row: tells once what all rows share.
+    /// Replaces findings that all rows share by one.
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
@@ -287,7 +286,7 @@ impl FileRows<'_> {
         }
     }
 
-    /// Tells of the file as a whole.
+    /// Findings about the file as a whole.
     pub(super) fn conclude(&mut self) -> Vec<Observed> {
         let (broken, observed) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
         self.broken += broken;
@@ -308,7 +307,7 @@ impl FileRows<'_> {
         Ok(())
     }
 
-    /// Makes a row of every element where `dataset.toml` says so; gives back the cells of those columns.
+    /// Makes a row of every element of a list where `dataset.toml` says so; returns the cells of those columns.
     fn explode<'b>(
         &mut self,
         batch: &'b Batch,
@@ -410,27 +409,17 @@ impl FileRows<'_> {
 /// Tells how a file is written and what is odd in the order of its rows; how many rows that is, and what is to be judged beside other tables.
 fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
     for (column, reason) in state.manners.told() {
-        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: Some(column), value: None, reason };
-        findings.add(finding);
+        findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
         let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
-        let column = Some("timestamp".to_owned());
-        findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column, value: None, reason });
+        findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
     let (odd, observed) = state.series.end(file);
     let mut broken = 0;
     for odd in odd {
         let (column, reason) = (odd.rule().column(), odd.rule().reason());
-        let finding = Finding {
-            severity: Severity::Warning,
-            file: file.to_owned(),
-            row: odd.row,
-            column: Some(column.to_owned()),
-            value: Some(odd.value),
-            reason: reason.clone(),
-        };
-        findings.add(finding);
+        findings.add(Finding::new(Severity::Warning, file, &reason).at(odd.row).column(column).value(odd.value));
         findings.count_more(file, Some(column), &reason, odd.count.saturating_sub(1));
         broken += odd.count;
     }

@@ -1,4 +1,5 @@
-//! What is worked out where a table leaves it out: candle intervals, ids of yield pools, names of fee tiers. Figures that need other tables are not the loader's.
+//! Fills in what a table leaves out: intervals of candles, ids of yield pools, names of fee tiers. Figures that need other tables are derived by
+//! analyses.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! The rows of a table as they come: held in memory until they are too many, then handed to the cache, which from there on takes in
-//! batch after batch.
+//! The rows of a table as they are read: held in memory until they are too many, then handed to the cache, which takes every further batch.
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use crate::{
         manifest::TableManifest,
         progress::Cancelled,
         schema::TableSchema,
-        source::{From, lines_of, locate::LocatedFile},
+        source::{ReadSoFar, lines_of, locate::LocatedFile},
     },
     untrusted::guarded,
 };
@@ -35,7 +34,7 @@ impl Gathered {
         self.import.as_ref().map_or(self.origins.len() as u64, CacheBuilder::rows)
     }
 
-    /// Takes the rows read of file `at` so far, if they are the cache's to hold.
+    /// Hands the rows read of file `at` so far to the cache, if they are too many for memory.
     pub(super) fn take(
         &mut self,
         schema: &'static TableSchema,
@@ -48,7 +47,7 @@ impl Gathered {
             let rows = (self.origins.len() + numbers.len()) as u64;
             let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
             if self.begin(&place, schema, wanted)?.is_some() {
-                // Someone else was here and left it half done since this load began; theirs is as good a start as none.
+                // Another program began the import meanwhile and was cut off: it is begun anew.
                 self.import.take().into_iter().for_each(CacheBuilder::abandon);
                 self.begin(&place, schema, wanted)?;
             }
@@ -120,13 +119,13 @@ pub(crate) struct ReadState {
     pub(crate) report: Report,
     /// Where reading goes on, of a file that was appended to.
     #[serde(skip)]
-    pub(crate) from: Option<From>,
+    pub(crate) from: Option<ReadSoFar>,
 }
 
 /// A large table and what its load found.
 pub(super) type Opened = (LargeTable, Report);
 
-/// Bytes a row, as a rule, in files that hold more rows than a table in memory may.
+/// Bytes of a row, as a rule, in files that hold more rows than a table in memory may.
 const ROW_BYTES: u64 = 100;
 
 /// Whether the table is large by the look of its files, and not yet in the cache.
@@ -139,7 +138,7 @@ pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema,
 /// Where a table lies in the cache.
 pub(super) struct Placed {
     pub(super) place: Place,
-    /// What it is made with but for its files.
+    /// Its key without its files.
     pub(super) stem: Key,
     pub(super) files: Vec<KeyFile>,
 }

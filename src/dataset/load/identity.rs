@@ -1,4 +1,4 @@
-//! What a source file is, cheaply: its name, size, time and a hash of its head and tail. Equal identities mean equal data.
+//! The identity of a source file, cheaply: name, size, time and a hash of its head and tail. Equal identities mean equal data.
 
 use std::{
     fs::File,
@@ -19,12 +19,12 @@ const END: u64 = 64 << 10;
 /// How much of each end tells whether a file was appended to.
 const TIP: u64 = 4 << 10;
 
-/// As `ends`, of a file elsewhere: the hash of that by which its source knows what is in it.
+/// As `ends`, of a remote file: the hash of its ETag.
 pub(crate) fn mark(object: &Object) -> [u8; 32] {
     Sha256::digest(object.mark.as_deref().unwrap_or_default().as_bytes()).into()
 }
 
-/// As `ends`, of rows that an engine has.
+/// As `ends`, of the rows of a query: the hash of their count and checksum.
 pub(crate) fn answered(answer: &Answer) -> [u8; 32] {
     Sha256::digest(answer.mark.as_bytes()).into()
 }
@@ -74,7 +74,7 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile,
     add(manifest.as_bytes());
     for (source, ends) in files {
         add(source.file.as_bytes());
-        // Equal rows of an engine may come in more or fewer bytes.
+        // Equal rows of a query may come in more or fewer bytes.
         let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
         add(&bytes.to_le_bytes());
         add(&source.modified.map_or(0, |time| time.0).to_le_bytes());

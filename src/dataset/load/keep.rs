@@ -1,4 +1,4 @@
-//! Which rows `where` keeps.
+//! `where` of `dataset.toml`: which rows it keeps, and which partitions may hold such rows.
 
 use std::collections::HashSet;
 
@@ -58,7 +58,7 @@ impl FileRows<'_> {
     }
 }
 
-/// Whether a file may hold rows that the rule keeps, all of whose rows have this value in its column.
+/// Whether a partition, all of whose rows have this value in the column, may hold rows that the rule keeps.
 pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
     let kind = kind.unwrap_or(Kind::Text);
     let cell = if value.is_empty() { RawCell::Null } else { RawCell::Text(value.into()) };
@@ -77,7 +77,7 @@ pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
             let (min, max) = (min.flatten(), max.flatten());
             measure(&cell, kind).is_some_and(|value| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max))
         }
-        // Which tokens there are is known only as rows are read.
+        // The tokens are known only as rows are read.
         Keep::Tokens => true,
     }
 }

@@ -1,4 +1,4 @@
-//! How the columns of one file are written, as its rows show while they are read: learnt once, held to the end, and told.
+//! How the columns of one file write numbers and times, as its rows show while they are read: learnt once, kept to the end, and told.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::dataset::{
     schema::{Column, Kind},
 };
 
-/// The manner of each column of a file.
+/// What is learnt of each column of a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manners {
     columns: HashMap<String, Learnt>,
@@ -22,9 +22,9 @@ pub(crate) struct Manners {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Learnt {
-    /// Whether decimals stand behind a comma.
+    /// Whether the decimal sign is a comma.
     comma: Option<bool>,
-    /// Whether times are Excel's days.
+    /// Whether times are Excel's day numbers.
     days: Option<bool>,
     /// The units of times met so far.
     times: u8,
@@ -52,7 +52,7 @@ impl Manners {
         }
     }
 
-    /// Takes in the times of some rows. What the first of them are written in decides whether they are Excel's days.
+    /// Takes in the times of some rows. The first of them decide whether all are Excel's day numbers.
     pub(super) fn note_times(&mut self, column: &Column, times: Times, shown: impl FnOnce() -> String) {
         if times == Times::default() {
             return;
@@ -65,8 +65,8 @@ impl Manners {
         learnt.times = Times::from_bits(learnt.times).and(times).bits();
     }
 
-    /// Learns the decimal sign of a column with cells that a point alone does not explain: from its own texts, else from those of the
-    /// other columns of numbers. False: they do not tell.
+    /// Learns the decimal sign of a column with commas: from its own texts, else from those of the other columns of numbers. False: they do
+    /// not tell.
     pub(super) fn learn(
         &mut self,
         column: &Column,
@@ -89,7 +89,7 @@ impl Manners {
         Ok(true)
     }
 
-    /// What the person should know of it: one sentence a column.
+    /// What was learnt, for the person: one sentence for each column.
     pub(super) fn told(&self) -> Vec<(String, String)> {
         let mut told = Vec::new();
         for (name, learnt) in &self.columns {

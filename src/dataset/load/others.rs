@@ -1,5 +1,5 @@
-//! Columns of `tokens` that are not ours: kept, and given the type that all of their cells have, so that they can be shown, sorted and
-//! filtered. The schema knows nothing of them.
+//! Columns of `tokens` outside the schema: kept, and given the type that all of their cells have, so that they can be shown, sorted and
+//! filtered.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::{
     untrusted::guarded,
 };
 
-/// What stands before their names while they travel with ours: no column of ours begins so.
+/// The prefix of their names while they are in one frame with ours.
 const MARK: &str = "\u{1}";
 /// How many are kept; the others are listed as ignored.
 pub(super) const MAX: usize = 64;
@@ -26,7 +26,7 @@ pub(super) fn are_kept(schema: &TableSchema) -> bool {
     schema.name == "tokens"
 }
 
-/// The columns of theirs that serve none of ours.
+/// The file's columns that serve none of ours.
 pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str> {
     let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
     let mut free: Vec<&str> = Vec::new();
@@ -57,24 +57,21 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
     if named(a) == named(b) {
         return Ok(());
     }
-    for name in named(b) {
-        if a.get_column_index(&name).is_none() {
-            let empty = Column::full_null(name.as_str().into(), a.height(), &DataType::String);
-            guarded("table", || a.with_column(empty.clone()).map(drop))?;
+    let complete = |frame: &mut DataFrame, names: Vec<String>| {
+        for name in names.iter().filter(|name| frame.get_column_index(name).is_none()).cloned().collect::<Vec<_>>() {
+            let empty = Column::full_null(name.as_str().into(), frame.height(), &DataType::String);
+            guarded("table", || frame.with_column(empty).map(drop))?;
         }
-    }
-    for name in named(a) {
-        if b.get_column_index(&name).is_none() {
-            let empty = Column::full_null(name.as_str().into(), b.height(), &DataType::String);
-            guarded("table", || b.with_column(empty.clone()).map(drop))?;
-        }
-    }
+        Ok::<(), String>(())
+    };
+    complete(a, named(b))?;
+    complete(b, named(a))?;
     let order = named(a);
     *b = guarded("table", || b.select(order.iter().map(String::as_str)))?;
     Ok(())
 }
 
-/// Takes the others out of the frame: ours, and they in types of their own.
+/// Parts the frame into our columns, and the others in types of their own.
 pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
     let height = frame.height();
     let (others, ours): (Vec<Column>, Vec<Column>) = frame.into_columns().into_iter().partition(|column| column.name().starts_with(MARK));
@@ -92,11 +89,11 @@ fn typed(column: &Column) -> Column {
     if texts.null_count() == texts.len() {
         return column.clone();
     }
-    // A number with a leading zero is a name: a code, an account.
+    // Digits with a leading zero are a code.
     let named =
         texts.iter().flatten().any(|text| text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     let numbers: &[Kind] = if named { &[] } else { &[Kind::Integer, Kind::Float] };
-    // Numbers alone are no times here: what they count is not known.
+    // A number is no time here: its unit is not known.
     let plain = texts.iter().flatten().all(|text| text.parse::<f64>().is_ok());
     let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
     for kind in numbers.iter().chain(times) {

@@ -1,4 +1,4 @@
-//! Members of what lies inside a column: `platforms.ethereum` of objects, `prices.1` of lists, in Parquet as in JSON.
+//! Paths into nested columns: `platforms.ethereum` of objects, `prices.1` of lists, in Parquet as in JSON.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::dataset::coerce::cell::{RawCell, cells};
 
-/// The name whole, then ever less of it: what may be a column's name, the rest being the way inside.
+/// The prefixes of a path that may be a column's name, the longest first.
 pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {
     let name = name.trim();
     std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(head, _)| head)).filter(|head| !head.is_empty())
 }
 
-/// The cells at the end of the way into the column.
+/// The cells at the end of the path in the column.
 pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     let mut column = Cow::Borrowed(column);
     let mut steps = way.split('.').peekable();
@@ -32,7 +32,7 @@ pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     cells(&column).into_iter().map(|cell| step(cell.into_owned(), &rest)).collect()
 }
 
-/// What the steps lead to from a cell; nothing where there is no such member.
+/// The member that the steps lead to from a cell; null where there is none.
 fn step(cell: RawCell<'static>, steps: &[&str]) -> RawCell<'static> {
     let Some((first, rest)) = steps.split_first() else { return cell };
     match cell {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_lead_into_objects_and_lists_of_json() {
+    fn paths_lead_into_objects_and_lists_of_json() {
         let text = |text: &str| Series::new("x".into(), [text]).into_column();
         for (cell, way, expected) in [
             (r#"{"ethereum": "0xaa", "base": ""}"#, "ethereum", Some("0xaa")),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_lead_into_structs() {
+    fn paths_lead_into_structs() {
         let frame = DataFrame::new(2, vec![Series::new("low".into(), [1.5, 2.5]).into_column()]).expect("a frame");
         let column = frame.into_struct("price".into()).into_series().into_column();
         assert_eq!(inside(&column, "Low"), [RawCell::Float(1.5), RawCell::Float(2.5)]);

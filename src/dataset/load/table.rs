@@ -1,5 +1,5 @@
-//! One table: its files one after the other, then repeated keys, order and the canonical frame; or, of one that is large, the cache's
-//! table.
+//! Loads one table: its files one after the other, then repeated keys, order and the canonical frame; or, for a large one, the table in the
+//! cache.
 
 mod grow;
 mod notes;
@@ -36,11 +36,11 @@ use crate::{
     untrusted::guarded,
 };
 
-/// Whether the table has to be brought into the cache first, which takes a while.
+/// Whether the table is to be imported into the cache first, which takes a while.
 pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema) -> bool {
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
-    // A start does not wait for others.
+    // A start does not wait for a network.
     if elsewhere::is_any(manifest) {
         return true;
     }
@@ -52,7 +52,7 @@ fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -
     if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
 }
 
-/// The files of the table, wherever they lie.
+/// The files of the table, local or remote.
 fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     if let Some(asked) = &manifest.engine {
         return engine::locate(context, schema, manifest, asked);
@@ -69,11 +69,11 @@ pub(super) enum Stop {
     Unusable(String),
     /// A file was written to while it was read.
     Moved,
-    /// What was taken into the cache cannot be read back.
+    /// The import in the cache cannot be read back.
     Damaged,
-    /// The cache has the table by now.
+    /// Another program has put the table into the cache meanwhile.
     Ready(Box<Opened>),
-    /// A file that lies elsewhere cannot be had: its URL, and why.
+    /// A remote file cannot be read: its URL, and why.
     Elsewhere(String, crate::wire::Fault),
 }
 
@@ -90,7 +90,7 @@ impl From<Fault> for Stop {
     }
 }
 
-/// The rows of a table.
+/// The rows of a table, wherever they are held.
 enum Content {
     Memory(DataFrame),
     Large(Arc<LargeTable>),
@@ -117,7 +117,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let pulse = Pulse::default();
     if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
         let place = || engine::in_place(context, schema, manifest, asked, &pulse);
-        return match elsewhere::attended(context.progress, schema.name, &pulse, place) {
+        return match elsewhere::cancellable(context.progress, schema.name, &pulse, place) {
             Ok((mut table, mark)) => {
                 table.load_ms = start.elapsed().as_millis() as u64;
                 Ok((table, vec![mark]))
@@ -144,7 +144,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     };
     let attend = elsewhere::is_any(manifest);
     let outcome =
-        if attend { elsewhere::attended(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
+        if attend { elsewhere::cancellable(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
     reading.tell_ends();
     if matches!(outcome, Ok(Some(_))) {
         reading.note_approximate();
@@ -182,7 +182,10 @@ fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table
             table.elsewhere = Some(elsewhere::unreached(context, &url));
         }
         Stop::Moved => {
-            let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
+            // Before a file is read, the listing is what changed.
+            let paths = context.manifest.tables.get(table.schema.name).map_or(&[][..], |manifest| &manifest.path);
+            let listed = || paths.first().cloned().unwrap_or_else(|| table.schema.name.to_owned());
+            let file = table.sources.last().map_or_else(listed, |source| source.file.clone());
             table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
             table.moved = true;
         }
@@ -191,15 +194,16 @@ fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table
     Ok(table)
 }
 
+/// The state of loading one table.
 struct Reading<'a> {
     context: &'a Context<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     table: &'a mut Table,
     hashes: Vec<[u8; 32]>,
-    /// Where each file ended, and what that showed, which is not among the findings yet.
+    /// Where each file ended, with the findings of the file as a whole, which are not among the table's yet.
     ends: Vec<FileEnd>,
-    /// What the table in the cache is made with but for its files, and what it grew from.
+    /// The key of the table in the cache without its files, and the table it grew from.
     stem: String,
     grown_from: Option<String>,
     /// Only what was appended is read.
@@ -208,11 +212,11 @@ struct Reading<'a> {
     done: u64,
     total: u64,
     start: Instant,
-    /// Where it stands, for the thread that attends to it while bytes are waited for.
+    /// How far it is, for the thread that watches for cancellation.
     pulse: &'a Pulse,
-    /// Why nobody is asked for files elsewhere.
+    /// Why sources are not asked.
     offline: Option<crate::wire::Fault>,
-    /// Columns of its files by whose names their rows are movements of a token.
+    /// Columns of its files that transfers have.
     movements: Vec<String>,
 }
 
@@ -230,11 +234,11 @@ pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
 }
 
 impl Reading<'_> {
-    /// Reads the table from its source; if that cannot be reached, what was fetched of it last time.
+    /// Reads the table from its source; if that fails, what was fetched of it last time.
     fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
         let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
         let Err(stop) = first else { return first };
-        let Some(why) = elsewhere::trouble(self.manifest, &stop) else { return Err(stop) };
+        let Some(why) = elsewhere::source_failure(self.manifest, &stop) else { return Err(stop) };
         let Some(located) = elsewhere::recall(self.context, self.manifest, why.clone()) else { return Err(stop) };
         let spot = self.table.fault.clone();
         self.forget();
@@ -255,7 +259,7 @@ impl Reading<'_> {
         self.offline.clone_from(&located.offline);
         let mut outcome = self.read_files(&located.files);
         if let Err(Stop::Damaged) = outcome {
-            // Begun anew, once: what is written then is read right after.
+            // Once more from the start: what is written then is read right after.
             self.forget();
             outcome = self.read_files(&located.files);
         }
@@ -287,7 +291,7 @@ impl Reading<'_> {
         let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.adopt(*opened))),
-            // What has come of files elsewhere stays, for when they can be had again; of answers it is of no use.
+            // What was imported of remote files stays, for the next try; rows of a query come in another order then.
             Err(stop) if files[0].answer.is_some() || matches!(stop, Stop::Unusable(_) | Stop::Damaged | Stop::Moved) => {
                 place.iter().for_each(Place::forget);
                 Err(stop)
@@ -311,7 +315,7 @@ impl Reading<'_> {
         (self.grown_from, self.grows, self.done) = (None, false, 0);
     }
 
-    /// Tells what the ends of the files showed, once no more comes.
+    /// Takes in the findings of files as a whole, once no file is read any more.
     fn tell_ends(&mut self) {
         for end in std::mem::take(&mut self.ends) {
             self.table.findings.absorb(&end.notes);
@@ -348,7 +352,7 @@ impl Reading<'_> {
     fn gather(&mut self, files: &[LocatedFile], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
         let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();
-        // Of an answer nobody says that its rows come in the same order again.
+        // The rows of a query may come in another order next time.
         let again = files.iter().all(|file| file.answer.is_none());
         if let Some(place) = gathered.place.clone().filter(|place| again && place.is_begun()) {
             let (context, name, total) = (self.context, self.schema.name, self.total);
@@ -374,7 +378,7 @@ impl Reading<'_> {
         self.finish(frame, &gathered.origins, files).map(|frame| Some(Content::Memory(frame)))
     }
 
-    /// Makes the table in the cache; its figures go there with it.
+    /// Completes the table in the cache, with its report.
     fn finish_large(&mut self, gathered: Gathered, files: &[LocatedFile]) -> Result<LargeTable, Stop> {
         let (Some(mut import), Some(place)) = (gathered.import, gathered.place) else { return Err(Stop::Damaged) };
         let report = self.report(files.len(), &self.table.findings);

@@ -1,4 +1,4 @@
-//! Figures that come in another unit than ours: amounts in smallest units or whole tokens, volumes in USD, worth in tokens.
+//! Converts figures that come in another unit than ours: amounts in smallest units or whole tokens, volumes in USD, values in tokens.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 
@@ -60,7 +60,7 @@ pub(super) fn converted(
                 return given.get(row).copied().flatten();
             }
             let read = match bound.unit {
-                Some(Unit::Usd) => priced(columns, row, cell, manner, |usd, price| usd / price),
+                Some(Unit::Usd) => priced(columns, row, cell, manner),
                 Some(Unit::Token) => worth(columns, row, cell, manner),
                 _ => match decimals.get(row) {
                     Some(decimals) => raw_amount(cell, decimals).map_err(|_| NOT_RAW),
@@ -103,18 +103,12 @@ fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
     columns.iter().find(|column| column.name() == name)?.f64().ok()?.get(row)
 }
 
-/// A volume by the candle's typical price, which lies between its low and its high.
-fn priced(
-    columns: &[Column],
-    row: usize,
-    cell: &RawCell<'_>,
-    manner: Manner,
-    convert: impl Fn(f64, f64) -> f64,
-) -> Result<Option<f64>, &'static str> {
+/// A volume in USD divided by the candle's typical price, the mean of high, low and close.
+fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
     let Some(usd) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     let prices: Option<Vec<f64>> = ["high", "low", "close"].iter().map(|name| float(columns, name, row)).collect();
     let typical = prices.map(|prices| prices.iter().sum::<f64>() / 3.0).filter(|price| *price > 0.0 && price.is_finite());
-    typical.map(|price| Some(convert(usd, price))).ok_or(NO_PRICE)
+    typical.map(|price| Some(usd / price)).ok_or(NO_PRICE)
 }
 
 /// An amount of the row's token times its price.

@@ -1,4 +1,4 @@
-//! What `dataset.toml` says of columns, for one or for the whole table at once.
+//! The keys of `dataset.toml` about columns, of one column or for a whole table.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(super) fn ours(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<&'sta
     named(schema, member, member.key)
 }
 
-/// The column of ours of that name; the member is where it is spoken of.
+/// The column of ours of that name; `member` is where it is named.
 pub(super) fn named(schema: &TableSchema, member: &TomlEntry<'_>, name: &str) -> Result<&'static Column, TomlError> {
     schema.column(name).ok_or_else(|| {
         let names: Vec<_> = schema.columns.iter().map(|column| column.name).collect();

@@ -1,8 +1,8 @@
-//! The sign before the decimals of a column's numbers.
+//! The decimal sign of a column's numbers.
 
 use std::fmt;
 
-/// The sign before the decimals; the other one may stand between thousands.
+/// The decimal sign; the other one may separate thousands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decimal {
     Point,
@@ -10,7 +10,7 @@ pub enum Decimal {
 }
 
 impl Decimal {
-    /// The sign before the decimals, and the one between thousands.
+    /// The decimal sign, and the one between thousands.
     pub(in crate::dataset) fn signs(self) -> (u8, u8) {
         match self {
             Self::Point => (b'.', b','),

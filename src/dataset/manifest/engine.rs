@@ -1,18 +1,18 @@
-//! What `dataset.toml` says of a table whose rows are asked for: `source`, and `table` or `query`.
+//! The keys of `dataset.toml` about a table on an engine: `source`, and `table` or `query`, `final`, `read`.
 
-use super::{Asked, Relation};
+use super::{EngineTable, Relation};
 use crate::{
     dataset::schema::TableSchema,
     toml_reader::{TomlEntry, TomlError},
 };
 
-/// The tables whose rows may stay where they are.
+/// The tables that may stay in place.
 const IN_PLACE: [&str; 2] = ["candles", "holders"];
 
-/// Members that do not go with `source`.
+/// Keys of files, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
 
-pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<Asked>, TomlError> {
+pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let (table, query, last, read) = (find("table"), find("query"), find("final"), find("read"));
     let Some(source) = find("source") else {
@@ -53,5 +53,5 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
             _ => return Err(read.wrong("must be \"bring\" or \"in place\"")),
         },
     };
-    Ok(Some(Asked { source: name, from, last, in_place }))
+    Ok(Some(EngineTable { source: name, from, last, in_place }))
 }

@@ -1,7 +1,6 @@
-//! THE table of what may be said of a table and of a column in `dataset.toml`. Reading, errors, `schema --template` and the README come
-//! from it.
+//! THE table of the keys of `dataset.toml`. Its reader, errors, `schema --template` and the README take them from here.
 
-/// Something that may be said.
+/// A key.
 #[derive(Debug)]
 pub struct MappingKey {
     pub name: &'static str,
@@ -11,7 +10,7 @@ pub struct MappingKey {
     pub meaning: &'static str,
 }
 
-/// Where it may be said.
+/// Where a key may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
     /// Of the whole dataset.
@@ -20,85 +19,54 @@ pub enum KeyPlace {
     Table,
     /// Of one column, under `[tables.TABLE.columns]`.
     Column,
-    /// Either; of a table it holds for every column it fits that does not say otherwise.
+    /// Either; on a table it is for every column that it fits and that does not say otherwise.
     Both,
 }
 
-const fn key(name: &'static str, place: KeyPlace, example: &'static str, meaning: &'static str) -> MappingKey {
-    MappingKey { name, place, example, meaning }
+/// A key: its name, its place, an example and its meaning.
+macro_rules! keys {
+    ($($name:literal $place:ident $example:literal $meaning:literal;)*) => {
+        &[$(MappingKey { name: $name, place: KeyPlace::$place, example: $example, meaning: $meaning }),*]
+    };
 }
 
-pub const MAPPING_KEYS: &[MappingKey] = &[
-    key("title", KeyPlace::Dataset, "title = \"Majors\"", "what the dataset is called"),
-    key("license", KeyPlace::Dataset, "license = \"CC BY-NC 4.0\"", "under which terms it may be used"),
-    key("synthetic", KeyPlace::Dataset, "synthetic = true", "the data are invented, which the header then says"),
-    key("tables", KeyPlace::Dataset, "[tables.candles]", "what follows is about this table"),
-    key(
-        "path",
-        KeyPlace::Table,
-        "path = [\"daily.parquet\", \"klines/**/*.parquet\"]",
-        "files, folders or patterns, relative to dataset.toml; folders named `key=value` are columns too",
-    ),
-    key("source", KeyPlace::Table, "source = \"warehouse\"", "the rows are asked for: which `[sources.NAME]` of config.toml has them"),
-    key("table", KeyPlace::Table, "table = \"ethereum.token_transfers\"", "of a source: its table"),
-    key("query", KeyPlace::Table, "query = \"SELECT pair AS pool, … FROM dex.sync\"", "of a source: any SELECT, in place of a table"),
-    key(
-        "final",
-        KeyPlace::Table,
-        "final = true",
-        "of a source: of rows that were written more than once, the last (ReplacingMergeTree and its like)",
-    ),
-    key(
-        "read",
-        KeyPlace::Table,
-        "read = \"in place\"",
-        "of a source, and of candles or holders: all rows stay there, and what answers need of a token is asked for when somebody looks; else \"bring\"",
-    ),
-    key("header", KeyPlace::Table, "header = false", "the file has no header: its columns are called 1, 2, 3, …"),
-    key("skip", KeyPlace::Table, "skip = 1", "lines before the header, or before the first row"),
-    key("coin", KeyPlace::Table, "coin = \"BTC\"", "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same"),
-    key(
-        "columns",
-        KeyPlace::Table,
-        "columns = { timestamp = \"ts\", open = \"price.open\" }",
-        "ours = theirs; `price.open` is a member of an object, `prices.1` an element of a list (the first is 1)",
-    ),
-    key("from", KeyPlace::Column, "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }", "the source column, where more is said of it"),
-    key("set", KeyPlace::Table, "set = { chain = \"eth\" }", "a constant for every row"),
-    key(
-        "where",
-        KeyPlace::Table,
-        "where = { interval = [\"1d\", \"1h\"], timestamp = { min = \"2024-01-01\" }, token_address = { in = \"tokens\" } }",
-        "keeps rows with one of the values, from `min` to `max` (both included), or of a token of the dataset",
-    ),
-    key(
-        "values",
-        KeyPlace::Both,
-        "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }",
-        "replaces values of a column",
-    ),
-    key("null", KeyPlace::Both, "null = [\"-\", \"n/a\"]", "texts that stand for no value"),
-    key("decimal", KeyPlace::Both, "decimal = \",\"", "the sign before decimals; else what the column's own cells show"),
-    key("format", KeyPlace::Both, "format = \"%m/%d/%Y\"", "how times are written"),
-    key(
-        "unit",
-        KeyPlace::Both,
-        "unit = \"raw\"",
-        "amounts: `raw` (smallest units, by the token's decimals) or `whole`; volumes and prices: `usd` or `token`",
-    ),
-    key("scale", KeyPlace::Column, "columns.fee = { scale = 1e-6 }", "numbers are multiplied by it"),
-    key(
-        "approximate",
-        KeyPlace::Column,
-        "columns.value = { approximate = true }",
-        "amounts that went through a floating-point number are read all the same, and said to be so",
-    ),
-    key("split", KeyPlace::Both, "split = \";\"", "the sign between the elements of a list"),
-    key("item", KeyPlace::Column, "columns.token1 = { from = \"tokens\", item = 2 }", "the element of the list to take, the first being 1"),
-    key("explode", KeyPlace::Both, "explode = \"fee\"", "a row for each element of a list"),
-];
+pub const MAPPING_KEYS: &[MappingKey] = keys! {
+    "title" Dataset "title = \"Majors\"" "what the dataset is called";
+    "license" Dataset "license = \"CC BY-NC 4.0\"" "under which terms it may be used";
+    "synthetic" Dataset "synthetic = true" "the data are invented, which the header then says";
+    "tables" Dataset "[tables.candles]" "what follows is about this table";
+    "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
+        "files, folders or patterns, relative to dataset.toml; folders named `key=value` are columns too";
+    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them";
+    "table" Table "table = \"ethereum.token_transfers\"" "of a source: its table";
+    "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
+    "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and its like)";
+    "read" Table "read = \"in place\""
+        "of a source, and of candles or holders: the rows stay there, and an answer queries those of its token; else \"bring\"";
+    "header" Table "header = false" "the file has no header: its columns are called 1, 2, 3, …";
+    "skip" Table "skip = 1" "lines before the header, or before the first row";
+    "coin" Table "coin = \"BTC\"" "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same";
+    "columns" Table "columns = { timestamp = \"ts\", open = \"price.open\" }"
+        "ours = theirs; `price.open` is a member of an object, `prices.1` an element of a list (the first is 1)";
+    "from" Column "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }" "the source column, where more is said of it";
+    "set" Table "set = { chain = \"eth\" }" "a constant for every row";
+    "where" Table "where = { interval = [\"1d\", \"1h\"], timestamp = { min = \"2024-01-01\" }, token_address = { in = \"tokens\" } }"
+        "keeps rows with one of the values, from `min` to `max` (both included), or of a token of the dataset";
+    "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "replaces values of a column";
+    "null" Both "null = [\"-\", \"n/a\"]" "texts that stand for no value";
+    "decimal" Both "decimal = \",\"" "the decimal sign; else what the column's own cells show";
+    "format" Both "format = \"%m/%d/%Y\"" "how times are written";
+    "unit" Both "unit = \"raw\""
+        "amounts: `raw` (smallest units, by the token's decimals) or `whole`; volumes and prices: `usd` or `token`";
+    "scale" Column "columns.fee = { scale = 1e-6 }" "numbers are multiplied by it";
+    "approximate" Column "columns.value = { approximate = true }"
+        "amounts that went through a floating-point number are read all the same, and said to be so";
+    "split" Both "split = \";\"" "the sign between the elements of a list";
+    "item" Column "columns.token1 = { from = \"tokens\", item = 2 }" "the element of the list to take, the first being 1";
+    "explode" Both "explode = \"fee\"" "a row for each element of a list";
+};
 
-/// The names of what may be said there.
+/// The keys that may stand there.
 pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
     let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
     MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()

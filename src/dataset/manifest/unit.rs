@@ -1,4 +1,4 @@
-//! In what unit a column holds its figures, and in which others it may come.
+//! The unit of each column's figures, and the units they may come in.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ const AMOUNT: &[Unit] = &[Unit::Whole, Unit::Raw, Unit::Token];
 const SMALLEST: &[Unit] = &[Unit::Raw, Unit::Whole];
 const VOLUME: &[Unit] = &[Unit::Token, Unit::Usd];
 const MONEY: &[Unit] = &[Unit::Usd];
-/// What is worth so many USD: an amount of the row's token times its price.
+/// A value in USD: it may come as an amount of the row's token, to be multiplied by its price.
 const WORTH: &[Unit] = &[Unit::Usd, Unit::Token];
 
 /// Table, columns, units.
@@ -72,7 +72,7 @@ mod tests {
     use crate::dataset::schema;
 
     #[test]
-    fn units_are_of_columns_there_are() {
+    fn units_are_of_columns_of_the_schema() {
         for (table, columns, _) in UNITS {
             let schema = schema::table(table).expect("a table of the schema");
             assert!(columns.iter().all(|column| schema.column(column).is_some()), "{table}");

@@ -1,4 +1,4 @@
-//! What tells rows apart and what orders them, as numbers: a hash of some cells, and eight bytes that compare as a cell does.
+//! Keys of rows as numbers: 128-bit hashes of cells, which tell rows apart, and sort keys of eight bytes, which compare as a cell does.
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, PolarsResult};
 

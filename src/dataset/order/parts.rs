@@ -1,5 +1,5 @@
-//! Rows in order that do not fit into memory: a bucket is parted by what decides first among its rows, until each part fits. Parts are
-//! in order among themselves, and equal rows lie in one, in the order they came in.
+//! External sort of rows that do not fit into memory: a bucket is split by the first column in which its rows differ, until each part fits.
+//! The parts are in order, and equal rows lie in one part, in the order of the input.
 
 use std::{
     fs, io,
@@ -14,7 +14,7 @@ use super::{keys::order_keys, sorted, spool::Spool};
 /// Rows of a frame that are looked at to find where to part all of them.
 const SAMPLE: usize = 1_024;
 
-/// How rows are ordered, and where those that do not fit may lie meanwhile.
+/// An external sort: its order, its memory, and the folder for its files.
 pub(crate) struct Parts<'a> {
     /// The columns, `-` first for falling.
     pub(crate) order: &'a [&'a str],
@@ -44,7 +44,7 @@ impl Parts<'_> {
         };
         let path = self.path();
         let parted = part(spool, bucket, &path, (column, bounds), &prepared);
-        // It has lost its name before it is read: nothing is left of it, however this ends.
+        // The file is removed before it is read, so that nothing is left of it however this ends.
         fs::remove_file(&path).ok();
         let (parted, parts) = parted?;
         (0..parts).try_for_each(|part| self.each(&parted, part, &Ok, put))

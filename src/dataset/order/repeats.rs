@@ -1,5 +1,5 @@
-//! Rows whose key comes again later in the input. Keys are spread as hashes over buckets, so that those of a table of any size are
-//! compared without holding them all.
+//! Finds rows whose key is repeated later in the input. Hashes of keys are spread over buckets, so that a table of any size is checked
+//! without holding all of them.
 
 use std::{
     collections::{BTreeMap, BinaryHeap, HashMap, HashSet},
@@ -54,7 +54,7 @@ impl Dropped {
         self.differences.extend(difference.map(|difference| (place, difference)));
     }
 
-    /// Keeps those of the rows, at these places in the input, that differences are told of.
+    /// Keeps the rows, of these at their places in the input, whose differences findings tell.
     pub(crate) fn meet(&mut self, frame: &DataFrame, places: &[u32]) {
         if self.kept.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl Dropped {
         }
     }
 
-    /// Tells the differences of the rows that were met. `owner` is whose a row is, which no column of it says.
+    /// Compares the rows that were met. `owner` is the token of a row, which is no column of it.
     pub(crate) fn compare(&mut self, schema: &TableSchema, owner: impl Fn(&DataFrame) -> Option<String>) {
         let whose = schema.order.first().copied().filter(|whose| !schema.key.contains(whose));
         for (row, kept) in std::mem::take(&mut self.kept) {

@@ -1,5 +1,5 @@
-//! Rows on their way, spread over buckets in one file that only grows. A chunk is a frame of one bucket and carries its checksum, so that
-//! what was cut off goes on with what is whole. What the columns are, this file does not know.
+//! A spool file: rows spread over buckets in one file that only grows. A chunk is a frame of one bucket with its checksum, so that an import
+//! that was cut off resumes with the whole chunks. What the columns are is not known here.
 
 use std::{
     fs::{File, OpenOptions},
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_by_bucket_and_a_cut_file_goes_on() {
+    fn rows_are_read_by_bucket_and_a_file_that_was_cut_off_resumes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
         let mut spool = Spool::create(&path, 3).unwrap();

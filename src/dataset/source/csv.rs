@@ -1,5 +1,5 @@
 //! Rows of CSV and TSV (RFC 4180). A record that cannot be read costs that record only: after a quote that is never closed, reading
-//! goes on with the next line, which is why the splitting is done here and not by a library.
+//! resumes with the next line, which no CSV library does.
 
 use super::{
     Batch, RowSource, Wanted,
@@ -7,7 +7,7 @@ use super::{
     text::{Input, MAX_RECORD},
 };
 
-/// How much may be read twice because quotes were not closed.
+/// Bytes that may be read twice because of unclosed quotes.
 const MAX_REREAD: usize = 256 << 20;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
@@ -90,7 +90,7 @@ impl CsvRows {
         Ok(rows)
     }
 
-    /// The rows of `input`, which follow on so many that were read before under the header of these.
+    /// The rows of `input`, appended to a file with this header of which `rows` were read before.
     pub(super) fn going_on(&self, input: Input, rows: u64, wanted: Wanted) -> Result<Self, String> {
         let mut more = Self::headless(input, self.records.names(), Some(self.delimiter), wanted)?;
         more.records.follow(rows);

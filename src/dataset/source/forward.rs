@@ -1,5 +1,4 @@
-//! Bytes that come once, one after the other, for a reader that asks for them by their place: it may go back to what stood at the very
-//! beginning, and to nothing else.
+//! A byte stream for a reader that reads by offset: it may read the first bytes again, and no others.
 
 use std::{
     io::{self, Read},
@@ -8,10 +7,10 @@ use std::{
 
 use super::read_at::ReadAt;
 
-/// How much of the beginning can be read again.
+/// Bytes at the beginning that can be read again.
 const KEPT: u64 = 1 << 20;
 
-/// Bytes that come once.
+/// A byte stream with its beginning kept.
 pub(crate) struct Forward {
     state: Mutex<State>,
 }
@@ -32,7 +31,7 @@ impl Forward {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads up to `most` bytes of what has not been read, and throws them away; how many there were.
+    /// Reads and drops up to `most` further bytes; how many there were.
     pub(crate) fn drain(&self, most: u64) -> io::Result<u64> {
         let mut state = self.lock();
         let drained = io::copy(&mut state.reader.by_ref().take(most), &mut io::sink())?;
@@ -53,7 +52,7 @@ impl State {
 }
 
 impl ReadAt for Forward {
-    /// Nobody knows before the end has come.
+    /// The length is not known before the end.
     fn bytes(&self) -> io::Result<u64> {
         Ok(u64::MAX)
     }
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_come_once_and_the_beginning_again() {
+    fn only_the_beginning_can_be_read_again() {
         let all: Vec<u8> = (0..3 * KEPT as usize).map(|i| (i % 251) as u8).collect();
         let forward = Forward::new(Box::new(io::Cursor::new(all.clone())));
         let read = |at: usize, length: usize| {

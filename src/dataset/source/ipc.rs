@@ -1,5 +1,5 @@
-//! Rows of an Arrow IPC file (`.arrow`, `.ipc`, `.feather`), of the file or the stream format, a record batch at a time, so that a file
-//! of any size takes the memory of a few of its batches. A message is read whole, its figures are checked, and only then it is decoded.
+//! Rows of Arrow IPC (`.arrow`, `.ipc`, `.feather`), in the file or the stream format, a record batch at a time, so that a file of any size
+//! takes the memory of a few batches. A message is read whole and its figures are checked before it is decoded.
 
 use std::{
     io::{self, Cursor},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use planus::ReadAsRoot;
-use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_bail, polars_ensure};
+use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_bail, polars_ensure};
 use polars_arrow::io::ipc::{
     IpcSchema,
     read::{
@@ -18,10 +18,10 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, read_at::ReadAt, sane};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, empty_columns, read_at::ReadAt, sane};
 use crate::untrusted::guarded;
 
-/// How much is told to come.
+/// Bytes that are announced ahead of reading.
 const AHEAD: u64 = 16 << 20;
 const MAGIC: &[u8; 6] = b"ARROW1";
 
@@ -40,7 +40,7 @@ pub(super) struct IpcRows {
     started: bool,
 }
 
-/// Where the messages lie, and the one that comes next.
+/// The messages of the file, and the next one.
 struct Messages {
     file: Arc<dyn ReadAt>,
     bytes: u64,
@@ -51,9 +51,9 @@ struct Messages {
 }
 
 enum Next {
-    /// As a file's end lists them.
+    /// At the offsets that the footer of a file lists.
     Listed(std::vec::IntoIter<u64>),
-    /// One after the other.
+    /// One after the other, as in a stream.
     At(u64),
 }
 
@@ -147,12 +147,12 @@ impl IpcRows {
         })
     }
 
-    /// Takes the rows, or the dictionary, out of a message.
+    /// Decodes the record batch, or the dictionary, of a message.
     fn decode(&mut self, message: &Message) -> PolarsResult<()> {
         let text = MessageRef::read_as_root(&message.text)?;
         let body = self.messages.read(message.body.clone())?;
         sane::ipc_batch(&text, &body)?;
-        // What others have written is not taken on trust.
+        // The default checks every offset and text.
         let (mut body, mut scratch, checked) = (Cursor::new(body), Vec::new(), <_>::default());
         match text.header()? {
             Some(MessageHeaderRef::RecordBatch(batch)) => {
@@ -217,10 +217,10 @@ impl IpcRows {
     }
 }
 
-/// What stands at the head of a message stream, or at a file's end: the columns, and where the dictionaries are.
+/// The schema, and the offsets of dictionaries: from the head of a stream, or the footer of a file.
 type Outline = (ArrowSchema, IpcSchema, Vec<u64>);
 
-/// The columns as a stream begins with them.
+/// The schema message that a stream begins with.
 fn head(messages: &mut Messages) -> PolarsResult<Outline> {
     let Some(first) = messages.next()? else { polars_bail!(ComputeError: "it has no columns") };
     let whole = messages.read(0..first.body.start)?;
@@ -228,7 +228,7 @@ fn head(messages: &mut Messages) -> PolarsResult<Outline> {
     Ok((metadata.schema, metadata.ipc_schema, Vec::new()))
 }
 
-/// The columns, and where the rest lies, as a file ends with them: before the length of that and the magic.
+/// The footer of a file, which lies before its own length and the magic.
 fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
     let end = messages.bytes.saturating_sub(10);
     let tail = messages.read(end..messages.bytes)?;
@@ -252,8 +252,7 @@ impl RowSource for IpcRows {
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
             // Without a batch: the columns all the same.
-            let empty = |field: &ArrowField| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column();
-            let columns = guarded("Arrow IPC", || Ok(self.fields.iter().map(empty).collect()))?;
+            let columns = guarded("Arrow IPC", || Ok(empty_columns(&self.fields)))?;
             return Ok(Some(Batch { columns, first_row, ..Batch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
@@ -291,7 +290,7 @@ impl RowSource for IpcRows {
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use polars::prelude::{IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
+    use polars::prelude::{DataType, IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
 
     use super::*;
 
@@ -341,7 +340,7 @@ mod tests {
     const BATCHES: &[usize] = &[1_000, 0, 1, 20_000, 8_192, 7_191, 30_000, 5];
 
     #[test]
-    fn rows_come_in_order_whatever_the_batches_and_no_more_than_needed_are_held() {
+    fn rows_come_in_order_whatever_the_record_batches_and_few_are_held() {
         let total: usize = BATCHES.iter().sum();
         for stream in [false, true] {
             for compression in [None, Some(IpcCompression::LZ4), Some(IpcCompression::default())] {
@@ -364,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_before_is_passed_over() {
+    fn skipped_batches_are_not_read_again() {
         let total: usize = BATCHES.iter().sum();
         for stream in [false, true] {
             for batches in 0..=total.div_ceil(BATCH_ROWS) as u64 + 1 {
@@ -388,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_damaged_after_the_rows_before_it() {
+    fn a_truncated_file_gives_its_rows_before_the_cut_and_is_damaged() {
         for stream in [false, true] {
             let whole = file(&[10_000; 4], stream, None);
             let length = whole.metadata().unwrap().len();

@@ -1,4 +1,4 @@
-//! Rows of a JSON file: one array of objects. It is read whole, as an array has no lines to recover at.
+//! Rows of a JSON file: one array of objects. It is read whole, as an array has no line ends to resume at.
 
 use serde_json::value::RawValue;
 

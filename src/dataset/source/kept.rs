@@ -1,5 +1,5 @@
-//! What is here of an object that lies elsewhere: its bytes at their places in a file with holes, and beside it which parts have come,
-//! each with a checksum. A program that is cut off finds them again; parts that do not fit their checksum are fetched anew.
+//! Downloaded parts of remote objects, on disk: the bytes at their offsets in a sparse file, and a list of the parts, each with a checksum.
+//! They survive the program; parts that do not fit their checksum are fetched anew.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -18,7 +18,7 @@ use crate::wire::Object;
 const BYTES: &str = "bytes";
 const PARTS: &str = "parts";
 
-/// A part that has come whole.
+/// A range that was downloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     start: u64,
@@ -26,18 +26,18 @@ struct Part {
     sum: u32,
 }
 
-/// The parts of one object.
+/// The downloaded parts of one object.
 #[derive(Debug)]
 pub(crate) struct ObjectParts {
-    /// Without a folder, which a cache gives, it lasts as long as the program.
+    /// Without a cache, and so without a folder, they last as long as the program.
     folder: Option<PathBuf>,
     file: File,
     parts: Vec<Part>,
-    /// Begun and not ended: what came of each so far, with its checksum.
+    /// Ranges being downloaded: how far each is, and its checksum so far.
     begun: Vec<(Range<u64>, u64, crc32fast::Hasher)>,
 }
 
-/// The name of what depends on these texts alone.
+/// A file name from a hash of these texts.
 pub(crate) fn name_of(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -48,7 +48,7 @@ pub(crate) fn name_of(texts: &[&str]) -> String {
     digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name)))
 }
 
-/// The folder of what is kept of objects, in the cache's.
+/// The folder of downloaded objects, in the cache's.
 pub(crate) fn folder(cache: &Path) -> PathBuf {
     cache.join("objects")
 }
@@ -58,7 +58,7 @@ fn folder_of(cache: &Path, object: &Object) -> PathBuf {
 }
 
 impl ObjectParts {
-    /// What is here of the object.
+    /// The parts of the object that are on disk.
     pub(crate) fn open(cache: Option<&Path>, object: &Object) -> io::Result<Self> {
         let Some(cache) = cache else {
             let file = tempfile::tempfile()?;
@@ -70,7 +70,7 @@ impl ObjectParts {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join(BYTES))?;
         file.set_len(object.bytes)?;
-        // When it was used last decides what goes first.
+        // The least recently used object is evicted first.
         file.set_modified(SystemTime::now()).ok();
         let parts: Vec<Part> = fs::read(folder.join(PARTS)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut kept = Self { folder: Some(folder), file, parts: Vec::new(), begun: Vec::new() };
@@ -79,14 +79,14 @@ impl ObjectParts {
         Ok(kept)
     }
 
-    /// Bytes of the object that are not here, by the list of its parts.
+    /// Bytes of the object that are not on disk, by the list of its parts.
     pub(crate) fn missing_of(cache: &Path, object: &Object) -> u64 {
         let text = fs::read(folder_of(cache, object).join(PARTS)).ok();
         let parts: Vec<Part> = text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         gaps(&parts, &(0..object.bytes)).iter().map(|gap| gap.end - gap.start).sum()
     }
 
-    /// Removes what is here of the object, which is needed no more.
+    /// Removes the parts of the object.
     pub(crate) fn forget(cache: &Path, object: &Object) {
         fs::remove_dir_all(folder_of(cache, object)).ok();
     }
@@ -104,17 +104,17 @@ impl ObjectParts {
         Ok(hash.finalize())
     }
 
-    /// What of the range is not here.
+    /// The gaps in the range.
     pub(crate) fn missing(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         gaps(&self.parts, range)
     }
 
-    /// Reads what is here.
+    /// Reads bytes that are on disk.
     pub(crate) fn read(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
         self.file.read_exact_at(buffer, at)
     }
 
-    /// Bytes of the range begun at `start` have come.
+    /// Bytes at `at` have come.
     pub(crate) fn take(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, at)?;
         let end = at + bytes.len() as u64;
@@ -122,7 +122,7 @@ impl ObjectParts {
             *next = end;
             hash.update(bytes);
         } else {
-            // Not what was asked for: a server that gives files whole.
+            // Of no range that was begun: the server sends the whole file.
             let mut hash = crc32fast::Hasher::new();
             hash.update(bytes);
             self.begun.push((at..u64::MAX, end, hash));
@@ -130,12 +130,12 @@ impl ObjectParts {
         Ok(())
     }
 
-    /// A range is on its way.
+    /// A range is being downloaded.
     pub(crate) fn begin(&mut self, range: Range<u64>) {
         self.begun.push((range.clone(), range.start, crc32fast::Hasher::new()));
     }
 
-    /// No more of the range comes: what has come of it is a part.
+    /// The download of the range has ended: what has come of it is a part.
     pub(crate) fn end(&mut self, range: &Range<u64>) {
         let (ended, begun): (Vec<_>, Vec<_>) = self.begun.drain(..).partition(|(begun, ..)| begun == range || begun.end == u64::MAX);
         self.begun = begun;
@@ -145,7 +145,7 @@ impl ObjectParts {
         self.note();
     }
 
-    /// Writes which parts are here. Where that fails they are fetched once more, by the next program.
+    /// Writes the list of parts. Where that fails, the next program fetches them once more.
     fn note(&self) {
         let Some(folder) = &self.folder else { return };
         let Ok(text) = serde_json::to_vec(&self.parts) else { return };
@@ -154,7 +154,7 @@ impl ObjectParts {
     }
 }
 
-/// What of the range no part covers.
+/// The gaps that no part covers in the range.
 fn gaps(parts: &[Part], range: &Range<u64>) -> Vec<Range<u64>> {
     let mut covered: Vec<_> = parts.iter().filter(|part| part.start < range.end && part.end > range.start).collect();
     covered.sort_by_key(|part| part.start);
@@ -171,7 +171,7 @@ fn gaps(parts: &[Part], range: &Range<u64>) -> Vec<Range<u64>> {
     gaps
 }
 
-/// What is kept of objects, each with when it was used last and its bytes on disk.
+/// The downloaded objects, each with the time of its last use and its bytes on disk.
 fn all(cache: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(folder(cache)).into_iter().flatten().flatten();
     let about = |path: PathBuf| {
@@ -181,19 +181,19 @@ fn all(cache: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     entries.filter_map(|entry| about(entry.path())).collect()
 }
 
-/// Bytes on disk of what is kept of objects.
+/// Bytes on disk of all downloaded objects.
 pub(crate) fn bytes(cache: &Path) -> u64 {
     all(cache).iter().map(|(_, bytes, _)| bytes).sum()
 }
 
-/// Removes all that is kept of objects, and what was listed; how many bytes that was.
+/// Removes all downloaded objects and listings; how many bytes that was.
 pub(crate) fn clear(cache: &Path) -> u64 {
     let before = bytes(cache);
     fs::remove_dir_all(folder(cache)).ok();
     before - bytes(cache)
 }
 
-/// Takes out what was used longest ago, until all that is kept of objects fits into `bytes_max`. What was used in the last day stays.
+/// Evicts the least recently used objects until the others fit into `bytes_max`. Those used in the last day stay.
 pub(crate) fn evict(cache: &Path, bytes_max: u64) {
     let mut kept = all(cache);
     kept.sort();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_what_no_part_covers() {
+    fn gaps_are_what_no_part_covers() {
         for (parts, range, expected) in [
             (&[][..], 0..10, &[0..10][..]),
             (&[part(0, 10)], 2..5, &[]),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_found_again_unless_they_were_damaged() {
+    fn parts_are_kept_on_disk_unless_they_are_damaged() {
         let cache = tempfile::tempdir().expect("a folder");
         let object: Object =
             serde_json::from_str(r#"{"url":"s3://b/x","source":"b","bytes":10,"mark":"\"e\"","modified":null,"pinned":false}"#)

@@ -1,5 +1,5 @@
-//! Which files a table is read from: those named after it in the dataset's folder, or those `dataset.toml` names. Every walk is
-//! bounded, as folders may hold loops and more than anyone meant.
+//! Locates the files of a table: those named after it in the dataset's folder, or those that `dataset.toml` names. Every walk is bounded, as
+//! folders may hold loops and more than anyone meant.
 
 use std::{
     collections::HashSet,
@@ -18,40 +18,44 @@ const MAX_DEPTH: usize = 32;
 pub(crate) const MAX_ENTRIES: usize = 200_000;
 pub(crate) const MAX_FILES: usize = 10_000;
 
+/// How a glob is matched: `*` does not go over a slash, nor match a hidden file.
+pub(crate) const GLOB: MatchOptions =
+    MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
+
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedFile {
     pub path: PathBuf,
-    /// As people are told: relative to the folder where it lies in it, else as `dataset.toml` spells it.
+    /// For people: relative to the dataset's folder if it is in it, else as `dataset.toml` spells it.
     pub name: String,
-    /// It lies elsewhere; `path` is its URL then.
+    /// It is remote; `path` is its URL then.
     pub object: Option<Object>,
-    /// It is the answer of an engine; `path` is how that is told then.
+    /// It is the rows of a query; `path` is its name then.
     pub answer: Option<Arc<Answer>>,
 }
 
-/// Rows that an engine has, as they were counted there: equal answers, equal rows.
+/// The rows of a query, as an engine counted them: equal answers, equal rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// As people are told: `clickhouse://SOURCE/TABLE`.
+    /// For people: `clickhouse://SOURCE/TABLE`.
     pub name: String,
-    /// What the person calls the source.
+    /// The name of the source in config.toml.
     pub source: String,
-    /// What is asked.
+    /// The query.
     pub sql: String,
-    /// Every column there, whether it is asked for or not.
+    /// Every column of the table, selected or not.
     pub columns: Vec<String>,
     pub rows: u64,
     /// About so many bytes a row.
     pub width: u64,
-    /// What the rows are known by.
+    /// The hash of the query, the count and the checksum.
     pub mark: String,
-    /// Up to what they were counted, in words.
+    /// The newest block or time counted.
     pub as_of: Option<String>,
-    /// What a person has to know of how they were counted.
+    /// Findings of the count.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// They come as a stream of Arrow, else as CSV.
+    /// They come as an Arrow stream, else as CSV.
     pub arrow: bool,
 }
 
@@ -76,13 +80,13 @@ impl LocatedFile {
     }
 }
 
-/// The files named after the table, or why it cannot be told which they are. Empty: the table is absent.
+/// The files named after the table, or why they are ambiguous. Empty: the table is absent.
 pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(MAX_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // Nothing is asked about files of other tables: a folder is listed for every table.
+        // A folder is listed for every table, so files of other tables are not looked at.
         let as_file = format_of(&name).is_some_and(|(stem, _)| stem == table);
         if as_file || name == table {
             let is_folder = entry.path().is_dir();
@@ -116,7 +120,7 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile
     for spelled in paths {
         let found = one_path(folder, spelled)?;
         for file in found {
-            let name = told(folder, &file);
+            let name = shown_name(folder, &file);
             if seen.insert(file.path.clone()) {
                 files.push(LocatedFile { name, ..file });
             }
@@ -146,9 +150,8 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let pattern = Pattern::new(spelled).map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
     // The walk starts at the last folder before the first wildcard.
     let fixed = spelled.find(['*', '?', '[']).and_then(|at| spelled[..at].rfind('/')).map_or("", |at| &spelled[..=at]);
-    let options = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
     let mut files = walk(&folder.join(fixed), fixed)?;
-    files.retain(|file| pattern.matches_with(&file.name, options) && format_of(&file.name).is_some());
+    files.retain(|file| pattern.matches_with(&file.name, GLOB) && format_of(&file.name).is_some());
     if files.is_empty() { Err(format!("`{spelled}` matches no file of a known format")) } else { Ok(files) }
 }
 
@@ -192,8 +195,8 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     Ok(files)
 }
 
-/// How the file is told to people.
-fn told(folder: &Path, file: &LocatedFile) -> String {
+/// The name of the file for people.
+fn shown_name(folder: &Path, file: &LocatedFile) -> String {
     let name = file.name.trim_start_matches("./");
     Path::new(name).strip_prefix(folder).map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! Rows of newline-delimited JSON, one object a line. A number keeps its text, so that it may be larger than any integer type.
+//! Rows of newline-delimited JSON, one object a line. A number keeps its digits as text, so that it may be larger than any integer type.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -48,7 +48,7 @@ impl NdjsonRows {
         Self { input, records: Records::new(wanted), started: false }
     }
 
-    /// As `new`, from a place in the file that `rows` come before.
+    /// As `new`, from an offset in the file that `rows` come before.
     pub(super) fn going_on(input: Input, rows: u64, wanted: Wanted) -> Self {
         let mut more = Self::new(input, wanted);
         more.records.follow(rows);

@@ -1,5 +1,5 @@
-//! An object that lies elsewhere, read as a file is: what is asked for and not here is fetched and kept; what is told to be read soon is
-//! fetched meanwhile. One who waits for bytes waits no longer than until the load is cancelled.
+//! A remote object read as a file: ranges that are not on disk are fetched and kept, ranges that are announced are prefetched. A wait for
+//! bytes ends when the load is cancelled.
 
 use std::{
     io,
@@ -13,40 +13,40 @@ use std::{
 };
 
 use super::{kept::ObjectParts, read_at::ReadAt};
-use crate::wire::{ByteSink, Errand, Fault, Object, Wire};
+use crate::wire::{ByteSink, Fault, Object, PartFetch, Wire};
 
-/// What is fetched by one request at most.
+/// The most bytes of one range request.
 pub(crate) const PART: u64 = 8 << 20;
-/// What lies between two parts that are asked for, and is fetched with them, as a request costs more.
+/// Two ranges that are so close are fetched as one, as a request costs more than the gap.
 const GAP: u64 = 256 << 10;
-/// Objects up to this are fetched whole.
+/// Objects of up to this size are prefetched whole.
 const SMALL: u64 = 1 << 20;
-/// The end of a file of columns, which is read first.
+/// The footer of a Parquet or Arrow file, which is read first.
 const TAIL: u64 = 64 << 10;
-/// How often one who waits looks whether the load is still wanted.
+/// How often a wait looks whether the load was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether the load is still wanted, and how far its fetching has come; set and read beside the thread that reads.
+/// Whether the load was cancelled, and how many bytes it has fetched; shared with the threads that watch it.
 #[derive(Debug, Default)]
 pub(crate) struct FetchState {
     pub(crate) stopped: AtomicBool,
     pub(crate) fetched: AtomicU64,
 }
 
-/// An object as a file.
+/// A remote object as a file.
 pub(crate) struct RemoteFile {
     wire: Arc<Wire>,
     object: Object,
     shared: Arc<Shared>,
     watch: Arc<FetchState>,
-    /// Why nobody is asked.
+    /// Why the source is not asked.
     offline: Option<Fault>,
-    errands: Mutex<Vec<Errand>>,
+    fetches: Mutex<Vec<PartFetch>>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    news: Condvar,
+    changed: Condvar,
     watch: Arc<FetchState>,
 }
 
@@ -79,12 +79,12 @@ impl ByteSink for Shared {
             state.fault.get_or_insert(fault);
         }
         drop(state);
-        self.news.notify_all();
+        self.changed.notify_all();
     }
 }
 
 impl RemoteFile {
-    /// The object, with what is here of it; nothing is asked yet.
+    /// Opens the object with its parts on disk; no request is sent yet.
     pub(crate) fn open(
         wire: &Arc<Wire>,
         cache: Option<&Path>,
@@ -93,17 +93,17 @@ impl RemoteFile {
         offline: Option<Fault>,
     ) -> io::Result<Arc<Self>> {
         let state = State { kept: ObjectParts::open(cache, object)?, coming: Vec::new(), fault: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new(), watch: Arc::clone(&watch) });
-        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, errands: Mutex::default() }))
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), watch: Arc::clone(&watch) });
+        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, fetches: Mutex::default() }))
     }
 
-    /// Begins to fetch what a reader looks at first.
-    pub(crate) fn greet(&self) {
+    /// Prefetches what a reader reads first.
+    pub(crate) fn prefetch(&self) {
         let end = self.object.bytes;
         if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
     }
 
-    /// Why bytes could not be had.
+    /// Why bytes could not be fetched.
     pub(crate) fn fault(&self) -> Option<Fault> {
         if self.watch.stopped.load(Ordering::Acquire) {
             return Some(Fault::Stopped);
@@ -111,8 +111,8 @@ impl RemoteFile {
         self.shared.lock().fault.clone()
     }
 
-    /// Asks for what is neither here nor on its way.
-    fn want(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
+    /// Requests what is neither on disk nor being fetched.
+    fn request(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
         for range in joined(ranges, self.object.bytes) {
             let mut begun = Vec::new();
             {
@@ -135,15 +135,15 @@ impl RemoteFile {
             }
             for part in begun {
                 let sink: Arc<dyn ByteSink> = Arc::clone(&self.shared) as _;
-                let errand = self.wire.fetch(&self.object, part, sink)?;
-                self.errands.lock().unwrap_or_else(PoisonError::into_inner).push(errand);
+                let fetch = self.wire.fetch(&self.object, part, sink)?;
+                self.fetches.lock().unwrap_or_else(PoisonError::into_inner).push(fetch);
             }
         }
         Ok(())
     }
 }
 
-/// The ranges in their order, those joined that lie close by.
+/// The ranges in order, close ones joined.
 fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<_> = ranges.iter().filter(|range| range.start < range.end && range.end <= bytes).cloned().collect();
     sorted.sort_by_key(|range| range.start);
@@ -157,7 +157,7 @@ fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     joined
 }
 
-/// What of the range none of the others covers.
+/// What none of the others covers of the range.
 fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = vec![range];
     for other in others {
@@ -172,8 +172,8 @@ fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
 
 impl Drop for RemoteFile {
     fn drop(&mut self) {
-        self.errands.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-        // What has come of those that were under way is kept.
+        self.fetches.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        // What has come of ranges that were being fetched is kept.
         let mut state = self.shared.lock();
         for range in std::mem::take(&mut state.coming) {
             state.kept.end(&range);
@@ -193,7 +193,7 @@ impl ReadAt for RemoteFile {
             if self.watch.stopped.load(Ordering::Acquire) {
                 return Err(fail(&Fault::Stopped));
             }
-            self.want(std::slice::from_ref(&range)).map_err(|fault| {
+            self.request(std::slice::from_ref(&range)).map_err(|fault| {
                 self.shared.lock().fault.get_or_insert_with(|| fault.clone());
                 fail(&fault)
             })?;
@@ -204,7 +204,7 @@ impl ReadAt for RemoteFile {
             if let Some(fault) = &state.fault {
                 return Err(fail(fault));
             }
-            drop(self.shared.news.wait_timeout(state, LOOK));
+            drop(self.shared.changed.wait_timeout(state, LOOK));
         }
     }
 
@@ -212,8 +212,8 @@ impl ReadAt for RemoteFile {
         if self.offline.is_some() {
             return;
         }
-        // What fails here fails again when it is read, and is told then.
-        self.want(ranges).ok();
+        // A failure comes again when the range is read.
+        self.request(ranges).ok();
     }
 }
 
@@ -223,13 +223,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_that_lie_close_by_are_one_request() {
+    fn close_ranges_are_one_request() {
         assert_eq!(joined(&[10..20, 0..5, 30..30, 90..101], 100), [0..20]);
         assert_eq!(joined(&[0..1, 2 * GAP..2 * GAP + 1], 1 << 30), [0..1, 2 * GAP..2 * GAP + 1]);
     }
 
     #[test]
-    fn what_is_on_its_way_is_not_asked_for_again() {
+    fn what_is_being_fetched_is_not_requested_again() {
         assert_eq!(without(0..10, &[2..4, 3..6, 20..30]), [0..2, 6..10]);
         assert!(without(3..5, &[0..9]).is_empty());
     }

@@ -1,25 +1,25 @@
-//! Rows of a Parquet file, a part of a row group at a time. Only the wanted columns are read and decoded, so that a file of any size, and
-//! of row groups of any size, takes the memory of one part.
+//! Rows of a Parquet file, a part of a row group at a time. Only the wanted columns are read and decoded, so that files and row groups of any
+//! size take the memory of one part.
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
-use polars::prelude::{ArrowField, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
     read_metadata,
 };
 
 use super::{
-    Batch, MAX_ROWS, RowSource, Wanted,
+    Batch, MAX_ROWS, RowSource, Wanted, empty_columns,
     read_at::{InOrder, ReadAt},
     sane,
 };
 use crate::untrusted::guarded;
 
-/// How many rows are decoded at a time: as many as most row groups have. Of a longer one the columns are read once for each part, and only
-/// the part's pages unpacked.
+/// Rows decoded at a time: as many as most row groups have. The columns of a larger one are read once for each part, and only the part's
+/// pages are decompressed.
 const PART_ROWS: usize = 1 << 18;
-/// How many rows a batch holds at most. They are decoded by then, so that a batch takes little more.
+/// Rows of a batch at most. It is a slice of what is decoded, so it takes little more memory.
 const BATCH_ROWS: usize = 1 << 16;
 
 pub(super) struct ParquetRows {
@@ -131,8 +131,7 @@ impl RowSource for ParquetRows {
         self.decode()?;
         if self.decoded.width() == 0 {
             // Without a row group: the columns all the same.
-            let empty = |field: &ArrowField| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column();
-            batch.columns = guarded("Parquet", || Ok(self.wanted.iter().map(empty).collect()))?;
+            batch.columns = guarded("Parquet", || Ok(empty_columns(&self.wanted)))?;
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());

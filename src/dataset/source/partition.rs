@@ -1,4 +1,4 @@
-//! Columns that stand in the names of folders, as Hive and its kin write them: `symbol=ETH/interval=1d/part-0.parquet`.
+//! Hive partitions: columns in the names of folders, as in `symbol=ETH/interval=1d/part-0.parquet`.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
 
 use super::{Batch, RowSource};
 
-/// Rows of a file, each with what the names of its folders say.
+/// Rows of a file, each with the values of its partition.
 pub(crate) struct Partitioned {
     rows: Box<dyn RowSource>,
     parts: Vec<(String, String)>,
     columns: Vec<String>,
 }
 
-/// The columns that the names of a file's folders give; the innermost of two that are called the same.
+/// Names and values of a file's partition; the innermost of two with one name.
 pub(crate) fn parts(path: &str) -> Vec<(String, String)> {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     let mut parts: Vec<(String, String)> = Vec::new();
@@ -34,7 +34,7 @@ fn unescaped(text: &str) -> String {
 }
 
 impl Partitioned {
-    /// The rows with these columns beside their own; a column of the file itself stands over one of its folders.
+    /// The rows with the partition's columns beside their own; a column of the file takes precedence.
     pub(crate) fn over(rows: Box<dyn RowSource>, parts: Vec<(String, String)>) -> Box<dyn RowSource> {
         if parts.is_empty() { rows } else { Box::new(Self { rows, parts, columns: Vec::new() }) }
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_name_columns() {
+    fn folders_named_key_and_value_are_partitions() {
         for (path, expected) in [
             ("klines/symbol=ETH/interval=1d/part-0.parquet", &[("symbol", "ETH"), ("interval", "1d")][..]),
             ("a=1/a=2/x.csv", &[("a", "2")]),

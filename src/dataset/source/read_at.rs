@@ -1,5 +1,4 @@
-//! Bytes by their place, of a file here or of an object elsewhere: what the readers of columns need. Readers of text get them one after
-//! the other.
+//! Random access to the bytes of a local file or a remote object, for Parquet and Arrow; and in order, for text.
 
 use std::{
     fs::File,
@@ -9,16 +8,16 @@ use std::{
     sync::Arc,
 };
 
-/// Something whose bytes can be read at any place. All of a reader's threads may read it.
+/// Bytes that can be read at any offset, by several threads.
 pub(crate) trait ReadAt: Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
-    /// Fills `buffer` with what stands at `at`.
+    /// Fills `buffer` from offset `at`.
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
     /// As `read_exact_at`, but stops at the end of the file.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.read_exact_at(buffer, at).map(|()| buffer.len())
     }
-    /// These are read soon, in this order: where they are on their way for long, that may begin.
+    /// Announces ranges that are read soon, in this order, so that a remote object can prefetch them.
     fn ahead(&self, _: &[Range<u64>]) {}
 }
 
@@ -36,12 +35,12 @@ impl ReadAt for File {
     }
 }
 
-/// How much is told to come, before it is read, where bytes are read one after the other.
+/// Bytes announced ahead of reading in order.
 const AHEAD: u64 = 24 << 20;
-/// How much is read at a time.
+/// Bytes of one read.
 const STEP: u64 = 1 << 20;
 
-/// Bytes one after the other.
+/// Reads bytes in order.
 pub(super) struct InOrder {
     file: Arc<dyn ReadAt>,
     at: u64,
@@ -55,7 +54,7 @@ impl InOrder {
         Ok(Self { file, at: 0, end, told: 0 })
     }
 
-    /// For one who goes from place to place: nothing is told to come.
+    /// For a reader that seeks: nothing is announced.
     pub(super) fn at_places(file: Arc<dyn ReadAt>) -> io::Result<Self> {
         let end = file.bytes()?;
         Ok(Self { file, at: 0, end, told: end })

@@ -1,4 +1,4 @@
-//! Gathers records of text cells into batches, whatever order and number of columns they come in.
+//! Builds batches from records of text cells, whatever order and number of columns they have.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{BATCH_ROWS, Batch, Wanted};
 /// How many columns a file may have.
 pub(super) const MAX_COLUMNS: usize = 10_000;
 
-/// The rows of the batch that is being gathered.
+/// The batch that is being built.
 pub(super) struct Records {
     wanted: Wanted,
     /// Every column met, in the order they were.
@@ -37,7 +37,7 @@ impl Records {
         }
     }
 
-    /// The rows to come follow on so many others.
+    /// So many rows come before the first one.
     pub(super) fn follow(&mut self, rows: u64) {
         self.first_row = rows + 1;
     }

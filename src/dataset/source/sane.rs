@@ -1,5 +1,5 @@
-//! Whether a file's own figures fit its size. The decoders allocate what a file says it holds, and a damaged figure would end the
-//! program for want of memory, which cannot be caught; so the figures are compared before anything is decoded.
+//! Checks that the figures in a file fit its size. The decoders allocate what a file says it holds, and a damaged figure would abort the
+//! program for want of memory, which cannot be caught; so the figures are checked before anything is decoded.
 
 use std::io::Cursor;
 
@@ -12,14 +12,14 @@ use polars_parquet::parquet::{
     read::PageReader,
 };
 
-/// More than this times its size no file unpacks to; a row takes some bytes, however well it packs.
+/// No file decompresses to more than this times its size, and a row takes some bytes however well it compresses.
 const MAX_RATIO: u64 = 4_096;
 /// Small files may unpack to this.
 const SMALL: u64 = 16 << 20;
 
 pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
 
-/// The most rows, or bytes unpacked, that are believed of a file, or a part of one, of so many bytes.
+/// The most rows, or decompressed bytes, that are believed of so many bytes of a file.
 fn most(bytes: usize) -> u64 {
     SMALL + MAX_RATIO * bytes as u64
 }

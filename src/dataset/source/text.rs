@@ -1,5 +1,4 @@
-//! Bytes of a text file, unpacked and in UTF-8, in a buffer that can be looked at before it is consumed. Knows gzip, zstd and UTF-16,
-//! not what a row is.
+//! The bytes of a text file, decompressed and in UTF-8, in a buffer. Knows gzip, zstd and UTF-16, not what a row is.
 
 use std::{
     io::{self, Read},
@@ -14,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 /// The longest record. A file without a line end must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 
-/// Bytes of a buffer at first: small, as most files are, and as memory that is touched for the first time costs more than a read.
+/// The buffer at first: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
 
 /// A packed file that unpacks to more than this many times its size, and to more than the floor, was made to fill memory or time.
@@ -33,7 +32,7 @@ pub(super) struct Input {
     unpacked: u64,
 }
 
-/// Counts what is taken from the source, before unpacking.
+/// Counts the bytes of the source, before decompression.
 struct Counted<R> {
     source: R,
     read: Arc<AtomicU64>,
@@ -47,8 +46,16 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether a file that begins so has to be unpacked or decoded first: its lines are not where its bytes are.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    head.starts_with(GZIP) || head.starts_with(ZSTD) || is_utf16(head)
+}
+
 /// Whether a file that begins so is UTF-16, by the mark that Excel's "Unicode text" has.
-pub(super) fn is_utf16(head: &[u8]) -> bool {
+fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
@@ -95,9 +102,9 @@ impl Input {
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { source, read: Arc::clone(&read) };
-        let reader: Box<dyn Read + Send> = if head.starts_with(&[0x1f, 0x8b]) {
+        let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if head.starts_with(ZSTD) {
             Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
         } else if is_utf16(head) {
             Box::new(Utf16 {

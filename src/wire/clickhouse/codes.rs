@@ -1,5 +1,5 @@
-//! What a ClickHouse says of a failure, in words for the person. Its own words are shown where they are about the query, which the person
-//! or their dataset wrote; elsewhere they may name hosts and users of others.
+//! ClickHouse's error codes as faults in words for the person. Its own message is shown where it is about the query, which the person or
+//! their dataset wrote; elsewhere it may name other people's hosts and users.
 
 use std::error::Error;
 
@@ -7,21 +7,21 @@ use reqwest::header::HeaderMap;
 
 use crate::wire::{Fault, fault::UNTRUSTED};
 
-/// The most that is shown of a server's own words.
+/// Characters shown of a server's own message.
 const SHOWN: usize = 240;
 
 /// Why a query failed.
 #[derive(Clone, Copy, PartialEq)]
 enum Why {
-    /// It may work later.
+    /// Temporary: it may work later.
     Now,
-    /// It never will, as it is asked.
+    /// Permanent.
     Never,
-    /// As `Never`; what the server says of it is shown.
+    /// Permanent, and the server's own message is shown.
     Told,
 }
 
-/// The server's codes that are told in words of ours, in which `{source}` is what the person calls it.
+/// The error codes with our words, in which `{source}` is the name of the source.
 const CODES: &[(u32, Why, &str)] = &[
     (60, Why::Told, "is not there"),
     (81, Why::Told, "lies in a database that is not there"),
@@ -34,7 +34,7 @@ const CODES: &[(u32, Why, &str)] = &[
     (1, Why::Told, "has `final = true`, which its kind of table does not do"),
     (192, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
     (193, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (194, Why::Never, "is given with a password only: see `password_env` in [sources.{source}] of config.toml"),
+    (194, Why::Never, "needs a password: see `password_env` in [sources.{source}] of config.toml"),
     (195, Why::Never, "is not given to this machine: its address is not among those the user may come from"),
     (516, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
     (497, Why::Never, "may not be read by this user"),
@@ -68,17 +68,17 @@ const CODES: &[(u32, Why, &str)] = &[
 const CUT: &str = "was cut off";
 const BUSY: &str = "is answered with 503: the server is busy";
 
-/// Whether it may well work when one asks again.
+/// Whether a retry may work.
 pub(super) fn may_pass(reason: &str) -> bool {
     reason == CUT || reason == BUSY
 }
 
-/// The code that an answer's head names.
+/// The error code in the headers of an answer.
 pub(super) fn of_headers(headers: &HeaderMap) -> Option<u32> {
     headers.get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok().filter(|code| *code != 0)
 }
 
-/// The code that a text names, if it is one of a failure: `Code: 395, e.displayText() = …`, `Code: 395. DB::Exception: …`.
+/// The error code in a text, if it is an error message: `Code: 395, e.displayText() = …`, `Code: 395. DB::Exception: …`.
 pub(super) fn in_text(text: &str) -> Option<u32> {
     text.match_indices("Code: ").find_map(|(at, _)| {
         let rest = &text[at + "Code: ".len()..];
@@ -111,7 +111,7 @@ pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str
     }
 }
 
-/// A server's own words, shortened to the first thing they say.
+/// A server's own message, shortened to its first sentence.
 fn shown(text: &str) -> String {
     let start = ["DB::Exception: ", "Exception: "].iter().find_map(|mark| Some(text.find(mark)? + mark.len())).unwrap_or(0);
     let said = text[start..].split(", e.what()").next().unwrap_or_default();
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_known_by_its_text() {
+    fn an_error_code_is_found_in_a_text() {
         for (text, code) in [
             (
                 "Code: 395, e.displayText() = DB::Exception: Value passed to 'throwIf' function is non zero, e.what() = DB::Exception",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_own_words_are_shown_of_queries_alone() {
+    fn a_servers_own_message_is_shown_of_faults_in_the_query_alone() {
         let told = |code, text: &str| of_answer("x", 500, Some(code), text).to_string();
         let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
         assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");

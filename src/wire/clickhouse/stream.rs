@@ -1,9 +1,8 @@
-//! Rows on their way from a ClickHouse: bytes one after the other, as many at a time as are read. Whoever stops reading before the end
-//! ends the query there too.
+//! The response body of a ClickHouse query as a byte stream with backpressure. Dropping it before the end kills the query on the server.
 
 use std::{
     io::{self, Read},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -11,12 +10,12 @@ use bytes::{Buf, Bytes};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{Engine, codes, new_id};
-use crate::wire::{Fault, LOOK, SPEND_EVERY};
+use crate::wire::{Fault, LOOK, SPEND_EVERY, locked};
 
-/// Parts that wait to be read.
+/// Chunks buffered ahead of the reader.
 const AHEAD: usize = 8;
 
-/// Bytes on their way.
+/// A response body.
 pub struct Stream {
     engine: Engine,
     id: String,
@@ -26,33 +25,33 @@ pub struct Stream {
     now: Bytes,
     /// All has come, or nothing more will.
     ended: bool,
-    said: Arc<Said>,
+    said: Arc<StreamEnd>,
 }
 
-/// What is known of how a stream ended, for one who gave it to somebody else to read.
+/// How a stream ended, for the one who handed it to a reader.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct StreamEnd {
     source: String,
     fault: OnceLock<Fault>,
     /// The last bytes read, where a server that failed on the way says so.
     tail: Mutex<Vec<u8>>,
 }
 
-impl Said {
-    /// Why no more came, if that was not the end.
+impl StreamEnd {
+    /// Why it broke off, if it did.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
     }
 
-    /// What the last bytes say of a failure. Rows may hold such a text: ask only of an answer that is not what it should be.
+    /// The error in the last bytes. Rows may hold such a text, so this is only for an answer that is not what it should be.
     pub fn last_words(&self) -> Option<Fault> {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = locked(&self.tail);
         let text = String::from_utf8_lossy(&tail);
         codes::in_text(&text).map(|code| codes::of_answer(&self.source, 200, Some(code), &text))
     }
 
     fn read(&self, bytes: &[u8]) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = locked(&self.tail);
         tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         if tail.len() > 4 * TAIL {
             let more = tail.len() - TAIL;
@@ -61,7 +60,7 @@ impl Said {
     }
 }
 
-/// How much of the end is looked at.
+/// Bytes at the end in which an error is looked for.
 const TAIL: usize = 4 << 10;
 
 impl Stream {
@@ -96,13 +95,13 @@ impl Stream {
                 drop(sender.send(Err(fault)).await);
             }
         };
-        let said = Arc::new(Said { source: engine.source().name.clone(), ..Said::default() });
+        let said = Arc::new(StreamEnd { source: engine.source().name.clone(), ..StreamEnd::default() });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
         Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
     }
 
-    /// How it ends, told also later.
-    pub fn said(&self) -> Arc<Said> {
+    /// How it ends; filled in once it has.
+    pub fn said(&self) -> Arc<StreamEnd> {
         Arc::clone(&self.said)
     }
 
@@ -111,7 +110,7 @@ impl Stream {
             self.ended = true;
             return Ok(0);
         };
-        // A server that breaks off has said why, if it could.
+        // A server that fails on the way writes its error before it breaks off.
         let fault = if fault == Fault::Stopped { fault } else { self.said.last_words().unwrap_or(fault) };
         let error = io::Error::other(fault.to_string());
         self.said.fault.set(fault).ok();

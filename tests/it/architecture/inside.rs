@@ -28,7 +28,6 @@ const ORDERS: &[(&str, &[&str])] = &[
             "source",
             "invariants",
             "cache",
-            "runs",
             // Typed rows of a token, and how they are fetched where they stay at their source.
             "holding, shelf, candles",
             "by_token",
@@ -36,6 +35,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "sample",
             "export",
             "grid",
+            "runs",
             "cell",
             "origin",
             "yields",

@@ -1,70 +1,52 @@
-//! Candles that stay at the engine: the same answers as of candles that were brought, fetched token by token, once.
+//! Tables in place, whose rows stay at the engine: the same answers as of tables in the cache, queried token by token, each once.
 
 use std::{
     fs,
+    ops::Deref,
     path::Path,
     sync::{Arc, atomic::Ordering},
 };
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
-use tempfile::TempDir;
 use tokendeck::{
-    api::{self, Api, ApiOptions},
-    dataset::{
-        Dataset,
-        load::{load, load_as},
-        progress::Silent,
-    },
-    deck::{Deck, DeckOptions},
+    api::{self, Api},
+    dataset::{load::load, progress::Silent},
     error::Code,
-    state::keys::Keys,
-    wire::{Consent, MemoryLedger, Source, Wire, WireOptions},
+    wire::{Consent, Source, WireOptions},
 };
 
 use super::{
-    Bench, MANIFEST, TROUBLES, UNI, candles,
+    Bench, MANIFEST, QUESTIONS, TROUBLES, UNI, candles,
     server::{Rows, Server},
     sums,
 };
-use crate::demo::market;
+use crate::{
+    demo::market,
+    remote::{Data, api_over, ask, wire_with},
+};
 
-/// What is asked of a dataset of one token.
-pub(super) const QUESTIONS: [&str; 8] = [
-    "/tokens",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
-    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=1h&limit=5000",
-    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
-    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
-    "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
-    "/tokens?fields=trend,best_pattern,recommendedAction,as_of",
-];
-
-/// An API over the dataset, as long as it stands.
-pub(super) fn standing(folder: &std::path::Path, dataset: Dataset) -> std::sync::Arc<Api> {
-    let deck = Deck::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
-    deck.stand_on(dataset);
-    Api::new(deck, None, std::sync::Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
-}
-
-pub(super) fn ask(api: &std::sync::Arc<Api>, path: &str) -> (u16, String) {
-    let reply = api::answer_offline(api, "GET", path, b"");
-    (reply.status, String::from_utf8(reply.body.to_vec()).unwrap())
-}
-
-fn place(bench: &Bench) {
+/// From now on the candles stay at the engine.
+fn stay_in_place(bench: &Bench) {
     bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
 }
 
 /// The data of a folder, of which some tables stay at an engine.
 pub(crate) struct Stays {
     server: Server,
-    pub(crate) folder: TempDir,
+    data: Data,
+}
+
+impl Deref for Stays {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        &self.data
+    }
 }
 
 impl Stays {
     pub(crate) fn of(data: &Path, tables: &[&'static str]) -> Self {
-        let stays = Self { server: Server::start(), folder: tempfile::tempdir().unwrap() };
+        let stays = Self { server: Server::start(), data: Data::new(&[]) };
         let here = load(data, &Silent).unwrap();
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
         for name in tables {
@@ -74,10 +56,10 @@ impl Stays {
         for file in fs::read_dir(data).unwrap().flatten() {
             let path = file.path();
             if !tables.iter().any(|name| path.file_stem().is_some_and(|stem| stem == *name)) {
-                fs::copy(&path, stays.folder.path().join(file.file_name())).unwrap();
+                fs::copy(&path, stays.path().join(file.file_name())).unwrap();
             }
         }
-        fs::write(stays.folder.path().join("dataset.toml"), manifest).unwrap();
+        stays.write("dataset.toml", &manifest);
         stays
     }
 
@@ -120,14 +102,14 @@ fn streams(bench: &Bench) -> usize {
 }
 
 #[test]
-fn what_stays_there_gives_the_answers_of_what_was_brought() {
+fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(5_500);
-        let brought = standing(bench.folder.path(), bench.load(&bench.wire(), rows_min).unwrap());
-        place(&bench);
-        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        let brought = api_over(bench.path(), bench.load(&bench.wire(), rows_min));
+        stay_in_place(&bench);
+        let dataset = bench.load(&bench.wire(), rows_min);
         assert_eq!(dataset.table("candles").unwrap().height(), 5_500, "{:?}", dataset.table("candles").unwrap().state);
-        let (there, before) = (standing(bench.folder.path(), dataset), streams(&bench));
+        let (there, before) = (api_over(bench.path(), dataset), streams(&bench));
         for question in QUESTIONS {
             let expected = ask(&brought, question);
             assert_eq!((expected.0, &expected), (200, &ask(&there, question)), "{question}");
@@ -138,7 +120,7 @@ fn what_stays_there_gives_the_answers_of_what_was_brought() {
         let (_, body) = ask(&there, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
         // Each would be wanted to put them in order.
-        assert_eq!(ask(&standing(bench.folder.path(), bench.load(&bench.wire(), rows_min).unwrap()), "/tokens?sort=trend").0, 503);
+        assert_eq!(ask(&api_over(bench.path(), bench.load(&bench.wire(), rows_min)), "/tokens?sort=trend").0, 503);
         // More rows there are of the next generation.
         bench.server.put("candles", candles(6_000));
         assert_eq!(ask(&there, QUESTIONS[2]), ask(&brought, QUESTIONS[2]));
@@ -146,10 +128,10 @@ fn what_stays_there_gives_the_answers_of_what_was_brought() {
 }
 
 #[test]
-fn what_cannot_be_fetched_is_said_and_asked_for_again() {
+fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
     let bench = Bench::new(10_000);
-    place(&bench);
-    let api = standing(bench.folder.path(), bench.load(&bench.wire(), 1_000).unwrap());
+    stay_in_place(&bench);
+    let api = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
     let question = format!("/tokens/{UNI}/candles?timeframe=1h");
     for (trouble, says) in TROUBLES {
         bench.server.trouble([*trouble]);
@@ -168,53 +150,53 @@ fn what_cannot_be_fetched_is_said_and_asked_for_again() {
     // Of a later state nothing is here yet.
     bench.server.shared.down.store(false, Ordering::Release);
     bench.server.put("candles", candles(11_000));
-    let later = standing(bench.folder.path(), bench.load(&bench.wire(), 1_000).unwrap());
+    let later = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
     bench.server.shared.down.store(true, Ordering::Release);
     let (status, body) = ask(&later, &question);
     assert_eq!((status, body.contains("cannot be had from `warehouse`: `clickhouse://warehouse/market.candles`")), (503, true), "{body}");
 }
 
 #[test]
-fn what_cannot_stay_there_says_why() {
+fn a_table_that_cannot_stay_in_place_says_why() {
     let bench = Bench::new(100);
     for (more, says) in [
-        ("values = { interval = { '60' = '1h' } }", "`interval` is not there as it is needed"),
-        ("where = { close = { min = 'x' } }", "not all of `where` can be said there"),
+        ("values = { interval = { '60' = '1h' } }", "`interval` must be a text"),
+        ("where = { close = { min = 'x' } }", "not all of `where` can be said in SQL"),
     ] {
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n{more}\n"));
-        let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+        let dataset = bench.load(&bench.wire(), 1_000);
         assert!(super::reason(&dataset).contains(says), "{}", super::reason(&dataset));
     }
     // What is broken when the generation is made leaves the table out, and says so; once it was seen whole, it is what it was then.
-    place(&bench);
+    stay_in_place(&bench);
     bench.server.put("candles", candles(10_000));
     for seen in [false, true] {
         for (trouble, says) in TROUBLES {
             bench.server.trouble([*trouble]);
-            let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+            let dataset = bench.load(&bench.wire(), 1_000);
             let table = dataset.table("candles").unwrap();
             let told = if seen { table.findings.kept()[0].reason.clone() } else { super::reason(&dataset) };
             assert_eq!((told.contains(says), told.starts_with("is what it was at 2")), (true, seen), "{trouble:?}: {told}");
             assert_eq!(table.height(), if seen { 10_000 } else { 0 }, "{trouble:?}");
         }
-        assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height(), 10_000);
+        assert_eq!(bench.load(&bench.wire(), 1_000).table("candles").unwrap().height(), 10_000);
     }
 }
 
 #[test]
-fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
+fn offline_at_the_start_what_was_fetched_before_is_answered() {
     let history = format!("/tokens/{UNI}/candles?timeframe=1h");
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(5_500);
-        place(&bench);
-        let start = || bench.load(&bench.wire(), rows_min).unwrap();
-        let market = ask(&standing(bench.folder.path(), start()), "/tokens");
+        stay_in_place(&bench);
+        let start = || bench.load(&bench.wire(), rows_min);
+        let market = ask(&api_over(bench.path(), start()), "/tokens");
         let down = |down| bench.server.shared.down.store(down, Ordering::Release);
         down(true);
         let dataset = start();
         let table = dataset.table("candles").unwrap();
         assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{:?}", table.elsewhere);
-        let api = standing(bench.folder.path(), dataset);
+        let api = api_over(bench.path(), dataset);
         assert_eq!(ask(&api, "/tokens"), market);
         let (_, body) = ask(&api, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("is what it was at 2") && body.contains("its 5,500 rows stay"), "{body}");
@@ -227,14 +209,14 @@ fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
         let seen = ask(&api, &history);
         assert_eq!(seen.0, 200, "{}", seen.1);
         down(true);
-        let api = standing(bench.folder.path(), start());
+        let api = api_over(bench.path(), start());
         assert_eq!((ask(&api, "/tokens"), ask(&api, &history)), (market, seen), "what was fetched is here, of the same state");
         // Under another mapping nothing is known of it, and what nobody agrees to is not shown.
         let never = super::wire_of(vec![super::source(&bench.server.url())], Consent::Never);
-        let refused = super::reason(&bench.load(&never, rows_min).unwrap());
+        let refused = super::reason(&bench.load(&never, rows_min));
         assert!(refused.contains("is not asked"), "{refused}");
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"));
-        assert_eq!(ask(&standing(bench.folder.path(), start()), "/tokens").0, 503);
+        assert_eq!(ask(&api_over(bench.path(), start()), "/tokens").0, 503);
     }
 }
 
@@ -247,6 +229,22 @@ fn streamed(api: &Arc<Api>, path: &str) -> String {
         whole.extend_from_slice(&piece);
     }
     String::from_utf8(whole).unwrap()
+}
+
+/// The rows of every page, and how many pages there are; `each` sees that a page comes.
+fn pages(api: &Arc<Api>, path: &str, mut each: impl FnMut()) -> (String, usize) {
+    let (mut all, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let (status, body) = ask(api, &format!("{path}{cursor}"));
+        assert_eq!(status, 200, "{body}");
+        each();
+        all.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
+        pages += 1;
+        match next(&body) {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return (all.join(","), pages),
+        }
+    }
 }
 
 /// The `next` of a page.
@@ -262,42 +260,26 @@ fn rows(body: &str) -> &str {
 }
 
 #[test]
-fn rows_that_stay_there_come_page_by_page_token_by_token() {
+fn rows_in_place_are_paged_token_by_token() {
     let (_market, data) = market();
-    let (stays, here) = (Stays::of(&data, &["candles"]), standing(&data, load(&data, &Silent).unwrap()));
+    let (stays, here) = (Stays::of(&data, &["candles"]), api_over(&data, load(&data, &Silent).unwrap()));
     // Which waits as long as a person's does: so many candles take a busy machine a while.
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
-    let options = WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() };
-    let (wire, bench) = (Wire::new(options, Arc::new(MemoryLedger::default())), Bench::new(1));
-    let dataset = load_as(stays.folder.path(), &bench.options(200_000), Some(&wire), &Silent, None, false).unwrap();
+    let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });
+    let dataset = stays.load(Some(&wire), 200_000).unwrap();
     let tokens = dataset.shelf("candles").unwrap().tokens().to_vec();
     assert!(tokens.len() > 2, "of one token nobody sees where pages end");
-    let there = standing(stays.folder.path(), dataset);
+    let there = api_over(stays.data.path(), dataset);
     for (more, limit) in [("", 10_000), ("", 777), ("&where=close%3E1%20interval=1d&columns=token_address,close", 100)] {
-        let (mut all, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
-        loop {
-            let fetched = stays.fetched();
-            let (status, body) = ask(&there, &format!("/tables/candles?limit={limit}{more}{cursor}"));
-            assert_eq!(status, 200, "{body}");
+        let mut fetched = stays.fetched();
+        let one_token = || {
             assert!(stays.fetched() <= fetched + 1, "a page is of one token");
-            all.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
-            pages += 1;
-            match next(&body) {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => break,
-            }
-        }
-        assert!(pages >= tokens.len(), "{pages}");
-        let (mut expected, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let (_, body) = ask(&here, &format!("/tables/candles?limit=10000{more}{cursor}"));
-            expected.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
-            match next(&body) {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => break,
-            }
-        }
-        assert_eq!(all.join(","), expected.join(","), "{more}");
+            fetched = stays.fetched();
+        };
+        let (all, pages_there) = pages(&there, &format!("/tables/candles?limit={limit}{more}"), one_token);
+        assert!(pages_there >= tokens.len(), "{pages_there}");
+        let (expected, _) = pages(&here, &format!("/tables/candles?limit=10000{more}"), || {});
+        assert_eq!(all, expected, "{more}");
     }
     // Of one token all that is asked of a table can be had.
     let one = format!("where=token_address={}", tokens[1]);
@@ -328,10 +310,10 @@ fn rows_that_stay_there_come_page_by_page_token_by_token() {
 }
 
 #[test]
-fn rows_of_another_state_are_refused_and_not_kept() {
+fn rows_of_another_state_of_the_table_are_refused_and_not_kept() {
     let bench = Bench::new(5_500);
-    place(&bench);
-    let start = || standing(bench.folder.path(), bench.load(&bench.wire(), 200_000).unwrap());
+    stay_in_place(&bench);
+    let start = || api_over(bench.path(), bench.load(&bench.wire(), 200_000));
     let api = start();
     let whole = candles(5_500);
     let history = format!("/tokens/{UNI}/candles?timeframe=1h");

@@ -4,23 +4,22 @@
 
 use std::{
     fmt::Write as _,
-    fs,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tempfile::TempDir;
 use tokendeck::{
     dataset::{
         Dataset, TableState,
-        cache::CacheOptions,
         load::{LoadError, load_as},
-        progress::Silent,
     },
     wire::{Consent, Source, Wire},
 };
 
-use super::{Impatient, TOKENS, UNI, source, wire_of};
-use crate::wait::wait_until;
+use super::{CancelAt, TOKENS, UNI, source, wire_of};
+use crate::{
+    remote::{Data, api_over, ask, same_rows},
+    wait::wait_until,
+};
 
 /// One at a time: the tests make tables of the same names.
 static TURN: Mutex<()> = Mutex::new(());
@@ -71,26 +70,13 @@ pub(super) fn wire(url: &str) -> Arc<Wire> {
     wire_of(vec![Source { timeout_seconds: 60, ..source(url) }], Consent::Always)
 }
 
-struct Bench {
-    folder: TempDir,
-    cache: TempDir,
+/// A dataset of this `dataset.toml`, and UNI alone.
+fn with(manifest: &str) -> Data {
+    Data::new(&[("dataset.toml", manifest), ("tokens.csv", TOKENS)])
 }
 
-impl Bench {
-    fn with(manifest: &str) -> Self {
-        let bench = Self { folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
-        fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
-        fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
-        bench
-    }
-
-    fn options(&self, rows_min: u64) -> CacheOptions {
-        CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
-    }
-
-    fn load(&self, url: &str, rows_min: u64) -> Dataset {
-        load_as(self.folder.path(), &self.options(rows_min), Some(&wire(url)), &Silent, None, false).unwrap()
-    }
+pub(super) fn load(data: &Data, url: &str, rows_min: u64) -> Dataset {
+    data.load(Some(&wire(url)), rows_min).unwrap()
 }
 
 fn reason(dataset: &Dataset, table: &str) -> String {
@@ -139,22 +125,15 @@ fn csv(rows: &[[String; 8]]) -> String {
     text
 }
 
-/// The rows from a file.
-fn here(rows: &[[String; 8]], rows_min: u64) -> (Bench, Dataset) {
-    let bench = Bench::with("[tables.transfers]\npath = 't.csv'\n");
-    fs::write(bench.folder.path().join("t.csv"), csv(rows)).unwrap();
-    let dataset = load_as(bench.folder.path(), &bench.options(rows_min), None, &Silent, None, false).unwrap();
-    (bench, dataset)
+/// The rows from a file, of which these conditions keep some.
+fn here(rows: &[[String; 8]], conditions: &str) -> Data {
+    let data = with(&format!("[tables.transfers]\npath = 't.csv'\n{conditions}"));
+    data.write("t.csv", &csv(rows));
+    data
 }
 
 fn same(a: &Dataset, b: &Dataset) {
-    let (a, b) = (a.table("transfers").unwrap(), b.table("transfers").unwrap());
-    assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad), "{:?} {:?}", b.state, b.findings.kept());
-    assert!(a.frame.equals_missing(&b.frame), "{:?}\n{:?}", a.frame, b.frame);
-    if let (Some(a), Some(b)) = (&a.large, &b.large) {
-        let all = |table: &tokendeck::dataset::cache::LargeTable| table.stretch(0..table.height(), None);
-        assert!(all(a).equals_missing(&all(b)));
-    }
+    same_rows(a.table("transfers").unwrap(), b.table("transfers").unwrap());
 }
 
 const QUESTIONS: [&str; 3] = [
@@ -211,26 +190,15 @@ fn answers_are_those_of_a_file_of_the_same_rows() {
             tell(&url, &format!("INSERT INTO deck_test.transfers VALUES {}", rows.join(",")));
         }
         for rows_min in [1_000, 200_000] {
-            let bench = Bench::with(
-                "[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n\
-                 where = { token_address = { in = 'tokens' }, timestamp = { min = '2024-01-01T00:00:12Z' } }\n",
-            );
-            let (files, here) = {
-                let bench = Bench::with(
-                    "[tables.transfers]\npath = 't.csv'\nwhere = { token_address = { in = 'tokens' }, timestamp = { min = '2024-01-01T00:00:12Z' } }\n",
-                );
-                fs::write(bench.folder.path().join("t.csv"), csv(&rows)).unwrap();
-                let dataset = load_as(bench.folder.path(), &bench.options(rows_min), None, &Silent, None, false).unwrap();
-                (bench, dataset)
-            };
-            let there = bench.load(&url, rows_min);
+            let conditions = "where = { token_address = { in = 'tokens' }, timestamp = { min = '2024-01-01T00:00:12Z' } }\n";
+            let engine = with(&format!("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n{conditions}"));
+            let files = here(&rows, conditions);
+            let (here, there) = (files.load(None, rows_min).unwrap(), load(&engine, &url, rows_min));
             assert_eq!(there.table("transfers").unwrap().height(), 4_997);
             same(&here, &there);
             for question in QUESTIONS {
-                let options = files.options(rows_min);
-                let here = load_as(files.folder.path(), &options, None, &Silent, None, false).unwrap();
-                let here = crate::remote::ask(files.folder.path(), here, question);
-                let there = crate::remote::ask(bench.folder.path(), bench.load(&url, rows_min), question);
+                let here = files.ask(files.load(None, rows_min).unwrap(), question);
+                let there = engine.ask(load(&engine, &url, rows_min), question);
                 assert_eq!((here.0, here), (200, there), "{question}");
             }
         }
@@ -245,45 +213,30 @@ fn two_old_nodes_give_the_rows_of_one_file() {
                    from_address String, to_address String, value String";
     for (node, url) in [pair(), second()].iter().enumerate() {
         make(url, "part", columns, "MergeTree ORDER BY (token_address, block_number)");
-        let own: Vec<String> = rows.iter().skip(node).step_by(2).map(|row| format!("('{}')", row.join("','"))).collect();
-        let own: Vec<String> = own
-            .iter()
-            .map(|row| {
-                let cells: Vec<&str> = row.trim_matches(['(', ')']).split(',').collect();
-                let bare = |at: usize| cells[at].trim_matches('\'');
-                format!(
-                    "({},toDateTime({}),{},{},{},{},{},{})",
-                    cells[0],
-                    bare(1),
-                    bare(2),
-                    bare(3),
-                    cells[4],
-                    cells[5],
-                    cells[6],
-                    cells[7]
-                )
-            })
-            .collect();
+        let row = |[token, at, block, log, hash, from, to, amount]: &[String; 8]| {
+            format!("('{token}',toDateTime({at}),{block},{log},'{hash}','{from}','{to}','{amount}')")
+        };
+        let own: Vec<String> = rows.iter().skip(node).step_by(2).map(row).collect();
         for own in own.chunks(500) {
             tell(url, &format!("INSERT INTO deck_test.part VALUES {}", own.join(",")));
         }
     }
     make(&pair(), "transfers", columns, "Distributed(deck, deck_test, part, rand())");
     for rows_min in [1_000, 200_000] {
-        let (_files, here) = here(&rows, rows_min);
-        let bench = Bench::with("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n");
-        same(&here, &bench.load(&pair(), rows_min));
+        let files = here(&rows, "");
+        let engine = with("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n");
+        same(&files.load(None, rows_min).unwrap(), &load(&engine, &pair(), rows_min));
     }
     // A query inside a query.
     let inside = |word: &str| {
         let query = format!("SELECT * FROM deck_test.transfers WHERE from_address {word} (SELECT to_address FROM deck_test.transfers)");
-        Bench::with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")).load(&pair(), 1_000)
+        load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000)
     };
     assert!(reason(&inside("IN"), "transfers").contains("GLOBAL IN"));
     assert!(inside("GLOBAL IN").table("transfers").unwrap().height() > 100);
     // A node that is not there: no half of the rows.
     let query = "SELECT * FROM remote('127.0.0.1:19001,127.0.0.1:9', deck_test.part)";
-    let dead = Bench::with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")).load(&pair(), 1_000);
+    let dead = load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000);
     assert!(reason(&dead, "transfers").contains("cannot be reached"), "{}", reason(&dead, "transfers"));
 }
 
@@ -302,10 +255,10 @@ fn a_query_that_fails_on_the_way_gives_no_rows() {
     for (url, rows) in [(engine(), 1_000_000u64), (pair(), 300_000)] {
         for rows_min in [1_000, 10_000_000] {
             let manifest = failing(rows);
-            let whole = Bench::with(&manifest).load(&url, rows_min);
+            let whole = load(&with(&manifest), &url, rows_min);
             assert_eq!(whole.table("candles").unwrap().height() as u64, rows, "{:?}", whole.table("candles").unwrap().state);
             let broken = manifest.replace("toFloat64(number)", &format!("toFloat64(number) + throwIf(number = {})", rows - 10));
-            let dataset = Bench::with(&broken).load(&url, rows_min);
+            let dataset = load(&with(&broken), &url, rows_min);
             let reason = reason(&dataset, "candles");
             assert!(reason.contains("395") || reason.contains("was cut off"), "{reason}");
         }
@@ -314,15 +267,15 @@ fn a_query_that_fails_on_the_way_gives_no_rows() {
 
 #[test]
 #[ignore = "needs a real engine"]
-fn a_load_that_is_given_up_ends_the_query_on_the_node() {
+fn a_cancelled_load_kills_its_query_on_the_node() {
     let _turn = turn();
     let url = pair();
     let slow = failing(2_000_000).replace("toFloat64(number)", "toFloat64(number) + sleep(0.01)");
     let slow = slow.replace("AS interval FROM system.numbers", "AS interval FROM system.numbers WHERE number % 1000 = 0 OR number > 0");
-    let bench = Bench::with(&slow);
+    let data = with(&slow);
     let running = || tell(&url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(0.01)%' AND query NOT LIKE '%processes%'");
-    let progress = Impatient(0.into(), 10);
-    let outcome = load_as(bench.folder.path(), &bench.options(1_000), Some(&wire(&url)), &progress, None, false);
+    let progress = CancelAt(0.into(), 10);
+    let outcome = load_as(data.path(), &data.options(1_000), Some(&wire(&url)), &progress, None, false);
     // Where counting already takes too long for the patience of one who asks, that is what was given up.
     assert!(matches!(outcome, Err(LoadError::Cancelled)), "{:?}", outcome.map(|dataset| reason(&dataset, "candles")));
     wait_until("the query ends", || running().trim() == "0");
@@ -330,8 +283,8 @@ fn a_load_that_is_given_up_ends_the_query_on_the_node() {
 
 #[test]
 #[ignore = "needs a real engine"]
-fn candles_that_stay_there_give_the_answers_of_those_that_were_brought() {
-    use super::in_place::{QUESTIONS, ask, standing};
+fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
+    use super::QUESTIONS;
     let (_turn, url) = (turn(), engine());
     let other = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
     for (seed, days) in [(1, 9), (2, 35), (3, 60), (4, 200), (5, 61)] {
@@ -357,11 +310,11 @@ fn candles_that_stay_there_give_the_answers_of_those_that_were_brought() {
         let manifest = "[tables.candles]\nsource = 'warehouse'\ntable = 'deck_test.candles'\ncolumns = { timestamp = 'at' }\n";
         let two = format!("{TOKENS}{other},WETH,Wrapped,eth,\n");
         let api = |more: &str| {
-            let bench = Bench::with(&format!("{manifest}{more}"));
-            fs::write(bench.folder.path().join("tokens.csv"), &two).unwrap();
-            let dataset = bench.load(&url, 1_000);
+            let data = with(&format!("{manifest}{more}"));
+            data.write("tokens.csv", &two);
+            let dataset = load(&data, &url, 1_000);
             assert!(dataset.table("candles").unwrap().loaded(), "{:?}", dataset.table("candles").unwrap().state);
-            (standing(bench.folder.path(), dataset), bench)
+            (api_over(data.path(), dataset), data)
         };
         let ((brought, _a), (there, _b)) = (api(""), api("read = 'in place'\n"));
         for question in QUESTIONS.iter().flat_map(|question| [(*question).to_owned(), question.replace(UNI, other)]) {

@@ -1,43 +1,40 @@
-//! Tables of a real engine that sums would read otherwise than rows that are brought: each gives the same answers, or says why it cannot
-//! stay in place. Run as `real` is.
+//! Tables of a real engine whose rows a query there would read otherwise than the loader: each gives the same answers as in the cache, or
+//! says why it cannot stay in place. Run as `real` is.
 
-use std::{fs, path::Path, sync::Arc};
+use std::sync::Arc;
 
-use tempfile::TempDir;
 use tokendeck::{
     api::Api,
-    dataset::{Dataset, TableState, cache::CacheOptions, load::load_as, progress::Silent},
+    dataset::{Dataset, TableState},
 };
 
 use super::{
     TOKENS, UNI,
-    in_place::{ask, standing},
-    real::{engine, make, tell, turn, wire},
+    real::{engine, load, make, tell, turn},
 };
+use crate::remote::{Data, api_over, ask};
 
+/// A dataset whose candles or holders a real engine has.
 struct Bench {
-    folder: TempDir,
-    cache: TempDir,
+    data: Data,
     url: String,
 }
 
 impl Bench {
     fn new(url: &str) -> Self {
-        let bench = Self { folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap(), url: url.to_owned() };
-        fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
-        bench
+        Self { data: Data::new(&[("tokens.csv", TOKENS)]), url: url.to_owned() }
     }
 
     fn load(&self, table: &str, read: &str, more: &str) -> Dataset {
         let name = if table.contains("holders") { "holders" } else { "candles" };
         let manifest = format!("[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{table}'\nread = '{read}'\n{more}\n");
-        fs::write(self.folder.path().join("dataset.toml"), manifest).unwrap();
-        let options = CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min: 200_000, ..CacheOptions::default() };
-        load_as(self.folder.path(), &options, Some(&wire(&self.url)), &Silent, None, false).unwrap()
+        self.data.write("dataset.toml", &manifest);
+        load(&self.data, &self.url, 200_000)
     }
 
-    fn path(&self) -> &Path {
-        self.folder.path()
+    /// An API over the table as it is there now.
+    fn api(&self, table: &str, read: &str) -> Arc<Api> {
+        api_over(self.data.path(), self.load(table, read, ""))
     }
 }
 
@@ -92,7 +89,7 @@ const PLAIN: &str = "MergeTree ORDER BY tuple()";
 
 #[test]
 #[ignore = "needs a real engine"]
-fn odd_candles_give_the_answers_of_those_that_are_brought() {
+fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
     let (_turn, url) = (turn(), engine());
     for (nth, (change, notes)) in [
         (vec![], ""),
@@ -119,8 +116,8 @@ fn odd_candles_give_the_answers_of_those_that_are_brought() {
         let dataset = there.load("fault_candles", "in place", "");
         assert!(dataset.table("candles").unwrap().loaded(), "{nth}: {}", told(&dataset, "candles"));
         assert!(told(&dataset, "candles").contains(notes), "{nth}: {}", told(&dataset, "candles"));
-        let there_api = standing(there.path(), dataset);
-        let brought_api = standing(brought.path(), brought.load("fault_candles", "bring", ""));
+        let there_api = api_over(there.data.path(), dataset);
+        let brought_api = brought.api("fault_candles", "bring");
         for question in questions("candles") {
             let (expected, found) = (ask(&brought_api, &question), ask(&there_api, &question));
             assert_eq!((expected.0, expected), (200, found), "{nth}: {question}");
@@ -130,17 +127,17 @@ fn odd_candles_give_the_answers_of_those_that_are_brought() {
 
 #[test]
 #[ignore = "needs a real engine"]
-fn candles_that_would_be_read_otherwise_do_not_stay() {
+fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
     let (_turn, url) = (turn(), engine());
     for (change, more, says) in [
         (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an interval that is none"),
         (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an interval that is none"),
         (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers written in a way"),
-        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` is not there as it is needed"),
+        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` must be a text"),
         (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "come twice"),
         (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
-        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "not all of `where` can be said there"),
-        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "not all of `where` can be said there"),
+        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "not all of `where` can be said in SQL"),
+        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "not all of `where` can be said in SQL"),
     ] {
         fill(&url, "fault_candles", PLAIN, &change);
         let dataset = Bench::new(&url).load("fault_candles", "in place", more);
@@ -166,25 +163,25 @@ fn after(api: &Arc<Api>, table: &str, change: impl Fn()) {
 
 #[test]
 #[ignore = "needs a real engine"]
-fn another_state_is_seen_in_whatever_is_asked() {
+fn a_changed_table_is_seen_whatever_is_asked() {
     let (_turn, url) = (turn(), engine());
     fill(&url, "fault_candles", PLAIN, &[]);
     let bench = Bench::new(&url);
-    let api = standing(bench.path(), bench.load("fault_candles", "in place", ""));
+    let api = bench.api("fault_candles", "in place");
     after(&api, "candles", || {
         tell(&url, &format!("INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"));
     });
     // As many candles, one price another.
     fill(&url, "fault_candles", PLAIN, &[]);
     let bench = Bench::new(&url);
-    let api = standing(bench.path(), bench.load("fault_candles", "in place", ""));
+    let api = bench.api("fault_candles", "in place");
     after(&api, "candles", || fill(&url, "fault_candles", PLAIN, &[("close", "Float64", "if(number = 7, 3, 1 + number % 11 / 10)")]));
     make(&url, "fault_holders", "token_address String, holder_address String, balance String", PLAIN);
     let holders =
         "SELECT '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', concat('0x', leftPad(lower(hex(number + 7)), 40, '0')), toString(number)";
     tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(300)"));
     let bench = Bench::new(&url);
-    let api = standing(bench.path(), bench.load("fault_holders", "in place", ""));
+    let api = bench.api("fault_holders", "in place");
     after(&api, "holders", || {
         // As many rows, another content.
         tell(&url, "TRUNCATE TABLE deck_test.fault_holders");

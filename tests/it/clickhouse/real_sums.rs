@@ -1,20 +1,16 @@
-//! Sums against real engines, over random tokens: what is worked out there makes the answers that the rows make once they are brought,
-//! and what two nodes have together those of one. Run as `real` is.
+//! Tables in place on real engines, over random tokens: sums worked out there make the answers that the same rows make in the cache, and
+//! two nodes together give the answers of one. Run as `real` is.
 
-use std::{fmt::Write as _, fs, sync::Arc};
+use std::{fmt::Write as _, sync::Arc};
 
 use serde_json::Value;
-use tempfile::TempDir;
-use tokendeck::{
-    api::Api,
-    dataset::{cache::CacheOptions, load::load_as, progress::Silent},
-};
+use tokendeck::api::Api;
 
 use super::{
-    in_place::{ask, standing},
     near::same,
-    real::{engine, make, other, tell, turn, wire},
+    real::{engine, load, make, other, tell, turn},
 };
+use crate::remote::{Data, api_over, ask};
 
 fn token(nth: u64) -> String {
     format!("0x{:040x}", nth * 7_919 + 1)
@@ -73,7 +69,7 @@ fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
 }
 
 /// What stands beside the two tables in files.
-fn write(folder: &TempDir, manifest: &str, tokens_there: u64) {
+fn files(manifest: &str, tokens_there: u64) -> Data {
     let mut tokens = "token_address,symbol,name,chain,price,total_supply\n".to_owned();
     let mut labels = "address,label\n".to_owned();
     let mut kols = "token_address,kol_address,handle,followers,engagement_rate\n".to_owned();
@@ -88,27 +84,23 @@ fn write(folder: &TempDir, manifest: &str, tokens_there: u64) {
             writeln!(kols, "{},{},h{i},1000,0.1", token(nth), holder(nth, i * (2 + nth % 150))).unwrap();
         }
     }
-    for (name, text) in [("tokens", tokens), ("labels", labels), ("kols", kols), ("contracts", contracts)] {
-        fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
-    }
-    fs::write(folder.path().join("dataset.toml"), manifest).unwrap();
+    let others = [("tokens.csv", &*tokens), ("labels.csv", &labels), ("kols.csv", &kols), ("contracts.csv", &contracts)];
+    Data::new(&[&others[..], &[("dataset.toml", manifest)]].concat())
 }
 
 struct Standing {
     api: Arc<Api>,
-    _folders: [TempDir; 2],
+    _data: Data,
 }
 
 fn stand(url: &str, manifest: &str, tokens: u64) -> Standing {
-    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    write(&folder, manifest, tokens);
-    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 200_000, ..CacheOptions::default() };
-    let dataset = load_as(folder.path(), &options, Some(&wire(url)), &Silent, None, false).unwrap();
+    let data = files(manifest, tokens);
+    let dataset = load(&data, url, 200_000);
     for name in ["candles", "holders"] {
         let table = dataset.table(name).unwrap();
         assert!(table.loaded() && table.height() as u64 > 100 * tokens, "{:?} {}", table.state, table.height());
     }
-    Standing { api: standing(folder.path(), dataset), _folders: [folder, cache] }
+    Standing { api: api_over(data.path(), dataset), _data: data }
 }
 
 fn manifest(candles: &str, holders: &str, read: &str) -> String {
@@ -176,7 +168,7 @@ fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterat
 
 #[test]
 #[ignore = "needs a real engine"]
-fn what_is_summed_there_gives_the_answers_of_rows_that_are_brought() {
+fn tables_in_place_give_the_answers_of_tables_in_the_cache() {
     const TOKENS: u64 = 500;
     let (_turn, url) = (turn(), engine());
     fill(&url, "sums", TOKENS, None);
@@ -188,7 +180,7 @@ fn what_is_summed_there_gives_the_answers_of_rows_that_are_brought() {
 
 #[test]
 #[ignore = "needs two real engines"]
-fn what_two_nodes_have_together_gives_the_answers_of_one() {
+fn two_nodes_together_give_the_answers_of_one() {
     const TOKENS: u64 = 40;
     let (_turn, url, second) = (turn(), engine(), other());
     fill(&url, "whole", TOKENS, None);

@@ -1,10 +1,11 @@
-//! An engine that speaks ClickHouse's HTTP interface as far as it is asked, and lies, stalls and breaks off as it is told.
+//! A test server that speaks as much of ClickHouse's HTTP interface as is asked of it, and gives wrong answers, stalls and breaks off as
+//! it is told.
 
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    io::{BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -16,6 +17,7 @@ use std::{
 use polars::prelude::{BooleanChunked, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
 
 use super::sums;
+use crate::remote::server::{head, header, listen};
 
 /// What is wrong with the next rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,26 +70,21 @@ pub(super) struct Shared {
 
 pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl Server {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
-        let theirs = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&theirs);
-                thread::spawn(move || if shared.down.load(Ordering::Acquire) { None } else { serve(stream, &shared) });
-            }
+        let served = Arc::clone(&shared);
+        let address = listen(move |stream| {
+            serve(stream, &served);
         });
-        Self { shared, port }
+        Self { shared, address }
     }
 
     pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     pub(super) fn put(&self, name: &'static str, rows: Rows) {
@@ -98,6 +95,11 @@ impl Server {
         let mut all: Vec<Trouble> = trouble.into_iter().collect();
         all.reverse();
         *self.shared.trouble.lock().unwrap() = all;
+    }
+
+    /// Short answers fail from now on, with this status and code.
+    pub(super) fn refuse(&self, status: u16, code: u32) {
+        *self.shared.short.lock().unwrap() = Some(Trouble::Fails(status, code));
     }
 
     /// The queries asked so far, with what stood in their address.
@@ -116,27 +118,9 @@ fn arrow(frame: &DataFrame) -> Vec<u8> {
 fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     let mut out = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        let mut length = 0;
-        let mut address = String::new();
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            if address.is_empty() {
-                line.trim().clone_into(&mut address);
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
+    while let (false, Some(head)) = (shared.down.load(Ordering::Acquire), head(&mut reader)) {
+        let address = head.lines().next()?;
+        let mut body = vec![0; header(&head, "content-length").map_or(Ok(0), str::parse).ok()?];
         reader.read_exact(&mut body).ok()?;
         let sql = String::from_utf8(body).ok()?;
         shared.queries.lock().unwrap().push(format!("{address} {sql}"));
@@ -149,6 +133,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
             short(&mut out, shared, &sql)?;
         }
     }
+    None
 }
 
 /// The rows of the token that is asked for, where one is, up to the time that is asked for.

@@ -1,9 +1,8 @@
-//! What was brought stands, whatever goes wrong with the engine, and says how old it is and why. What looks like trouble and is none, and
-//! what looks right and is not.
+//! Rows of the last load stay, whatever goes wrong at the engine, and say how old they are and why. What looks like a failure and is none,
+//! and what looks right and is damaged.
 
 use std::{
     fs,
-    path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -16,85 +15,61 @@ use tokendeck::{
 
 use super::{
     Bench, MANIFEST, UNI, candles,
-    server::{Rows, Trouble},
+    server::{Rows, Server, Trouble},
     source, wire_of,
 };
+use crate::remote::files_below;
 
-type Break = fn(&Bench) -> Arc<Wire>;
+/// Breaks something: of the server, or of what the person says of it.
+type Break = fn(&Server, &mut Source);
 
-fn with(bench: &Bench, change: impl Fn(&mut Source)) -> Arc<Wire> {
+/// Whoever asks once it is broken.
+fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
     let mut source = source(&bench.server.url());
-    change(&mut source);
+    breaks(&bench.server, &mut source);
     wire_of(vec![source], Consent::Always)
 }
 
 /// What may go wrong, and what a person reads of it.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
-    (
-        "nobody answers",
-        |bench| {
-            bench.server.shared.down.store(true, Ordering::Release);
-            bench.wire()
-        },
-        &[],
-    ),
-    (
-        "a table that was dropped",
-        |bench| {
-            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(404, 60));
-            bench.wire()
-        },
-        &["is not there (code 60)"],
-    ),
-    (
-        "a wrong password",
-        |bench| {
-            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(403, 516));
-            bench.wire()
-        },
-        &["`user` and `password_env` in [sources.warehouse] of config.toml"],
-    ),
-    (
-        "no right",
-        |bench| {
-            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(403, 497));
-            bench.wire()
-        },
-        &["may not be read by this user"],
-    ),
+    ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &[]),
+    ("a table that was dropped", |server, _| server.refuse(404, 60), &["is not there (code 60)"]),
+    ("a wrong password", |server, _| server.refuse(403, 516), &["`user` and `password_env` in [sources.warehouse] of config.toml"]),
+    ("no right", |server, _| server.refuse(403, 497), &["may not be read by this user"]),
+    ("a busy server", |server, _| server.refuse(500, 202), &["too many queries"]),
     (
         "a password that is not set",
-        |bench| with(bench, |source| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.password_env)),
-        &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
+        |_, source| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.password_env),
+        &["the variable `TOKENDECK_TEST_NOT_SET`, which is not set"],
     ),
-    ("a source that is gone", |_| wire_of(Vec::new(), Consent::Always), &["[sources.warehouse] kind = \"clickhouse\""]),
-    (
-        "a column that is gone",
-        |bench| {
-            let mut rows = candles(3_000);
-            rows.columns.retain(|(name, _)| *name != "close");
-            bench.server.put("candles", rows);
-            bench.wire()
-        },
-        &["lacks the column `close`"],
-    ),
+    ("a source that is gone", |_, source| "other".clone_into(&mut source.name), &["[sources.warehouse] kind = \"clickhouse\""]),
+    (COLUMN_GONE, |server, _| server.put("candles", without_close(3_000)), &["lacks the column `close`"]),
     (
         "a table that became too large",
-        |bench| {
-            bench.server.shared.estimate.store(6_000, Ordering::Release);
-            with(bench, |source| source.scan_rows_max = 5_999)
+        |server, source| {
+            server.shared.estimate.store(6_000, Ordering::Release);
+            source.scan_rows_max = 5_999;
         },
         &["would read 6,000 rows there"],
     ),
 ];
 
+/// The one trouble that is the mapping's, and no server's.
+const COLUMN_GONE: &str = "a column that is gone";
+
+fn without_close(rows: u64) -> Rows {
+    let mut rows = candles(rows);
+    rows.columns.retain(|(name, _)| *name != "close");
+    rows
+}
+
 #[test]
-fn what_was_brought_stands_whatever_goes_wrong_there() {
+fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_engine() {
     for rows_min in [1_000, 200_000] {
         for (name, breaks, says) in TROUBLES {
             let bench = Bench::new(3_000);
-            let answer = bench.ask(bench.load(&bench.wire(), rows_min).unwrap(), "/tokens");
-            let later = bench.load(&breaks(&bench), rows_min).unwrap();
+            let answer = bench.ask(bench.load(&bench.wire(), rows_min), "/tokens");
+            let later = bench.load(&broken(&bench, *breaks), rows_min);
             let table = later.table("candles").unwrap();
             assert_eq!((table.height(), &table.state), (3_000, &TableState::Loaded), "{name}: {:?}", table.state);
             assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
@@ -105,36 +80,32 @@ fn what_was_brought_stands_whatever_goes_wrong_there() {
             }
             assert_eq!(bench.ask(later, "/tokens"), answer, "{name}");
             bench.write("dataset.toml", "");
-            let without = bench.load(&bench.wire(), rows_min).unwrap();
+            let without = bench.load(&bench.wire(), rows_min);
             assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
         }
     }
 }
 
 #[test]
-fn a_list_whose_figures_could_not_be_asked_for_is_no_list_of_empty_cells() {
-    for (name, breaks, _) in TROUBLES.iter().filter(|(name, ..)| *name != "a column that is gone") {
+fn a_table_never_loaded_says_why_and_no_answer_is_given_without_it() {
+    for (name, breaks, says) in TROUBLES.iter().filter(|(name, ..)| *name != COLUMN_GONE) {
         let bench = Bench::new(3_000);
+        let reason = super::reason(&bench.load(&broken(&bench, *breaks), 1_000));
+        assert!(says.iter().all(|says| reason.contains(says)), "{name}: {reason}");
         for path in ["/tokens", &format!("/tokens/{UNI}"), &format!("/tokens/{UNI}/candles")] {
-            let (status, body) = bench.ask(bench.load(&breaks(&bench), 1_000).unwrap(), path);
+            let (status, body) = bench.ask(bench.load(&broken(&bench, *breaks), 1_000), path);
             assert_eq!((status, body.contains(Code::SourceUnavailable.word())), (503, true), "{name}: {path} {body}");
         }
-        assert_eq!(bench.ask(bench.load(&breaks(&bench), 1_000).unwrap(), "/dexes").0, 200, "{name}");
+        assert_eq!(bench.ask(bench.load(&broken(&bench, *breaks), 1_000), "/dexes").0, 200, "{name}");
     }
 }
 
-/// Files below a folder, by the end of their names.
-fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
-    below.flat_map(|path| if path.is_dir() { files(&path, end) } else { vec![path] }).filter(|path| path.ends_with(end)).collect()
-}
-
 #[test]
-fn what_was_kept_and_is_damaged_is_asked_for_again() {
+fn a_damaged_copy_is_fetched_again() {
     let bench = Bench::new(3_000);
-    let first = bench.load(&bench.wire(), 200_000).unwrap();
+    let first = bench.load(&bench.wire(), 200_000);
     let damage = || {
-        let kept = files(bench.cache.path(), "bytes");
+        let kept: Vec<_> = files_below(bench.cache.path()).into_iter().filter(|path| path.ends_with("bytes")).collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         let mut bytes = fs::read(&kept[0]).unwrap();
         let middle = bytes.len() / 2;
@@ -142,18 +113,18 @@ fn what_was_kept_and_is_damaged_is_asked_for_again() {
         fs::write(&kept[0], bytes).unwrap();
     };
     damage();
-    let again = bench.load(&bench.wire(), 200_000).unwrap();
-    super::same_rows(&first, &again);
+    let again = bench.load(&bench.wire(), 200_000);
+    super::same_candles(&first, &again);
     assert!(again.table("candles").unwrap().elsewhere.as_ref().unwrap().as_of.is_none());
     // Where nobody is there to ask, damaged rows are none.
     damage();
     bench.server.shared.down.store(true, Ordering::Release);
-    let reason = super::reason(&bench.load(&bench.wire(), 200_000).unwrap());
+    let reason = super::reason(&bench.load(&bench.wire(), 200_000));
     assert!(reason.contains("`clickhouse://warehouse/market.candles`"), "{reason}");
 }
 
 #[test]
-fn rows_that_hold_the_words_of_a_failure_are_rows() {
+fn rows_that_hold_the_text_of_an_error_are_rows() {
     let text = "Code: 60. DB::Exception: Table does not exist";
     let column = |name: &str, values: Vec<&str>| Series::new(name.into(), values).into_column();
     let columns: Vec<Column> = vec![
@@ -168,23 +139,23 @@ fn rows_that_hold_the_words_of_a_failure_are_rows() {
         let rows = Rows { columns: kinds.to_vec(), frame: DataFrame::new(2, columns.clone()).unwrap(), newest: String::new() };
         bench.server.put("posts", rows);
         bench.write("dataset.toml", "[tables.posts]\nsource = 'warehouse'\ntable = 'market.posts'\n");
-        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        let dataset = bench.load(&bench.wire(), rows_min);
         let table = dataset.table("posts").unwrap();
         assert_eq!((&table.state, table.height()), (&TableState::Loaded, 2), "{:?}", table.findings.kept());
         // Half of them, and the words behind: those count.
         bench.server.trouble([Trouble::Behind(1)]);
-        fs::remove_dir_all(bench.cache.path()).unwrap();
-        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        bench.clear_cache();
+        let dataset = bench.load(&bench.wire(), rows_min);
         let TableState::Unusable(reason) = &dataset.table("posts").unwrap().state else { panic!("half of the rows are taken for all") };
         assert!(reason.contains("failed with code 395"), "{reason}");
     }
 }
 
 #[test]
-fn each_try_has_a_name_of_its_own() {
+fn each_try_has_a_query_id_of_its_own() {
     let bench = Bench::new(100);
     bench.server.shared.busy.store(1, Ordering::Release);
-    assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height(), 100);
+    assert_eq!(bench.load(&bench.wire(), 1_000).table("candles").unwrap().height(), 100);
     let id = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
     let mut ids: Vec<String> = bench.server.queries().iter().filter_map(id).collect();
     let count = ids.len();
@@ -200,7 +171,7 @@ fn addresses_in_odd_capitals_are_found_by_their_letters() {
         *bench.server.shared.written.lock().unwrap() = Some(written);
         bench.server.shared.queries.lock().unwrap().clear();
         bench.write("dataset.toml", &format!("{MANIFEST}where = {{ token_address = {{ in = 'tokens' }} }}\n"));
-        bench.load(&bench.wire(), 1_000).unwrap();
+        bench.load(&bench.wire(), 1_000);
         let rows: Vec<String> = bench.server.queries().into_iter().filter(|query| query.contains("ArrowStream")).collect();
         let lowered = |query: &String| query.contains("(lower(`token_address`) IN (");
         assert!(!rows.is_empty() && rows.iter().all(|query| lowered(query) == odd), "{written}: {rows:?}");

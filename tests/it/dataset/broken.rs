@@ -6,7 +6,7 @@ use tokendeck::{
     untrusted::decoding,
 };
 
-use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, parquet, table};
+use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, load_texts, parquet, table};
 
 const COUNTS: &str = "token_address,date,holders\n";
 
@@ -208,7 +208,7 @@ fn a_broken_file_costs_the_table_and_says_why() {
 #[test]
 fn two_names_for_one_column_leave_the_table_out() {
     let text = "address,symbol,pool,protocol,chain,tokens,tvl,tvlUsd,apy_base,apy_reward\n,,,,,,,,,\n";
-    let dataset = load_files(&[("yields.csv", text.as_bytes())]).expect("the tokens are fine");
+    let dataset = load_texts(&[("yields.csv", text)]).expect("the tokens are fine");
     let expected =
         "`yields.csv` two columns claim to be `tvl`: `tvl` and `tvlUsd`; say which in dataset.toml: columns = { tvl = \"NAME\" }";
     assert_eq!(table(&dataset, "yields").state, TableState::Unusable(expected.to_owned()));
@@ -217,8 +217,7 @@ fn two_names_for_one_column_leave_the_table_out() {
 #[test]
 fn two_files_for_one_table_leave_it_out() {
     let text = format!("{COUNTS}{UNI},2024-01-01,5\n");
-    let dataset =
-        load_files(&[("holder_counts.csv", text.as_bytes()), ("holder_counts/a.csv", text.as_bytes())]).expect("the tokens are fine");
+    let dataset = load_texts(&[("holder_counts.csv", &text), ("holder_counts/a.csv", &text)]).expect("the tokens are fine");
     let expected = "`holder_counts`, `holder_counts.csv` all claim to be it: keep one, or name those to read in dataset.toml under \
                     [tables.holder_counts] path";
     assert_eq!(table(&dataset, "holder_counts").state, TableState::Unusable(expected.to_owned()));
@@ -251,7 +250,7 @@ fn amounts_larger_than_any_integer_type_survive_every_text_format() {
     );
     let array = format!("[{json}]");
     for (name, text) in [("transfers.csv", &csv), ("transfers.ndjson", &json), ("transfers.json", &array)] {
-        let dataset = load_files(&[(name, text.as_bytes())]).expect("the tokens are fine");
+        let dataset = load_texts(&[(name, text)]).expect("the tokens are fine");
         let table = table(&dataset, "transfers");
         let values = table.frame.column("value").and_then(|column| column.str()).expect("loaded");
         assert_eq!(values.get(0), Some(value), "{name}: {:?}", findings(table));

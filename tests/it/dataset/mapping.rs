@@ -11,7 +11,7 @@ use tokendeck::dataset::{
     progress::{Cancelled, LoadProgress, Silent},
 };
 
-use super::{ETH, TOKENS, UNI, findings, folder, load_files, table};
+use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 
 fn address(text: &str) -> Address {
     Address::parse(text).expect("an address")
@@ -59,7 +59,7 @@ fn the_interval_is_the_most_frequent_step_and_given_ones_are_spelled_one_way() {
         let _ = writeln!(text, "{UNI},{},1,1,1,1,", 1_700_000_000 / 3600 * 3600 + hour * 3600);
     }
     let _ = writeln!(text, "{ETH},1700000000,1,1,1,1,\n{ETH},1700000000,1,1,1,1,240\n{ETH},1700000000,1,1,1,1,daily");
-    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     // The third row of ETH has no interval that can be read, and so repeats the first.
     assert_eq!(column(&dataset, "candles", "interval"), ["1h", "1h", "1h", "1h", "1h", "1h", "1d", "4h"]);
     let found = findings(table(&dataset, "candles"));
@@ -75,7 +75,7 @@ fn raw_balances_are_divided_by_the_tokens_decimals() {
         "token_address,holder_address,balance,balance_raw\n{UNI},{ETH},,115792089237316195423570985008687907853269984665640564039457584007913129639935\n\
          {UNI},{UNI},2.5,9\n{unknown},{UNI},,5\n{ETH},{UNI},,1.5\n"
     );
-    let dataset = load_files(&[("holders.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("holders.csv", &text)]).expect("loads");
     let balances: Vec<_> = dataset.holders_of(&address(UNI)).iter().map(|row| row.balance).collect();
     assert_eq!(balances, [Some(1.157_920_892_373_162e59), Some(2.5)]);
     let found = findings(table(&dataset, "holders"));
@@ -89,8 +89,7 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
         aave,Ethereum,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,v2\naave,eth,USDC,,1,2,3,id-1,\n";
     let tiers = "dex_id,fees\nuni,500;3000\nuni,\n";
     let toml = "[tables.fee_tiers]\ncolumns = { fee = { from = 'fees', scale = 1e-6 } }\nexplode = 'fee'\nset = { chain = 'ethereum' }\n";
-    let dataset = load_files(&[("yields.csv", yields.as_bytes()), ("fee_tiers.csv", tiers.as_bytes()), ("dataset.toml", toml.as_bytes())])
-        .expect("loads");
+    let dataset = load_texts(&[("yields.csv", yields), ("fee_tiers.csv", tiers), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(column(&dataset, "yields", "pool"), ["aave:eth:USDC", "aave:eth:USDC#2", "aave:eth:USDC:v2", "id-1"]);
     assert_eq!(column(&dataset, "yields", "category"), ["vault"; 4]);
     assert_eq!(column(&dataset, "fee_tiers", "tier"), ["0.05%", "0.3%"]);
@@ -131,7 +130,7 @@ fn what_is_empty_in_every_row_is_told_once() {
 #[test]
 fn rows_are_ordered_as_the_schema_says() {
     let text = format!("token_address,holder_address,balance\n{UNI},{ETH},\n{UNI},{UNI},1\n{UNI},0x{},9\n", "11".repeat(20));
-    let dataset = load_files(&[("holders.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("holders.csv", &text)]).expect("loads");
     let balances: Vec<_> = dataset.holders_of(&address(UNI)).iter().map(|row| row.balance).collect();
     assert_eq!(balances, [Some(9.0), Some(1.0), None]);
 }
@@ -157,8 +156,7 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
         ),
     ] {
         let toml = format!("[tables.holder_counts]\n{toml}\n");
-        let dataset =
-            load_files(&[("holder_counts.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("the tokens are fine");
+        let dataset = load_texts(&[("holder_counts.csv", &text), ("dataset.toml", &toml)]).expect("the tokens are fine");
         assert_eq!(table(&dataset, "holder_counts").state, TableState::Unusable(expected.to_owned()));
     }
 }
@@ -204,10 +202,7 @@ fn a_load_ends_when_it_is_no_longer_wanted() {
 fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them() {
     let rows = (1..=28).map(|day| format!("{UNI},{day:02}.02.2022,1,2,1,2\n")).collect::<Vec<_>>().concat();
     let candles = format!("token_address,timestamp,open,high,low,close\n{rows}");
-    let load = |toml: &str| {
-        load_files(&[("tokens.csv", TOKENS.as_bytes()), ("candles.csv", candles.as_bytes()), ("dataset.toml", toml.as_bytes())])
-            .expect("loads")
-    };
+    let load = |toml: &str| load_texts(&[("tokens.csv", TOKENS), ("candles.csv", &candles), ("dataset.toml", toml)]).expect("loads");
     let dataset = load("");
     let found = findings(table(&dataset, "candles"));
     let line = "format = \"%d.%m.%Y\"";
@@ -227,7 +222,7 @@ fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them
 fn chains_outside_the_list_are_noted_with_the_nearest() {
     let btc = Address::coin("BTC");
     let tokens = format!("token_address,symbol,name,chain\n{UNI},UNI,Uniswap,newchain\n{ETH},ETH,Ether,eth\ncoin:BTC,BTC,Bitcoin,btc\n");
-    let dataset = load_files(&[("tokens.csv", tokens.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("tokens.csv", &tokens)]).expect("loads");
     let found = findings(table(&dataset, "tokens"));
     assert_eq!(
         found,

@@ -14,23 +14,7 @@ use polars::prelude::{
 use tokendeck::dataset::{load::load, progress::Silent};
 
 use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
-
-/// Steele et al., "Fast splittable pseudorandom number generators" (2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
+use crate::pattern_generator::Random;
 
 fn frame() -> DataFrame {
     df!(
@@ -97,19 +81,19 @@ fn plain_parquet(frame: &DataFrame) -> Vec<u8> {
     bytes
 }
 
-fn spoil(random: &mut SplitMix, seed: &[u8], round: usize) -> Vec<u8> {
+fn spoil(random: &mut Random, seed: &[u8], round: usize) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     match round % 4 {
-        0 => bytes.truncate(random.below(seed.len())),
+        0 => bytes.truncate(random.whole(0, seed.len() - 1)),
         1 => {
             // Noise behind the first bytes, which decide what reads it.
             for byte in bytes.iter_mut().skip(8) {
-                *byte = random.next() as u8;
+                *byte = random.whole(0, 255) as u8;
             }
         }
         _ => {
-            let at = random.below(bytes.len());
-            bytes[at] = random.next() as u8;
+            let at = random.whole(0, bytes.len() - 1);
+            bytes[at] = random.whole(0, 255) as u8;
         }
     }
     bytes
@@ -126,7 +110,7 @@ fn no_noise_makes_loading_panic_or_hang() {
     let start = Instant::now();
     for (at, (name, seed)) in seeds().into_iter().enumerate() {
         let path = folder.path().join(name);
-        let mut random = SplitMix(at as u64);
+        let mut random = Random::new(at as u64);
         for round in 0..rounds {
             let bytes = spoil(&mut random, &seed, round);
             fs::write(&path, &bytes).expect("written");

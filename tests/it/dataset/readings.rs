@@ -2,7 +2,7 @@
 
 use tokendeck::dataset::{TableState, address::Address};
 
-use super::{UNI, findings, load_files, table};
+use super::{UNI, findings, load_texts, table};
 
 /// The volumes of the candles, or why there are none; and what was said.
 fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
@@ -10,7 +10,7 @@ fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
     for (day, volume) in volumes.iter().enumerate() {
         text.push_str(&format!("{UNI};2024-01-{:02};2;3;1;2;{volume}\n", day + 1));
     }
-    let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     let series = dataset.candles().of(&Address::parse(UNI).unwrap());
     let series = series.series();
     (series[0].1.volume.to_vec(), findings(table(&dataset, "candles")))
@@ -48,7 +48,7 @@ fn what_does_not_tell_its_sign_is_left_empty_and_asked_for() {
 #[test]
 fn excels_days_are_days_and_mixed_units_are_said() {
     let text = format!("token_address,date,holders\n{UNI},45292,5\n{UNI},45293,6\n");
-    let dataset = load_files(&[("holder_counts.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("holder_counts.csv", &text)]).expect("loads");
     let days: Vec<String> = dataset.holder_counts_of(&Address::parse(UNI).unwrap()).iter().map(|row| row.date.to_string()).collect();
     assert_eq!(days, ["2024-01-01", "2024-01-02"]);
     assert_eq!(
@@ -57,7 +57,7 @@ fn excels_days_are_days_and_mixed_units_are_said() {
     );
     // One of them among times of another kind is a day in 1970, which is told.
     let text = format!("token_address,timestamp,open,high,low,close\n{UNI},1704067200,2,3,1,2\n{UNI},45293,2,3,1,2\n");
-    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     let found = findings(table(&dataset, "candles"));
     assert!(
         found.iter().any(|found| found.contains("candles.csv:2 timestamp `1970-01-01T12:34:53Z`: the time is before 2009")),
@@ -71,7 +71,7 @@ fn decimal_commas_that_come_late_leave_the_table_out_rather_than_half_of_it_wron
     for row in 0..9_000 {
         text.push_str(&format!("{UNI};{};2;3;1;{}\n", 1_704_067_200 + row * 60, if row < 8_500 { "2.345" } else { "2,5" }));
     }
-    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     let state = &table(&dataset, "candles").state;
     assert!(matches!(state, TableState::Unusable(reason) if reason.contains("decimal commas in `close`")), "{state:?}");
 }

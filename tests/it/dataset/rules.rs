@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tokendeck::dataset::{Dataset, address::Address, cache::CacheOptions, load::load_with, progress::Silent};
 
-use super::{TOKENS, UNI, findings, folder, load_files, table};
+use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};
 
 /// Sixty hourly candles; three of them broken, each in its own way.
 fn candles() -> String {
@@ -62,7 +62,7 @@ fn candles_that_cannot_be_are_told_wherever_the_table_is() {
 #[test]
 fn the_latest_price_is_of_a_candle_that_can_be() {
     let text = format!("token_address,timestamp,open,high,low,close\n{UNI},2024-01-01,2,3,1,2\n{UNI},2024-01-02,2,3,1,9\n");
-    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     assert_eq!(dataset.candles().latest_close(&Address::parse(UNI).unwrap()).map(|(_, close)| close), Some(2.0));
 }
 
@@ -78,7 +78,7 @@ fn tokens_and_what_is_held_of_them_are_judged_together() {
         "22".repeat(20),
         "33".repeat(20)
     );
-    let dataset = load_files(&[("tokens.csv", tokens.as_bytes()), ("holders.csv", holders.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("tokens.csv", &tokens), ("holders.csv", &holders)]).expect("loads");
     let mut found = findings(table(&dataset, "tokens"));
     found.sort();
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
     }
     // One candle among them of which the volume has a few digits too many.
     let slipped = candles.replacen("900000", "900000000000000", 1);
-    let dataset = load_files(&[("tokens.csv", tokens.as_bytes()), ("candles.csv", slipped.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("tokens.csv", &tokens), ("candles.csv", &slipped)]).expect("loads");
     let found = findings(table(&dataset, "candles"));
     assert!(found[0].starts_with("Warning candles.csv:1 volume `900000000000000 at 2`: volume times price is more than"), "{found:?}");
     let files: [(&str, &[u8]); 3] =

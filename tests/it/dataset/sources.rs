@@ -4,7 +4,7 @@
 use polars::prelude::DataType;
 use tokendeck::dataset::address::Address;
 
-use super::{ETH, TOKENS, UNI, findings, load_files, table};
+use super::{ETH, TOKENS, UNI, findings, load_files, load_texts, table};
 
 #[test]
 fn a_file_without_a_header_is_read_by_number() {
@@ -12,8 +12,7 @@ fn a_file_without_a_header_is_read_by_number() {
         "[tables.candles]\nheader = false\nskip = 1\nset = {{ token_address = '{UNI}' }}\n\
          columns = {{ timestamp = 1, low = 2, high = 3, open = 4, close = 5, volume = 6 }}\n"
     );
-    let dataset =
-        load_files(&[("candles.csv", b"from an exchange\n1704067200,1,3,2,2.5,7\n"), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", "from an exchange\n1704067200,1,3,2,2.5,7\n"), ("dataset.toml", &toml)]).expect("loads");
     let series = dataset.candles().of(&Address::parse(UNI).unwrap());
     let series = series.series();
     let candles = &series[0].1;
@@ -24,7 +23,7 @@ fn a_file_without_a_header_is_read_by_number() {
 fn members_of_objects_and_lists_serve_columns() {
     let json = format!(r#"[{{"id": "uniswap", "platforms": {{"ethereum": "{UNI}"}}, "prices": [["x", 2.5]], "name": "Uniswap"}}]"#);
     let toml = "[tables.tokens]\nset = { chain = 'eth' }\ncolumns = { token_address = 'platforms.ethereum', symbol = 'id', price = 'prices.1.2' }\n";
-    let dataset = load_files(&[("tokens.json", json.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("tokens.json", &json), ("dataset.toml", toml)]).expect("loads");
     let row = &dataset.tokens()[0].row;
     assert_eq!((row.token_address, row.symbol.as_deref(), row.price), (Address::parse(UNI).unwrap(), Some("uniswap"), Some(2.5)));
 }
@@ -52,11 +51,11 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
         "token_address,timestamp,open,high,low,close\n{UNI},2024-01-01,2,3,1,2\n{UNI},2024-01-02,2,3,1,2\n{UNI},1704326400,2,3,1,2\n{other},2024-01-02,2,3,1,2\n"
     );
     let toml = "[tables.candles.where]\ntimestamp = { min = '2024-01-02', max = '2024-01-03' }\ntoken_address = { in = 'tokens' }\n";
-    let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(table(&dataset, "candles").height(), 1);
     assert_eq!(findings(table(&dataset, "candles")), ["Note candles.csv: `where` leaves out 3 of 4 rows"]);
     let toml = "[tables.candles.where]\nopen = { min = 'soon' }\n";
-    let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert!(format!("{:?}", table(&dataset, "candles").state).contains("`soon` of [where]"));
 }
 
@@ -64,9 +63,8 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
 fn a_coin_has_an_address_without_a_contract() {
     let tokens = "token_address,symbol,name,chain\ncoin:btc,BTC,Bitcoin,bitcoin\n";
     let toml = "[tables.candles]\ncoin = 'BTC'\n";
-    let candles = b"timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n";
-    let dataset =
-        load_files(&[("tokens.csv", tokens.as_bytes()), ("candles.csv", candles), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let candles = "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n";
+    let dataset = load_texts(&[("tokens.csv", tokens), ("candles.csv", candles), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(dataset.tokens()[0].row.token_address, Address::coin("BTC"));
     assert_eq!(dataset.tokens()[0].chains[0].id(), None);
     assert_eq!(dataset.candles().of(&Address::coin("BTC")).series().len(), 1);
@@ -79,7 +77,7 @@ fn values(cells: &[&str], rule: &str) -> (Vec<Option<String>>, Vec<String>) {
         text.push_str(&format!("{UNI},{row},0x{row:064x},{UNI},{ETH},{cell},{row}\n"));
     }
     let toml = format!("[tables.transfers.columns]\nvalue = {{ {rule} }}\n");
-    let dataset = load_files(&[("transfers.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("transfers.csv", &text), ("dataset.toml", &toml)]).expect("loads");
     let table = table(&dataset, "transfers");
     let mut cells: Vec<(Option<i64>, Option<String>)> = table
         .frame
@@ -110,12 +108,12 @@ fn transfers_come_in_whole_tokens_scaled_or_through_doubles() {
 #[test]
 fn volumes_in_usd_are_divided_by_the_price() {
     let text = format!("token_address,timestamp,open,high,low,close,volume_usd\n{UNI},2024-01-01,2,3,1,2,100\n{UNI},2024-01-02,2,3,1,2,\n");
-    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
     let found = findings(table(&dataset, "candles"));
     assert_eq!(found, ["Note candles.csv volume: `volume_usd` is in USD, as its name says, and is divided by each candle's price"]);
     let toml = "[tables.candles.columns]\nvolume = { from = 'volume_usd', unit = 'usd' }\n";
-    let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
 }
 
@@ -125,8 +123,7 @@ fn blocks_give_transfers_their_times() {
         "token_address,block_number,transaction_hash,from_address,to_address,value,log_index\n{UNI},7,0x{:064x},{UNI},{ETH},1,0\n{UNI},8,0x{:064x},{UNI},{ETH},1,0\n",
         1, 2
     );
-    let dataset =
-        load_files(&[("transfers.csv", transfers.as_bytes()), ("blocks.csv", b"number,timestamp\n7,1704067200\n")]).expect("loads");
+    let dataset = load_texts(&[("transfers.csv", &transfers), ("blocks.csv", "number,timestamp\n7,1704067200\n")]).expect("loads");
     let times: Vec<_> =
         dataset.transfers().chunks(&Address::parse(UNI).unwrap()).flatten().map(|row| row.timestamp.map(|time| time.to_string())).collect();
     assert_eq!(times, [Some("2024-01-01T00:00:00Z".to_owned()), None]);
@@ -141,7 +138,7 @@ fn what_tokens_say_beyond_our_columns_is_kept_and_typed() {
     let lines: Vec<String> =
         TOKENS.lines().zip(["rank,launched", "1,2020-09-17", "2,"]).map(|(line, more)| format!("{line},{more}\n")).collect();
     let text = lines.concat();
-    let dataset = load_files(&[("tokens.csv", text.as_bytes())]).expect("loads");
+    let dataset = load_texts(&[("tokens.csv", &text)]).expect("loads");
     let others = dataset.token_others();
     assert_eq!((others.height(), others.width()), (2, 2));
     let place = dataset.token_position(&Address::parse(ETH).unwrap()).unwrap();
@@ -152,7 +149,7 @@ fn what_tokens_say_beyond_our_columns_is_kept_and_typed() {
 
 #[test]
 fn a_missing_column_is_answered_with_the_lines_that_would_do() {
-    let dataset = load_files(&[("candles.csv", b"timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n")]).expect("loads");
+    let dataset = load_texts(&[("candles.csv", "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n")]).expect("loads");
     let state = format!("{:?}", table(&dataset, "candles").state);
     assert!(state.contains("[tables.candles.set] token_address ="), "{state}");
     assert!(dataset.lack("candles").unwrap().starts_with("The `candles` table is there and could not be used: `candles.csv` lacks"));

@@ -1,5 +1,5 @@
-//! What servers do to one another: 1,000 random sequences of trouble end in the right bytes or in a named reason, never in wrong bytes,
-//! and a dataset over such a server is right, or says why it is not.
+//! Failing servers: 1,000 random sequences of trouble end in the right bytes or in a named reason, never in wrong bytes, and a dataset over
+//! such a server is right, or says why it is not.
 
 use std::{
     ops::Range,
@@ -17,37 +17,31 @@ use tokendeck::{
         load::LoadError,
         progress::{Cancelled, LoadProgress, Silent},
     },
-    wire::{ByteSink, Errand, Fault, Object, UrlPattern, Wire},
+    wire::{ByteSink, Fault, Object, PartFetch, Patience, UrlPattern, Wire, WireOptions},
 };
 
 use super::{
-    Bench, TOKENS, candles,
+    Bench, TOKENS, candles, options,
     server::{Server, Trouble},
-    wire,
+    short, wire, wire_with,
 };
+use crate::pattern_generator::Random;
 
-/// Numbers without order, the same every time.
-struct Noise(u64);
+fn below(random: &mut Random, end: u64) -> u64 {
+    random.whole(0, end as usize - 1) as u64
+}
 
-impl Noise {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-
-    fn trouble(&mut self, size: u64) -> Trouble {
-        match self.next(14) {
-            0 | 1 => Trouble::Status([500, 503, 429][self.next(3) as usize]),
-            2 | 3 => Trouble::Cut(self.next(size) as usize),
-            4 => Trouble::Stall(self.next(size) as usize),
-            5 | 6 => Trouble::Reset,
-            7 => Trouble::Change,
-            8 => Trouble::Shift,
-            9 => Trouble::Status([403, 404, 412][self.next(3) as usize]),
-            _ => Trouble::None,
-        }
+fn trouble(random: &mut Random, size: u64) -> Trouble {
+    let at = below(random, size) as usize;
+    match below(random, 14) {
+        0 | 1 => Trouble::Status([500, 503, 429][at % 3]),
+        2 | 3 => Trouble::Cut(at),
+        4 => Trouble::Stall(at),
+        5 | 6 => Trouble::Reset,
+        7 => Trouble::Change,
+        8 => Trouble::Shift,
+        9 => Trouble::Status([403, 404, 412][at % 3]),
+        _ => Trouble::None,
     }
 }
 
@@ -76,9 +70,9 @@ fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault>
     let (sender, ends) = channel();
     let sink = Arc::new(Buffer { bytes: Mutex::new(vec![None; object.bytes as usize]), ended: Mutex::new(sender) });
     let starts = (0..object.bytes).step_by(part as usize);
-    let errands: Result<Vec<Errand>, Fault> =
+    let fetches: Result<Vec<PartFetch>, Fault> =
         starts.map(|at| wire.fetch(object, at..(at + part).min(object.bytes), Arc::clone(&sink) as _)).collect();
-    for _ in &errands? {
+    for _ in &fetches? {
         ends.recv_timeout(Duration::from_mins(1)).expect("every part ends")?;
     }
     let bytes = sink.bytes.lock().unwrap();
@@ -101,17 +95,18 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     if nth >= SEQUENCES {
                         return;
                     }
-                    let mut noise = Noise(nth * 0x9e37_79b9_7f4a_7c15 + 1);
-                    let size = 1 + noise.next(4_000);
-                    let bytes: Vec<u8> = (0..size).map(|_| noise.next(256) as u8).collect();
+                    let mut random = Random::new(nth);
+                    let size = 1 + below(&mut random, 4_000);
+                    let bytes: Vec<u8> = (0..size).map(|_| below(&mut random, 256) as u8).collect();
                     server.put("x.bin", bytes.clone());
                     let url = if nth.is_multiple_of(2) { "s3://bucket/x.bin".to_owned() } else { format!("{}/bucket/x.bin", server.url()) };
                     server.shared.whole.store(nth % 10 == 9, Ordering::Release);
-                    let count = noise.next(9);
-                    server.trouble((0..count).map(|_| noise.trouble(size)));
+                    let count = below(&mut random, 9);
+                    server.trouble((0..count).map(|_| trouble(&mut random, size)));
                     let place = UrlPattern::parse(&url).unwrap();
                     let found = wire.find(&place, 10, &|| false);
-                    let outcome = found.and_then(|found| fetch(&wire, &found[0], 1 + noise.next(size)).map(|got| (found[0].clone(), got)));
+                    let outcome =
+                        found.and_then(|found| fetch(&wire, &found[0], 1 + below(&mut random, size)).map(|got| (found[0].clone(), got)));
                     match outcome {
                         Ok((object, got)) => {
                             // As it was when it was listed: the mark names the state.
@@ -155,11 +150,11 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     let right = bench.load(&wire).unwrap();
     let (mut loaded, mut named) = (0, 0);
     for nth in 0..60 {
-        let mut noise = Noise(nth + 77);
+        let mut random = Random::new(nth + 77);
         // What was kept is gone, so that all of it is fetched again.
-        std::fs::remove_dir_all(bench.cache.path()).ok();
+        bench.clear_cache();
         let troubles: Vec<Trouble> =
-            (0..noise.next(8)).map(|_| noise.trouble(3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
+            (0..below(&mut random, 8)).map(|_| trouble(&mut random, 3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
         bench.server.trouble(troubles);
         match bench.load_with(&wire, if nth % 2 == 0 { 1 } else { 200_000 }, &Silent) {
             Ok(dataset) => {
@@ -188,44 +183,39 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     assert!(loaded > 15 && named > 5, "{loaded} {named}");
 }
 
-/// Gives up after so many steps.
-struct Patience(AtomicUsize);
+/// Cancels the load after so many steps.
+struct CancelAfter(AtomicUsize);
 
-impl LoadProgress for Patience {
+impl LoadProgress for CancelAfter {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         let left = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         left.map(drop).map_err(|_| Cancelled)
     }
 }
 
-/// Leaves after a while.
-struct Leaves(Instant);
+/// Cancels the load 400 ms after it began.
+struct CancelLate(Instant);
 
-impl LoadProgress for Leaves {
+impl LoadProgress for CancelLate {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
     }
 }
 
 #[test]
-fn one_who_waits_for_a_silent_source_can_leave_at_once() {
+fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let slow = super::WireOptions {
-        consent: super::Consent::Always,
-        sources: super::sources(&bench.server),
-        patience: super::Patience { silence: Duration::from_secs(30), ..super::short() },
-        ..super::WireOptions::default()
-    };
-    let wire = Wire::new(slow, Arc::new(super::MemoryLedger::default()));
+    let patience = Patience { silence: Duration::from_secs(30), ..short() };
+    let wire = wire_with(WireOptions { patience, ..options(&bench.server) });
     bench.load(&wire).unwrap();
-    std::fs::remove_dir_all(bench.cache.path()).unwrap();
+    bench.clear_cache();
     // The listings come; the first file never does.
     for silent in [1, 2] {
         bench.server.trouble((0..silent).map(|_| Trouble::None).chain(std::iter::repeat_n(Trouble::Stall(0), 20)));
         let begun = Instant::now();
-        let outcome = bench.load_with(&wire, 200_000, &Leaves(begun)).map(drop);
+        let outcome = bench.load_with(&wire, 200_000, &CancelLate(begun)).map(drop);
         let took = begun.elapsed();
         assert_eq!(outcome, Err(LoadError::Cancelled), "{silent}");
         assert!(took < Duration::from_secs(3), "it waited on: {took:?}");
@@ -233,7 +223,7 @@ fn one_who_waits_for_a_silent_source_can_leave_at_once() {
 }
 
 #[test]
-fn a_load_that_is_cut_off_goes_on_where_it_was() {
+fn a_cancelled_load_resumes_where_it_was_cut_off() {
     for rows_min in [1, 200_000] {
         let bench = Bench::with(TABLES);
         bench.server.put("t.csv", TOKENS);
@@ -245,7 +235,7 @@ fn a_load_that_is_cut_off_goes_on_where_it_was() {
         *bench.server.shared.latency.lock().unwrap() = Duration::from_millis(5);
         let mut cut = 0;
         let dataset = loop {
-            match bench.load_with(&wire, rows_min, &Patience(AtomicUsize::new(4 + cut))) {
+            match bench.load_with(&wire, rows_min, &CancelAfter(AtomicUsize::new(4 + cut))) {
                 Ok(dataset) => break dataset,
                 Err(error) => assert_eq!(error, LoadError::Cancelled),
             }

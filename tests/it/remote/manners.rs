@@ -1,20 +1,19 @@
-//! What a person may expect: nobody is asked before they agree, no key leaves, a day has a budget, and without a network what was there
-//! last time stands.
+//! What a person may expect of files elsewhere: no request before they agree, no key in any output, a budget for each day, and offline
+//! the rows of the last load.
 
 use std::{
     fs,
-    path::Path,
     process::{Command, Stdio},
-    sync::{Arc, atomic::Ordering},
+    sync::atomic::Ordering,
 };
 
 use tokendeck::{
     dataset::{load::asks, progress::Silent},
     error::Code,
-    wire::{Consent, Fault, MemoryLedger, Source, SourceKind, Traffic, UrlPattern, Wire, WireOptions},
+    wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions},
 };
 
-use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
+use super::{Bench, TOKENS, candles, files_below, options, server::Trouble, wire, wire_with};
 use crate::wait::wait_until;
 
 const TABLES: &str = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 'WEB/bucket/c.csv'\n";
@@ -28,19 +27,16 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn nobody_is_asked_before_the_person_agrees() {
+fn no_request_is_sent_before_the_person_agrees() {
     let bench = bench();
     for consent in [Consent::Never, Consent::Ask] {
-        let wire = Wire::new(
-            WireOptions { consent, sources: sources(&bench.server), patience: short(), ..WireOptions::default() },
-            Arc::new(MemoryLedger::default()),
-        );
+        let wire = wire_with(WireOptions { consent, ..options(&bench.server) });
         let error = bench.load(&wire).unwrap_err().to_string();
         assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
         assert_eq!((bench.server.requests(), wire.figures()), (0, Traffic::default()));
-        let open = asks(bench.folder.path(), &wire);
+        let open = asks(bench.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
-        let real = bench.folder.path().canonicalize().unwrap();
+        let real = bench.path().canonicalize().unwrap();
         for origin in &open {
             wire.agree(&real, origin).unwrap();
         }
@@ -51,7 +47,7 @@ fn nobody_is_asked_before_the_person_agrees() {
 }
 
 #[test]
-fn without_a_network_what_was_there_stands_and_says_so() {
+fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
     for rows_min in [1, 200_000] {
         let bench = bench();
         let wire = wire(&bench.server);
@@ -77,11 +73,11 @@ fn without_a_network_what_was_there_stands_and_says_so() {
 }
 
 #[test]
-fn questions_that_need_what_cannot_be_had_say_so() {
+fn questions_that_need_an_unreachable_table_answer_503() {
     let bench = bench();
-    fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
-    let manifest = fs::read_to_string(bench.folder.path().join("dataset.toml")).unwrap();
-    fs::write(bench.folder.path().join("dataset.toml"), manifest.replace("s3://bucket/t.csv", "tokens.csv")).unwrap();
+    bench.write("tokens.csv", TOKENS);
+    let manifest = fs::read_to_string(bench.path().join("dataset.toml")).unwrap();
+    bench.write("dataset.toml", &manifest.replace("s3://bucket/t.csv", "tokens.csv"));
     bench.server.shared.down.store(true, Ordering::Release);
     let dataset = bench.load(&wire(&bench.server)).unwrap();
     let (status, body) = bench.ask(dataset, &format!("/tokens/{UNI}/candles"));
@@ -92,11 +88,9 @@ fn questions_that_need_what_cannot_be_had_say_so() {
 }
 
 #[test]
-fn a_day_has_a_budget() {
+fn a_download_over_the_budget_of_the_day_is_refused() {
     let bench = bench();
-    let options =
-        WireOptions { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: TOKENS.len() as u64 + 100 };
-    let wire = Wire::new(options, Arc::new(MemoryLedger::default()));
+    let wire = wire_with(WireOptions { budget: TOKENS.len() as u64 + 100, ..options(&bench.server) });
     let dataset = bench.load(&wire).unwrap();
     let table = dataset.table("candles").unwrap();
     assert!(format!("{:?}", table.state).contains("remote.budget_gb_per_day"), "{:?}", table.state);
@@ -104,10 +98,9 @@ fn a_day_has_a_budget() {
 }
 
 #[test]
-fn a_dataset_cannot_lead_into_the_persons_own_network() {
-    let strangers =
-        Wire::new(WireOptions { consent: Consent::Always, patience: short(), ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
+fn a_dataset_cannot_reach_into_the_private_network() {
     let bench = bench();
+    let without_sources = wire_with(WireOptions { sources: Vec::new(), ..options(&bench.server) });
     for url in [
         format!("{}/bucket/t.csv", bench.server.url()),
         bench.server.url().replace("http:", "https:") + "/bucket/t.csv",
@@ -119,7 +112,7 @@ fn a_dataset_cannot_lead_into_the_persons_own_network() {
         "az://box/x.csv".to_owned(),
     ] {
         let place = UrlPattern::parse(&url).unwrap();
-        let fault = strangers.find(&place, 10, &|| false).unwrap_err();
+        let fault = without_sources.find(&place, 10, &|| false).unwrap_err();
         assert!(matches!(fault, Fault::Refused(_)), "{url}: {fault:?}");
     }
     assert_eq!(bench.server.requests(), 0);
@@ -132,13 +125,8 @@ const SECRET: &str = "SECRETtobefoundSECRETtobefound";
 fn command(bench: &Bench, arguments: &[&str]) -> Command {
     let home = bench.cache.path();
     let config = home.join("config.toml");
-    let source = format!(
-        "[remote]\nenabled = true\n[sources.lake]\nkind = 's3'\nbuckets = ['bucket']\nendpoint = '{}'\nregion = 'us-east-1'\n\
-         [sources.web]\nkind = 'https'\nurl = '{}'\ntoken_env = 'WEB_TOKEN'\n",
-        bench.server.url(),
-        bench.server.url()
-    );
-    fs::write(&config, source).unwrap();
+    let with_keys = bench.config().replace("anonymous = true\n", "") + "token_env = 'WEB_TOKEN'\n";
+    fs::write(&config, with_keys).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
     command.args(arguments).arg("--config").arg(&config).env_clear().env("HOME", home);
     command.env("AWS_ACCESS_KEY_ID", ID).env("AWS_SECRET_ACCESS_KEY", SECRET).env("WEB_TOKEN", SECRET).env("RUST_LOG", "trace");
@@ -146,21 +134,10 @@ fn command(bench: &Bench, arguments: &[&str]) -> Command {
     command
 }
 
-fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            texts_below(&path, found);
-        } else {
-            found.push((path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
-        }
-    }
-}
-
 #[test]
-fn no_key_is_told_to_anybody_but_the_source() {
+fn keys_are_sent_to_their_source_alone() {
     let bench = bench();
-    let data = bench.folder.path().display().to_string();
+    let data = bench.path().display().to_string();
     let mut told = Vec::new();
     let runs: [(&[&str], bool); 5] = [
         (&["check", &data], false),
@@ -191,8 +168,9 @@ fn no_key_is_told_to_anybody_but_the_source() {
     assert!(!log.stderr.is_empty(), "it logs nothing");
     told.push(("the log".to_owned(), String::from_utf8_lossy(&log.stderr).into_owned()));
     bench.server.trouble([]);
-    texts_below(bench.cache.path(), &mut told);
-    texts_below(bench.folder.path(), &mut told);
+    for path in [bench.cache.path(), bench.path()].into_iter().flat_map(files_below) {
+        told.push((path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
+    }
     for (place, text) in &told {
         assert!(!text.contains(ID) && !text.contains(SECRET), "{place} tells a key:\n{text}");
     }
@@ -207,7 +185,7 @@ fn no_key_is_told_to_anybody_but_the_source() {
 #[test]
 fn commands_name_the_flag_that_agrees() {
     let bench = bench();
-    let data = bench.folder.path().display().to_string();
+    let data = bench.path().display().to_string();
     for arguments in [&["get", "/tokens", "--data", &data][..], &["check", &data], &["serve", "--listen", "127.0.0.1:0", "--data", &data]] {
         let output =
             Command::new(env!("CARGO_BIN_EXE_tokendeck")).args(arguments).env_clear().env("HOME", bench.cache.path()).output().unwrap();

@@ -60,17 +60,9 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared { page: AtomicU64::new(1_000), ..Shared::default() });
         let served = Arc::clone(&shared);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&served);
-                std::thread::spawn(move || attend(&shared, stream));
-            }
-        });
-        Self { shared, address }
+        Self { shared, address: listen(move |stream| attend(&served, stream)) }
     }
 
     pub(super) fn url(&self) -> String {
@@ -93,26 +85,43 @@ impl Server {
     }
 }
 
+/// Listens on a port of its own, each connection on a thread.
+pub(crate) fn listen(attend: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, attend) = (listener.local_addr().unwrap(), Arc::new(attend));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let attend = Arc::clone(&attend);
+            std::thread::spawn(move || attend(stream));
+        }
+    });
+    address
+}
+
+/// First line and headers of the next request; none once the connection is closed.
+pub(crate) fn head(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut head = String::new();
+    loop {
+        let mut line = String::new();
+        match reader.read_line(&mut line) {
+            Ok(0) | Err(_) => return None,
+            Ok(_) if line == "\r\n" => return Some(head),
+            Ok(_) => head.push_str(&line),
+        }
+    }
+}
+
 fn attend(shared: &Shared, stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        loop {
-            let mut line = String::new();
-            match reader.read_line(&mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) if line == "\r\n" => break,
-                Ok(_) => head.push_str(&line),
-            }
-        }
+    while let Some(head) = head(&mut reader) {
         if shared.down.load(Ordering::Acquire) || answer(shared, &head, reader.get_mut()).is_err() {
             return;
         }
     }
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.split_once(':').filter(|(own, _)| own.eq_ignore_ascii_case(name))).map(|(_, value)| value.trim())
 }
 

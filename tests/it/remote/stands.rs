@@ -1,21 +1,18 @@
-//! What was brought stands, whatever goes wrong where it lies, and says how old it is and why; it goes when its line leaves `dataset.toml`.
-//! What was never brought is told with its cause, and no question that needs it is answered with a part of the data.
+//! Rows of the last load stay, whatever goes wrong at the server, and say how old they are and why; they go when their line leaves
+//! `dataset.toml`. A table that was never loaded says why, and no question that needs it is answered from a part of the data.
 
-use std::{
-    fs,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use tokendeck::{
-    dataset::{Dataset, TableState, findings::Severity},
+    dataset::{Dataset, TableState, findings::Severity, progress::Silent},
     error::Code,
-    wire::{MemoryLedger, Source, Wire, WireOptions},
+    wire::{Source, Wire, WireOptions},
 };
 
 use super::{
     Bench, TOKENS, candles, options,
     server::{Server, Trouble},
-    wire,
+    wire, wire_with,
 };
 
 const TABLES: &str = "[tables.candles]\npath = ['s3://bucket/c/*.csv', 'WEB/bucket/more.csv']\n";
@@ -23,7 +20,7 @@ const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 fn bench() -> Bench {
     let bench = Bench::with(TABLES);
-    fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
+    bench.write("tokens.csv", TOKENS);
     bench.server.put("c/a.csv", candles(0, 100));
     bench.server.put("more.csv", candles(100, 100));
     bench
@@ -45,7 +42,7 @@ type Break = fn(&Server, &mut WireOptions);
 fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
     let mut options = options(&bench.server);
     breaks(&bench.server, &mut options);
-    Wire::new(options, Arc::new(MemoryLedger::default()))
+    wire_with(options)
 }
 
 /// What may go wrong, and what a person reads of it.
@@ -108,15 +105,15 @@ fn reasons(dataset: &Dataset) -> Vec<String> {
 }
 
 #[test]
-fn what_was_brought_stands_whatever_goes_wrong_there() {
+fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
     for rows_min in [1, 200_000] {
         for (name, breaks, says) in TROUBLES {
             let bench = bench();
-            let first = bench.load_with(&wire(&bench.server), rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+            let first = bench.load_with(&wire(&bench.server), rows_min, &Silent).unwrap();
             let answer = bench.ask(first, "/tokens");
             let broken = broken(&bench, *breaks);
             for _ in 0..2 {
-                let later = bench.load_with(&broken, rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+                let later = bench.load_with(&broken, rows_min, &Silent).unwrap();
                 let table = later.table("candles").unwrap();
                 assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
                 assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
@@ -129,15 +126,15 @@ fn what_was_brought_stands_whatever_goes_wrong_there() {
                 assert_eq!(bench.ask(later, "/tokens"), answer, "{name}");
             }
             // Only the person takes them out.
-            fs::write(bench.folder.path().join("dataset.toml"), "").unwrap();
-            let without = bench.load_with(&broken, rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+            bench.write("dataset.toml", "");
+            let without = bench.load_with(&broken, rows_min, &Silent).unwrap();
             assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
         }
     }
 }
 
 #[test]
-fn what_was_never_brought_says_why_and_leaves_no_half_of_an_answer() {
+fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
     for (name, breaks, says) in TROUBLES {
         let bench = bench();
         let dataset = bench.load(&broken(&bench, *breaks)).unwrap();
@@ -164,12 +161,11 @@ fn what_was_never_brought_says_why_and_leaves_no_half_of_an_answer() {
 }
 
 #[test]
-fn what_stands_is_as_the_person_says_by_now() {
+fn a_changed_mapping_is_not_answered_with_rows_read_by_the_old_one() {
     // A mapping that does not fit what was brought is told, and does not give the old rows by the old mapping.
     let bench = bench();
     for (more, height) in [("", Some(98)), ("columns = { close = 'cloze' }\n", None)] {
-        let manifest = format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}");
-        fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
+        bench.write("dataset.toml", &format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}"));
         let dataset = bench.load(&wire(&bench.server)).unwrap();
         let table = dataset.table("candles").unwrap();
         match (&table.state, height) {
@@ -181,7 +177,7 @@ fn what_stands_is_as_the_person_says_by_now() {
 }
 
 #[test]
-fn rows_of_a_file_that_a_pattern_names_no_more_go_and_that_is_said() {
+fn rows_of_a_file_the_pattern_no_longer_matches_go_and_that_is_said() {
     let bench = bench();
     bench.server.put("c/b.csv", candles(200, 100));
     let rows = |dataset: &Dataset| dataset.table("candles").unwrap().height();

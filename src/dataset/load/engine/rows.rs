@@ -1,5 +1,5 @@
-//! The rows of an answer as they come. Those of a small table are kept as they came, for when nobody answers; those of a large one go into
-//! the cache, as they do of a file.
+//! The rows of a query as they come. Those of a small table are copied to disk as they come, for an offline start; those of a large one go
+//! into the cache, as rows of a file do.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -24,30 +24,27 @@ use crate::{
             locate::Answer,
         },
     },
-    wire::{
-        Fault,
-        clickhouse::{Said, Stream},
-    },
+    wire::{Fault, clickhouse::StreamEnd},
 };
 
-/// What is read on after rows could not be, to see whether the engine says why.
+/// Bytes read on behind rows that cannot be read: the engine may say why.
 pub(super) const SAID_MAX: u64 = 1 << 20;
-/// What is written at once.
+/// Bytes written at once.
 const WRITTEN: usize = 64 << 10;
-/// The name of what is kept, among what is kept of objects, and of its checksum.
+/// The file of a copy in its folder, and that of its checksum.
 const BYTES: &str = "bytes";
 const SUM: &str = "sum";
 
-/// How a reading went, told to the one who began it.
+/// How reading the rows went, for the one who began it.
 #[derive(Debug, Default)]
-pub(in crate::dataset::load) struct Tell {
+pub(in crate::dataset::load) struct RowsOutcome {
     fault: Mutex<Option<Fault>>,
     bytes: AtomicU64,
-    /// Of rows that come: how their stream ends.
-    said: OnceLock<Arc<Said>>,
+    /// How the stream from the server ended.
+    said: OnceLock<Arc<StreamEnd>>,
 }
 
-impl Tell {
+impl RowsOutcome {
     /// Why the rows did not come, if that was it.
     pub(in crate::dataset::load) fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -58,7 +55,7 @@ impl Tell {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// As `blame`, if the engine's last words are not the reason.
+    /// Blames the fault, or what the engine said last.
     fn blame_unless_said(&self, fault: Fault) -> String {
         let said = self.said.get().and_then(|said| said.last_words());
         self.blame(said.unwrap_or(fault))
@@ -70,43 +67,37 @@ impl Tell {
     }
 }
 
-/// An answer that is read.
+/// The rows of a query, and how reading them goes.
 pub(in crate::dataset::load) struct Opened {
     pub(in crate::dataset::load) rows: Box<dyn RowSource>,
-    pub(in crate::dataset::load) tell: Arc<Tell>,
+    pub(in crate::dataset::load) tell: Arc<RowsOutcome>,
 }
 
 fn place(context: &Context<'_>, answer: &Answer) -> Option<PathBuf> {
     place_of(context, &[&answer.name, &answer.mark])
 }
 
-/// Where what depends on these texts alone is kept, if anything is.
+/// The folder of a copy that depends on these texts alone; none without a cache.
 pub(super) fn place_of(context: &Context<'_>, texts: &[&str]) -> Option<PathBuf> {
     Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
-/// Keeps what `write` writes in the place.
+/// Writes a copy at once.
 pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
-    let copy = Copy::begin(place).map_err(said)?;
-    let (beside, sum) = (copy.beside.clone(), Arc::clone(&copy.sum));
-    let mut out = io::BufWriter::with_capacity(WRITTEN, copy);
+    let writer = CopyWriter::begin(place).map_err(said)?;
+    let copy = writer.copy.clone();
+    let mut out = io::BufWriter::with_capacity(WRITTEN, writer);
     let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(said));
-    written.and_then(|()| settle(place, &beside, &sum).map_err(said)).inspect_err(|_| drop(fs::remove_file(&beside)))
+    written.and_then(|()| copy.settle().map_err(said)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
-/// What was written beside is from now on what is kept in the place.
-fn settle(place: &Path, beside: &Path, sum: &Mutex<crc32fast::Hasher>) -> io::Result<()> {
-    let sum = shown(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
-    fs::write(place.join(SUM), sum).and_then(|()| fs::rename(beside, place.join(BYTES)))
-}
-
-/// Whether the rows are here as they came.
+/// Whether there is a copy of the rows.
 pub(super) fn is_kept(context: &Context<'_>, answer: &Answer) -> bool {
     place(context, answer).is_some_and(|place| place.join(BYTES).is_file())
 }
 
-/// Begins to read the rows: those that are kept, else asks for them, unless nobody is to be asked.
+/// Begins to read the rows: of the copy, else from the engine, unless that is `offline`.
 pub(in crate::dataset::load) fn open(
     context: &Context<'_>,
     answer: &Arc<Answer>,
@@ -114,10 +105,10 @@ pub(in crate::dataset::load) fn open(
     offline: Option<&Fault>,
     wanted: Wanted,
 ) -> Result<Opened, Fault> {
-    let tell = Arc::new(Tell::default());
+    let tell = Arc::new(RowsOutcome::default());
     let place = place(context, answer);
     if let Some(file) = place.as_deref().and_then(whole) {
-        let reader = Watched { reader: Box::new(io::BufReader::new(file)), stream: None, tell: Arc::clone(&tell), copy: None };
+        let reader = TeeReader { reader: Box::new(io::BufReader::new(file)), tell: Arc::clone(&tell), writer: None };
         return begin(reader, answer, tell, wanted, None);
     }
     if let Some(fault) = offline {
@@ -128,14 +119,14 @@ pub(in crate::dataset::load) fn open(
     let stopped = move || watch.stopped.load(Ordering::Acquire);
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
     let stream = wire.engine(&answer.source)?.stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
-    let copy = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| Copy::begin(&place).ok());
+    let writer = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| CopyWriter::begin(&place).ok());
     tell.said.set(stream.said()).ok();
-    let copied = copy.as_ref().map(|copy| (copy.place.clone(), copy.beside.clone(), Arc::clone(&copy.sum)));
-    let reader = Watched { reader: Box::new(io::empty()), stream: Some(stream), tell: Arc::clone(&tell), copy };
-    begin(reader, answer, tell, wanted, copied)
+    let copy = writer.as_ref().map(|writer| writer.copy.clone());
+    let reader = TeeReader { reader: Box::new(stream), tell: Arc::clone(&tell), writer };
+    begin(reader, answer, tell, wanted, copy)
 }
 
-/// What is kept in the place, if it is as it was written; what is damaged is removed.
+/// The copy in the folder, if its checksum holds; a damaged one is removed.
 pub(super) fn whole(place: &Path) -> Option<File> {
     let file = File::open(place.join(BYTES)).ok()?;
     let written = fs::read_to_string(place.join(SUM)).unwrap_or_default();
@@ -153,7 +144,7 @@ pub(super) fn whole(place: &Path) -> Option<File> {
         return None;
     }
     reader.rewind().ok()?;
-    // When it was used last decides what goes first.
+    // Copies that were not used for longest are evicted first.
     file.set_modified(std::time::SystemTime::now()).ok();
     Some(file)
 }
@@ -162,10 +153,7 @@ fn shown(sum: crc32fast::Hasher) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-/// Where a copy goes: the place, the file it is written to until it is whole, and its checksum so far.
-type Copied = (PathBuf, PathBuf, Arc<Mutex<crc32fast::Hasher>>);
-
-fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted, copied: Option<Copied>) -> Result<Opened, Fault> {
+fn begin(reader: TeeReader, answer: &Arc<Answer>, tell: Arc<RowsOutcome>, wanted: Wanted, copy: Option<Copy>) -> Result<Opened, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(Forward::new(Box::new(reader)));
         let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(SAID_MAX)));
@@ -174,25 +162,39 @@ fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted,
         (None, source::separated(reader, &[], &Layout::default(), wanted))
     };
     let rows = rows.map_err(|reason| odd(&tell, &reason))?;
-    let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copied };
+    let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copy };
     Ok(Opened { rows: Box::new(rows), tell })
 }
 
-/// The engine's own reason, or else that its rows are none.
-fn odd(tell: &Tell, reason: &str) -> Fault {
+/// The engine's own reason, else that its rows cannot be read.
+fn odd(tell: &RowsOutcome, reason: &str) -> Fault {
     tell.blame_unless_said(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
     tell.fault().unwrap_or(Fault::Changed)
 }
 
-/// What comes, kept beside as it comes.
+/// A copy that is being made: its folder, the file it is written to until it is whole, and its checksum so far.
+#[derive(Clone)]
 struct Copy {
     place: PathBuf,
     beside: PathBuf,
-    file: File,
     sum: Arc<Mutex<crc32fast::Hasher>>,
 }
 
 impl Copy {
+    /// It is whole, and takes the place of the one before.
+    fn settle(&self) -> io::Result<()> {
+        let sum = shown(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
+    }
+}
+
+/// Writes a copy.
+struct CopyWriter {
+    copy: Copy,
+    file: File,
+}
+
+impl CopyWriter {
     fn begin(place: &Path) -> io::Result<Self> {
         // For the user alone, as the data may be.
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
@@ -201,14 +203,14 @@ impl Copy {
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        Ok(Self { place: place.to_owned(), beside, file, sum: Arc::default() })
+        Ok(Self { copy: Copy { place: place.to_owned(), beside, sum: Arc::default() }, file })
     }
 }
 
-impl io::Write for Copy {
+impl io::Write for CopyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
-        self.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
+        self.copy.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
         Ok(written)
     }
 
@@ -217,44 +219,40 @@ impl io::Write for Copy {
     }
 }
 
-/// Bytes as they come, counted, and kept beside.
-struct Watched {
+/// A tee: counts the bytes that come, and writes them to a copy.
+struct TeeReader {
     reader: Box<dyn Read + Send>,
-    stream: Option<Stream>,
-    tell: Arc<Tell>,
-    copy: Option<Copy>,
+    tell: Arc<RowsOutcome>,
+    writer: Option<CopyWriter>,
 }
 
-impl Read for Watched {
+impl Read for TeeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match &mut self.stream {
-            Some(stream) => stream.read(buffer).inspect_err(|_| {
-                if let Some(fault) = stream.said().fault() {
-                    self.tell.blame(fault);
-                }
-            }),
-            None => self.reader.read(buffer),
-        }?;
+        let read = self.reader.read(buffer).inspect_err(|_| {
+            if let Some(fault) = self.tell.said.get().and_then(|said| said.fault()) {
+                self.tell.blame(fault);
+            }
+        })?;
         self.tell.bytes.fetch_add(read as u64, Ordering::Relaxed);
-        if let Some(copy) = &mut self.copy
-            && copy.write_all(&buffer[..read]).is_err()
+        if let Some(writer) = &mut self.writer
+            && writer.write_all(&buffer[..read]).is_err()
         {
-            // Read once more next time.
-            self.copy = None;
+            // Fetched once more next time.
+            self.writer = None;
         }
         Ok(read)
     }
 }
 
-/// The rows, of which as many must come as were counted.
+/// Rows, of which as many must come as were counted.
 struct AnswerRows {
     rows: Box<dyn RowSource>,
     forward: Option<Arc<Forward>>,
-    tell: Arc<Tell>,
+    tell: Arc<RowsOutcome>,
     answer: Arc<Answer>,
     seen: u64,
     ended: bool,
-    copied: Option<Copied>,
+    copy: Option<Copy>,
 }
 
 impl AnswerRows {
@@ -271,18 +269,18 @@ impl AnswerRows {
         if came != counted {
             return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
         }
-        if let Some((place, beside, sum)) = self.copied.take() {
+        if let Some(copy) = self.copy.take() {
             // One that could not be written whole is shorter than what came.
-            let is_whole = fs::metadata(&beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
-            if !is_whole || settle(&place, &beside, &sum).is_err() {
-                fs::remove_dir_all(&place).ok();
+            let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
+            if !is_whole || copy.settle().is_err() {
+                fs::remove_dir_all(&copy.place).ok();
             }
         }
         Ok(())
     }
 }
 
-/// Texts that were sent as bytes, as servers do whose user may not say otherwise.
+/// Texts that come as bytes: the user of such a server may not change the setting for it.
 fn as_text(column: Column) -> Result<Column, String> {
     let DataType::Binary = column.dtype() else { return Ok(column) };
     let bytes = column.binary().map_err(|error| error.to_string())?;
@@ -325,8 +323,8 @@ impl RowSource for AnswerRows {
 
 impl Drop for AnswerRows {
     fn drop(&mut self) {
-        if let Some((_, beside, _)) = self.copied.take() {
-            fs::remove_file(beside).ok();
+        if let Some(copy) = self.copy.take() {
+            fs::remove_file(copy.beside).ok();
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What is worked out over a table where it lies, so that its rows need not come: a closed set. Each sum is said in SQL here, and in the
-//! tests over rows in memory: the two give the same rows.
+//! Aggregations that the engine works out, so that the rows of a table in place need not come: a closed set. Each is SQL here; the tests
+//! work out the same over rows in memory.
 
 pub(super) mod chart;
 pub(super) mod holders;
@@ -12,9 +12,9 @@ use std::sync::{Arc, atomic::Ordering};
 use polars::prelude::{DataFrame, DataType};
 
 use super::{
-    Asking, filter, ours,
+    Columns, EngineQuery, filter,
     rows::SAID_MAX,
-    sql::{self, Form, Theirs},
+    sql::{self, ColumnType, EngineColumn},
 };
 use crate::{
     dataset::{
@@ -22,7 +22,7 @@ use crate::{
         holding::Apart,
         load::{
             bind::Bound,
-            elsewhere::{Pulse, said},
+            elsewhere::{Pulse, stop_of},
             table::Stop,
         },
         shelf::State,
@@ -32,29 +32,29 @@ use crate::{
     wire::Fault,
 };
 
-/// Something that is worked out there.
+/// An aggregation.
 #[derive(Debug, Clone)]
 pub(super) enum Sum {
-    /// Of each token and interval the candles that the market's figures are made of, among those that start less than `RECENT_DAYS` before
-    /// the last of their token and interval.
+    /// For each token and interval the candles that the market's figures need, of those that start less than `RECENT_DAYS` before the last
+    /// one.
     Market,
-    /// As `Market`, among all there are, of some tokens, of which the last days do not tell enough.
+    /// As `Market`, of all candles of tokens whose last days are not enough.
     WholeMarket(Vec<Address>),
     /// The candles of one token as its charts need them.
     Chart,
     /// How many holders each token has.
     Listed,
-    /// What all balances of one token come to.
+    /// The largest balances of one token, and sums of the others.
     Balances(Arc<Apart>),
-    /// What the rows of one token are known by.
+    /// Number and checksum of one token's rows.
     State(&'static str),
     /// Some rows of one token in the order of the table, from a place among them on.
     Page { table: &'static str, from: u64, count: u64, behind: u64 },
 }
 
-/// What some rows are known by: the same for the same rows in any order.
+/// The checksum of some rows, in any order.
 const MARK: &str = "sum(hash)";
-/// How many rows come: a column of every sum.
+/// How many rows the answer has: a column of every aggregation.
 const ROWS: &str = "rows";
 
 impl Sum {
@@ -86,17 +86,17 @@ impl Sum {
     }
 }
 
-impl Asking<'_> {
-    /// Asks for a sum: a frame for each part of the answer that comes, all of them checked.
+impl EngineQuery<'_> {
+    /// The answer, a frame for each record batch: as many rows as it says, else a fault.
     pub(super) fn sum(&self, sum: &Sum, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, Stop> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
-        let refused = |fault: Fault| said(&self.name, fault);
+        let refused = |fault: Fault| stop_of(&self.name, fault);
         let stream = self.engine.sum(&sum.sql(base), Arc::new(stopped)).map_err(refused)?;
         let said = stream.said();
         let forward = Arc::new(Forward::new(Box::new(stream)));
         let odd = |reason: String| {
-            // The server may say why at the end.
+            // A server that fails on the way says why at the end.
             forward.drain(SAID_MAX).ok();
             refused(
                 said.fault()
@@ -112,13 +112,13 @@ impl Asking<'_> {
                 continue;
             }
             came += frame.height() as u64;
-            counted = total(&frame).ok_or_else(|| odd("has other columns".to_owned()))?;
+            counted = first(&frame, ROWS).ok_or_else(|| odd("has other columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
             for (counted, most, what) in [(counted, sum.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
                     return Err(Stop::Unusable(format!(
-                        "`{}` cannot stay in place: {counted} {what} tell of it, and {most} are held; name fewer tokens with `where` in \
+                        "`{}` cannot stay in place: its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in \
                          dataset.toml, or say read = \"bring\"",
                         self.name
                     )));
@@ -133,17 +133,17 @@ impl Asking<'_> {
         }
     }
 
-    /// The answer was not what it should be.
+    /// The fault of an answer with other columns.
     pub(super) fn unread(&self) -> Stop {
-        said(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
+        stop_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
     }
 
-    /// The columns as sums take them, each as an expression over `renamed` rows, in the order of the names.
-    fn taken(&self, names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> Result<Vec<String>, Stop> {
+    /// The columns of these names as expressions over `renamed` rows.
+    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], Stop> {
         let column = |name: &&str| {
-            let own = bound.iter().find(|bound| bound.column.name == *name);
-            let theirs = theirs_of(name, picked, bound);
-            // A volume in another unit needs each candle's price.
+            let own = columns.bound.iter().find(|bound| bound.column.name == *name);
+            let theirs = theirs_of(name, columns);
+            // A volume in USD would need each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
             match (own.and_then(|own| own.constant), theirs) {
                 (Some(constant), _) => Ok(sql::text(constant)),
@@ -154,24 +154,25 @@ impl Asking<'_> {
                 _ => Err(self.lacks(name)),
             }
         };
-        names.iter().map(column).collect()
+        let taken: Vec<String> = names.iter().map(column).collect::<Result<_, _>>()?;
+        taken.try_into().map_err(|_| self.unread())
     }
 
-    /// Rows that `conditions` keep, their columns under names of ours: an alias would stand for a column of theirs that is called so.
-    fn renamed(&self, picked: &[Theirs], conditions: &[String]) -> String {
-        let columns: Vec<String> = picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
+    /// The rows that `conditions` keep, their columns renamed: an alias would hide a column of the same name.
+    fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
+        let columns: Vec<String> =
+            columns.picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
         format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
     }
 
-    /// All rows of the table as sums take them, those among them that are none: see `base`. `hash` tells a row's content where the
-    /// contents are `summed`.
-    fn all(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
+    /// All rows of the table in the columns that aggregations take, also those that `base` leaves out. `hash` is a row's content, where that is
+    /// `summed`.
+    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
-        let from = self.renamed(picked, conditions);
+        let from = self.renamed(columns, conditions);
         if self.schema.name == "holders" {
-            let columns = self.taken(&["token_address", "holder_address", "balance"], picked, bound)?;
-            let [token, holder, balance] = &columns[..] else { return Err(self.lacks("balance")) };
-            let unread = unread(&["balance"], picked, bound);
+            let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
+            let unread = unread(&["balance"], columns);
             return Ok(format!(
                 "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread, {} AS hash FROM \
                  (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
@@ -179,10 +180,9 @@ impl Asking<'_> {
             ));
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
-        let columns = self.taken(&names, picked, bound)?;
-        let [token, interval, time, open, high, low, close, volume] = &columns[..] else { return Err(self.lacks("close")) };
-        let timeless = theirs_of("timestamp", picked, bound).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
-        let unread = unread(&names[3..], picked, bound);
+        let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
+        let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
              {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, \
@@ -191,27 +191,27 @@ impl Asking<'_> {
         ))
     }
 
-    /// Rows of the table as sums take them: candles without a time or a price are none.
-    pub(super) fn base(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String], summed: bool) -> Result<String, Stop> {
-        let all = self.all(picked, bound, conditions, summed)?;
+    /// The rows that aggregations take: candles without a time or a price are left out.
+    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
+        let all = self.all(columns, conditions, summed)?;
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
     fn lacks(&self, name: &str) -> Stop {
         Stop::Unusable(format!(
-            "`{}` cannot stay in place: `{name}` is not there as it is needed (a text, a DateTime or a number, read without `values`, `format`, \
-             `scale` or `unit`); say read = \"bring\", or a `query` that makes it so",
+            "`{}` cannot stay in place: `{name}` must be a text, a DateTime or a number there, read without `values`, `format`, `scale` or \
+             `unit`; say read = \"bring\", or a `query` that makes it so",
             self.name
         ))
     }
 }
 
-/// A number to about a millionth: where a query adds numbers up, they are others in the last digits each time.
+/// A number to about a millionth: a `query` that adds up floats gives other last digits each time.
 fn roughly(number: &str) -> String {
     format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
 }
 
-/// What a candle needs.
+/// Whether a candle has all prices.
 const PRICED: &str = "isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c)";
 
 /// The length of an interval, as `Interval::parse` reads it; 0 where it reads none. The longest is checked by itself.
@@ -220,60 +220,59 @@ const LENGTH: &str = "if(match(frame, '^[0-9]{1,10}[a-zA-Z]*$'), toInt64OrZero(e
                       [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0), 0)";
 const LENGTH_MAX: i64 = 366 * DAY_MS;
 
-/// The name of a column of theirs among rows that are renamed.
+/// The name of a column among renamed rows.
 fn under(nth: usize) -> String {
     format!("deck_{nth}")
 }
 
-/// The column of theirs that ours is read from, as it is called among rows that are renamed.
-fn theirs_of(name: &str, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<Theirs> {
-    let nth = picked.iter().position(|column| ours(column, bound).is_some_and(|bound| bound.column.name == name))?;
-    Some(Theirs { name: under(nth), ..picked[nth].clone() })
+/// The column that ours is read from, among renamed rows.
+fn theirs_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
+    let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
+    Some(EngineColumn { name: under(nth), ..columns.picked[nth].clone() })
 }
 
-/// Whether a column is read here as it stands there. Of texts a decimal sign is read here alone.
-fn is_as_it_stands(own: &Bound<'_>, theirs: &Theirs) -> bool {
-    super::is_plain(own) && (theirs.form != Form::Text || own.rule.decimal.is_none())
+/// Whether the engine reads a column as the loader would. The engine knows no decimal comma.
+fn is_as_it_stands(own: &Bound<'_>, theirs: &EngineColumn) -> bool {
+    super::is_plain(own) && (theirs.form != ColumnType::Text || own.rule.decimal.is_none())
 }
 
-/// Whether one of these numbers is a text that the engine reads no number from.
-fn unread(names: &[&str], picked: &[Theirs], bound: &[Bound<'_>]) -> String {
-    let texts = names.iter().filter_map(|name| theirs_of(name, picked, bound)).filter(|theirs| theirs.form == Form::Text);
+/// The condition for rows with a text that the engine reads no number from.
+fn unread(names: &[&str], columns: &Columns<'_>) -> String {
+    let texts = names.iter().filter_map(|name| theirs_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
     let said: Vec<String> =
         texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
     if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
 }
 
-/// The value of a column as sums take it.
-fn value(name: &str, theirs: &Theirs) -> Option<String> {
+/// The value of a column as aggregations take it.
+fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
     let column = theirs.sql();
-    // What stands behind a NULL is anything: it is said what it is here, or its row is none.
+    // The value behind a NULL is undefined in ClickHouse, so each is given one.
     match (name, theirs.form) {
-        ("token_address" | "holder_address", Form::Text | Form::Fixed(_) | Form::Word) => {
+        ("token_address" | "holder_address", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
             Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
         }
-        ("interval", Form::Text | Form::Fixed(_) | Form::Word) => Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false))),
-        ("timestamp", Form::Time | Form::Day) => Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false))),
+        ("interval", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
+            Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false)))
+        }
+        ("timestamp", ColumnType::Time | ColumnType::Day) => {
+            Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false)))
+        }
         ("token_address" | "holder_address" | "interval" | "timestamp", _) => None,
-        // As what its shortest text says.
-        (_, Form::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
-        (_, Form::Float | Form::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),
-        (_, Form::Wide | Form::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
+        // The number is its shortest decimal text.
+        (_, ColumnType::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
+        (_, ColumnType::Float | ColumnType::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),
+        (_, ColumnType::Wide | ColumnType::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
         _ => None,
     }
 }
 
-/// How many rows there are in all, as each of them says.
-fn total(frame: &DataFrame) -> Option<u64> {
-    first(frame, ROWS)
-}
-
-/// A number that each row says.
+/// A number that every row of the answer repeats.
 fn first(frame: &DataFrame, name: &str) -> Option<u64> {
     frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
 }
 
-/// What the token's rows are known by that an answer is of.
+/// The state of the token's rows that an answer is of.
 pub(super) fn state(frames: &[DataFrame]) -> Option<State> {
     let frame = frames.first()?;
     Some(State { rows: first(frame, "listed")?, mark: first(frame, "mark")? })

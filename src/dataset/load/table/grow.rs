@@ -1,4 +1,4 @@
-//! A large table whose files were appended to, or joined by others: what the cache has of it, and only what is new is read.
+//! A large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new ones are read.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::dataset::{
         identity,
     },
     progress::Cancelled,
-    source::{From, MAX_ROWS, locate::LocatedFile},
+    source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
 };
 
-/// Bytes of what is new up to which it is added to what stands; more is as well brought in anew.
+/// New bytes up to which they are added to the table in the cache; with more it is imported anew.
 const NEW_MAX: u64 = 64 << 20;
 
 /// How a file differs from what the table was made of.
@@ -30,7 +30,7 @@ enum Change {
 }
 
 impl Reading<'_> {
-    /// The table as the cache has it of what the files were before, and what is new in them. None where it has to be brought in whole.
+    /// The table in the cache with the new rows added; none where it has to be imported whole.
     pub(super) fn grow(&mut self, files: &[LocatedFile], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
         let place = &placed.place;
         // An import that was cut off goes on.
@@ -88,27 +88,24 @@ impl Reading<'_> {
         Ok(large)
     }
 
-    /// What was learnt of the file, which is taken out of what stands, as it is told anew.
+    /// Where reading the file goes on. Its findings as a whole are taken back, as they are made anew.
     fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
         self.table.observed.retain(|observed| observed.file != file.name);
-        let from = Some(From { bytes: end.bytes, rows: end.rows });
+        let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
         Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
     }
 
-    /// Tells of rows whose key came again in what is new; which they were is not known any more.
+    /// Tells of rows whose key is repeated by new rows; their places are not known any more.
     fn note_repeated(&mut self, file: &str, repeated: u64) {
         if repeated == 0 {
             return;
         }
-        let (key, reason) = (self.schema.key.join(", "), "that one is kept and this one left out");
-        let reason = format!("a later row has the same {key}; {reason}");
-        let (severity, file) = (Severity::Warning, file.to_owned());
-        let finding = Finding { severity, file: file.clone(), row: None, column: None, value: None, reason: reason.clone() };
-        self.table.findings.add(finding);
-        self.table.findings.count_more(&file, None, &reason, repeated - 1);
+        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.schema.key.join(", "));
+        self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
+        self.table.findings.count_more(file, None, &reason, repeated - 1);
     }
 }
 
@@ -131,7 +128,7 @@ fn changes(report: &Report, files: &[LocatedFile], keys: &[KeyFile]) -> Option<V
                 if !begins_so(&file.path, end) {
                     return None;
                 }
-                // A line that is not whole is no news.
+                // Half a line does not count.
                 if key.lines == end.bytes { Change::None } else { Change::Grown }
             }
             None => {

@@ -1,4 +1,4 @@
-//! What is told of a table beside its rows: repeats, columns that serve nothing, figures that are not exact, files elsewhere.
+//! Findings of a table as a whole: repeated keys, ignored columns, approximate figures, remote files.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::dataset::{
         others, path,
     },
     order::{self, Dropped},
-    repeats,
+    repeats::{self, Difference},
     source::locate::LocatedFile,
 };
 
@@ -21,7 +21,7 @@ use crate::dataset::{
 const FRACTIONS_MIN: usize = 10;
 
 impl Reading<'_> {
-    /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
+    /// Repeated keys of a large table, as `finish` tells those in memory: the first of each file are kept, all are counted.
     pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
         let mut told: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
@@ -42,38 +42,34 @@ impl Reading<'_> {
         }
     }
 
-    /// Holders that come again with other balances, where the file has what transfers have.
+    /// Asks whether a list of holders that repeat with other balances is one of transfers, where it has their columns.
     pub(super) fn note_movements(&mut self, file: &str) {
         self.movements.sort_unstable();
         self.movements.dedup();
         if self.schema.name != "holders" || self.movements.is_empty() {
             return;
         }
-        let reason = repeats::are_these_transfers(&self.movements);
-        let (severity, file) = (Severity::Warning, file.to_owned());
-        self.table.findings.add(Finding { severity, file, row: None, column: None, value: None, reason });
+        self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
-    /// `differs` is the column in which the row that is kept says something else, and both figures.
-    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<(&'static str, String)>) -> Finding {
+    /// The finding of a row left out for its repeated key; `differs` is the first column in which the kept row differs.
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
-        let (column, value) = differs.unzip();
-        let other = column.map_or_else(String::new, |column| format!(" and another value in `{column}`"));
-        Finding {
-            severity: Severity::Warning,
-            file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
-            row: Some(row.into()),
-            column: column.map(str::to_owned),
-            value,
-            reason: if self.schema.name == order::FIRST_USABLE {
-                format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
-            } else {
-                format!("a later row has the same {key}{other}; that one is kept and this one left out")
-            },
+        let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let reason = if self.schema.name == order::FIRST_USABLE {
+            format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
+        } else {
+            format!("a later row has the same {key}{other}; that one is kept and this one left out")
+        };
+        let file = files.get(file as usize).map_or("", |file| &file.name);
+        let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
+        match differs {
+            Some((column, shown)) => finding.column(column).value(shown),
+            None => finding,
         }
     }
 
-    /// Lists the columns that serve nothing.
+    /// Lists the columns that serve none of ours.
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
@@ -94,15 +90,14 @@ impl Reading<'_> {
         }
     }
 
-    /// That volumes are taken for dollars although nobody says so.
+    /// That volumes are taken as USD although `dataset.toml` does not say so.
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
         let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
         let reason = format!(
             "`{volume}` is read as USD, as sources write it that give `{beside}` beside it, and divided by the price; if it counts tokens, say so in \
              dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
         );
-        let (severity, column) = (Severity::Warning, Some("volume".to_owned()));
-        self.table.findings.add(Finding { severity, file: file.to_owned(), row: None, column, value: None, reason });
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }
 
     /// That several prices of a candle are one column.
@@ -114,14 +109,7 @@ impl Reading<'_> {
         let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
         let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
         let reason = format!("{} are one column, `{name}`: ranges and patterns of such candles say nothing", shown.join(", "));
-        self.table.findings.add(Finding {
-            severity: Severity::Warning,
-            file: file.to_owned(),
-            row: None,
-            column: None,
-            value: None,
-            reason,
-        });
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
 
     /// Notes yields that look like fractions where percent are expected.
@@ -134,18 +122,16 @@ impl Reading<'_> {
         if most <= 0.0 || most >= 1.0 {
             return;
         }
-        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
-        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }".to_owned();
-        let (severity, column, value) = (Severity::Warning, Some("apy".to_owned()), Some(format!("at most {most}")));
-        self.table.findings.add(Finding { severity, file, row: None, column, value, reason });
+        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }";
+        let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
+        self.table.findings.add(finding.column("apy").value(format!("at most {most}")));
     }
 
     pub(super) fn note(&mut self, file: &str, reason: String) {
-        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
-        self.table.findings.add(finding);
+        self.table.findings.add(Finding::new(Severity::Note, file, reason));
     }
 
-    /// What there is to tell of files elsewhere.
+    /// Tells of remote files: their sources, their age, those that went.
     pub(super) fn note_elsewhere(&mut self, located: &Located) {
         let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
         let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
@@ -164,11 +150,11 @@ impl Reading<'_> {
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }
-        if let Some(finding) = located.what_went() {
+        if let Some(finding) = located.gone_note() {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.table.findings.add(elsewhere::old(&file, then, &why.to_string()));
+            self.table.findings.add(elsewhere::stale_note(&file, then, &why.to_string()));
         }
         let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
@@ -178,21 +164,20 @@ impl Reading<'_> {
         elsewhere::remember(self.context, self.manifest, located);
     }
 
-    /// Which amounts are not exact: as the person said, or as they stand as floating-point numbers.
+    /// Marks amounts that are not exact: as `dataset.toml` says, or as they are stored as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
         let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
         let found = std::mem::take(&mut self.table.approximate);
         let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
         let approximate: Vec<&str> = self.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
-        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+        let file = self.table.first_file();
         for name in &approximate {
             let reason = if said(name) {
                 format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
             } else {
                 format!("`{name}` is approximate: it stands as floating-point numbers, which keep the first 15 digits of an amount")
             };
-            let (severity, column) = (Severity::Note, Some((*name).to_owned()));
-            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column, value: None, reason });
+            self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
         }
         self.table.approximate = approximate.into_iter().map(str::to_owned).collect();
     }

@@ -1,4 +1,4 @@
-//! The rows of one file of a table, batch by batch; and what is noted where it ends.
+//! Reads the rows of one file of a table, batch by batch, and notes where it ends.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -47,7 +47,7 @@ pub(super) enum RowsFrom<'a> {
 }
 
 impl Reading<'_> {
-    /// The rows of an engine, which are read as those of a file.
+    /// Reads the rows of a query as those of a file.
     fn read_answer(
         &mut self,
         at: u32,
@@ -58,13 +58,13 @@ impl Reading<'_> {
     ) -> Result<(), Stop> {
         let wanted = wanted(self.schema, self.manifest);
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
-        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::said(&file.name, fault))?;
+        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::stop_of(&file.name, fault))?;
         let mark = identity::answered(answer);
         let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&mark), gathered, from);
         if let Some(source) = self.table.sources.get_mut(at as usize) {
             source.bytes = tell.bytes();
         }
-        let blame = || tell.fault().map(|fault| elsewhere::said(&file.name, fault));
+        let blame = || tell.fault().map(|fault| elsewhere::stop_of(&file.name, fault));
         outcome.map_err(|stop| if let Stop::Unusable(_) = stop { blame().unwrap_or(stop) } else { stop })
     }
 
@@ -83,7 +83,7 @@ impl Reading<'_> {
         let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
         let mark = identity::mark(object);
         let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&mark), gathered, from);
-        outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
+        outcome.map_err(|stop| elsewhere::fault_of(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
     }
 
     pub(super) fn read_from(
@@ -100,7 +100,7 @@ impl Reading<'_> {
         put(&mut self.table.sources, at, source);
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
-        // Lines that come while one reads belong to the next load; so does one that is not whole, where more is known to come.
+        // Lines appended while the file is read belong to the next load; so does half a line at its end, where the file is growing.
         let lines = if let RowsFrom::Here = rows { source::lines_of(&file.path, before.0) } else { None };
         let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
         let names = self.manifest.headless.then(Vec::new);
@@ -130,7 +130,7 @@ impl Reading<'_> {
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.approximate.extend(rows.approximate());
         let observed = if outcome.is_ok() { rows.conclude() } else { Vec::new() };
-        // From here on what is told is of the file as a whole.
+        // From here on findings are of the file as a whole.
         self.table.findings = std::mem::take(&mut rows.findings);
         if let Err(stop) = outcome {
             self.table.findings = of_rows;
@@ -138,31 +138,12 @@ impl Reading<'_> {
         }
         self.table.observed.extend(observed);
         let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
-        let bound = bind(self.schema, self.manifest, source.columns())?;
-        if let Some(reason) = missing(self.schema, self.manifest, &bound, source.columns()) {
-            return Err(Stop::Unusable(reason));
-        }
-        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-        let theirs = |name: &str| source.columns().iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
-        let lacks = |name: &str| !known(name) && !theirs(name);
-        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
-            let table = self.schema.name;
-            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
-        }
-        self.note_unknown(&file.name, source.columns(), &bound);
-        self.note_in_dollars(&file.name, &bound);
-        self.note_one_price(&file.name, &bound);
-        if file.object.is_none() && file.answer.is_none() {
-            for told in origin::told(&file.path) {
-                self.note(&file.name, told);
-            }
-        }
-        self.movements.extend(repeats::movements(source.columns()));
+        self.note_columns(file, source.columns())?;
         if left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }
         let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        // What is appended meanwhile was not read. A large table takes long, and is taken as far as it came.
+        // Lines appended meanwhile were not read. A large table takes long, and is taken as far as it was read.
         let after = stamp(file)?;
         let taken = self.context.growing || gathered.import.is_some();
         let appended = || taken && end.is_some_and(|end| after.0 >= end) && is_text(&file.name);
@@ -176,7 +157,7 @@ impl Reading<'_> {
             None => FileEnd { notes, ..FileEnd::default() },
         };
         if end.bytes == 0 && self.context.growing && lines.is_some_and(|lines| lines < before.0) {
-            // It lacks the line that was not whole, and nothing tells where that begins: nothing grows from it.
+            // It lacks half a line, and its beginning is not known: no table can grow from this one.
             self.stem.clear();
         }
         put(&mut self.ends, at, end);
@@ -187,7 +168,7 @@ impl Reading<'_> {
         self.done += before.0;
         if gathered.import.is_none() {
             let mut frame = stacked(frames, self.schema)?;
-            // Of what was appended, the rows before it tell.
+            // The interval of appended rows is that of the rows before.
             if self.schema.name == "candles" && !self.grows {
                 fill::intervals(&mut frame);
             }
@@ -196,7 +177,32 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
+    /// Checks that the file has the columns the table needs, and tells what was made of the others.
+    fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), Stop> {
+        let bound = bind(self.schema, self.manifest, columns)?;
+        if let Some(reason) = missing(self.schema, self.manifest, &bound, columns) {
+            return Err(Stop::Unusable(reason));
+        }
+        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = |name: &str| columns.iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let lacks = |name: &str| !known(name) && !theirs(name);
+        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
+            let table = self.schema.name;
+            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+        }
+        self.note_unknown(&file.name, columns, &bound);
+        self.note_in_dollars(&file.name, &bound);
+        self.note_one_price(&file.name, &bound);
+        if file.object.is_none() && file.answer.is_none() {
+            for told in origin::told(&file.path) {
+                self.note(&file.name, told);
+            }
+        }
+        self.movements.extend(repeats::movements(columns));
+        Ok(())
+    }
+
+    /// For a large table: the files up to this one are in the cache for good, and the kept parts of remote ones are removed.
     pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), Stop> {
         let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
         import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
@@ -240,7 +246,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Tells how far reading is. Of a large table the last third is its ordering.
+    /// Reports progress. The last third of a large table is its sorting.
     pub(super) fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
         let of = if large { self.total + self.total / 2 } else { self.total };
         self.pulse.done.store(done, Ordering::Relaxed);
@@ -249,7 +255,7 @@ impl Reading<'_> {
     }
 }
 
-/// Puts the item at its place, which may be the next one, or one further.
+/// Puts the item at its place, which may be past the end.
 fn put<T: Clone + Default>(items: &mut Vec<T>, at: u32, item: T) {
     let at = at as usize;
     items.resize(items.len().max(at + 1), T::default());

@@ -18,7 +18,7 @@ use crate::{
         holding::ListedBalances,
         progress::LoadProgress,
         schema,
-        shelf::{Fetch, Fetched, Known, Shelf, State, Unfetched, Want},
+        shelf::{Fetch, Fetched, Prefetched, Shelf, State, Unfetched, Want},
     },
     question::progress::Progress,
     tui::views::fixture::Stage,
@@ -61,7 +61,7 @@ impl Fetch for Pages {
 fn bench(pages: Pages) -> (Stage, DataView) {
     let schema = schema::table("holders").expect("a table");
     let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), mark: 0 });
-    let known = Known::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
+    let known = Prefetched::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
     let shelf = Shelf::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
     let empty = schema.columns.iter().map(|column| match column.name {
         "balance" => Series::new(column.name.into(), Vec::<f64>::new()).into_column(),

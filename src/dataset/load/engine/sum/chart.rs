@@ -1,5 +1,5 @@
-//! The candles of a token as its charts need them. No chart is finer than an hour: of the intervals that make whole hours the coarsest
-//! alone is looked at, so these come by the hour, made there as `frames::resample` makes them here; all others come as they are.
+//! The candles of a token as its charts need them. No chart is finer than an hour: candles of intervals that divide an hour come resampled
+//! to hours, by the engine as by `frames::resample`; all others come as they are.
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
@@ -13,8 +13,7 @@ use crate::dataset::{
 /// The columns of a candle.
 const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 
-/// Over candles of one token as `base` gives them. A candle that can be believed has its prices around one another, see `candles::sound`;
-/// unknown volumes count for nothing.
+/// Over candles of one token as `base` gives them. `ok` is `candles::sound`; unknown volumes count as nothing.
 pub(super) fn sql(base: &str) -> String {
     let marked = format!(
         "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
@@ -32,8 +31,8 @@ pub(super) fn sql(base: &str) -> String {
     )
 }
 
-/// The candles of an answer; none where some come twice, of which it cannot be said here which is right.
-pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Result<HeldCandles, Again>> {
+/// The candles of an answer; refused where some come twice, as the right one of the two is not known.
+pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Result<HeldCandles, Repeated>> {
     let mut times: Vec<i64> = Vec::new();
     let mut lengths: Vec<i64> = Vec::new();
     let mut prices: [Vec<f64>; 5] = Default::default();
@@ -41,7 +40,7 @@ pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Re
         let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::Int64).ok();
         let (length, time, again) = (whole("ms")?, whole("timestamp")?, whole("again")?);
         if again.i64().ok()?.iter().any(|again| again != Some(0)) {
-            return Some(Err(Again));
+            return Some(Err(Repeated));
         }
         lengths.extend(length.i64().ok()?.iter().flatten());
         times.extend(time.i64().ok()?.iter().flatten());
@@ -64,6 +63,6 @@ pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Re
     DataFrame::new(count, columns).ok().map(|frame| Ok(HeldCandles::new(&frame)))
 }
 
-/// Some candles come twice.
+/// Some rows come twice.
 #[derive(Debug)]
-pub(in super::super) struct Again;
+pub(in super::super) struct Repeated;

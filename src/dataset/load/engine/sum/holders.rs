@@ -1,12 +1,12 @@
-//! Holders: how many each token has, and what all balances of one token come to. The largest come row by row, and so do those of
-//! addresses that are set apart; of the rest come sums. Which measures these make is the analyses'.
+//! Holders of a table in place: how many each token has, and the balances of one token. The largest balances come row by row, and so do
+//! those of addresses that are counted apart; the others come as sums. Which measures these make is the analyses'.
 
 use std::collections::HashMap;
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
 use super::{
-    super::{spelt::is_odd, sql},
+    super::{spelling::is_odd, sql},
     MARK,
 };
 use crate::dataset::{
@@ -17,7 +17,7 @@ use crate::dataset::{
 /// The largest that come row by row: more than any measure names.
 const LARGEST: u64 = 1_000;
 
-/// Of each token its rows, those that have something, how many holders come twice or are no addresses, and how it is written.
+/// For each token: its rows, those above zero, how many holders come twice or are no addresses, and spellings in capitals.
 pub(super) fn listed_sql(base: &str) -> String {
     format!(
         "SELECT token AS token_address, count() AS listed, countIf(b > 0) AS held, {MARK} AS mark, count() - uniqExact(holder) AS again, \
@@ -26,7 +26,7 @@ pub(super) fn listed_sql(base: &str) -> String {
     )
 }
 
-/// What stands in the way of reading holders where they are.
+/// Why a table of holders cannot stay in place.
 #[derive(Debug, Default)]
 pub(in super::super) struct Faults {
     /// Rows of holders that come twice, and rows whose holder is no address.
@@ -34,36 +34,30 @@ pub(in super::super) struct Faults {
     pub(in super::super) odd: u64,
     /// All rows, those without a token among them.
     pub(in super::super) rows: u64,
-    /// Tokens are written in a way by which their rows are not found.
-    pub(in super::super) spelt: bool,
+    /// Tokens are written in capitals by which their rows are not found.
+    pub(in super::super) mixed_case: bool,
 }
 
-/// The counts of an answer as a frame of plain numbers, which is kept.
+/// The counts of an answer, and why it cannot be used.
 pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, ListedBalances>, Faults)> {
     let (mut listed, mut faults) = (HashMap::new(), Faults::default());
     for frame in frames {
-        let numbers = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
-        let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
-        let (tokens, rows, held, mark) = (tokens.str().ok()?, numbers("listed")?, numbers("held")?, numbers("mark")?);
-        let (rows, held, mark) = (rows.u64().ok()?, held.u64().ok()?, mark.u64().ok()?);
-        for i in 0..frame.height() {
-            let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
-            // Rows without a token are none here either.
-            if let Some(token) = Address::parse(tokens.get(i)?) {
-                listed.insert(token, one);
-            }
-        }
-        let sum = |column: Option<Column>| Some(column?.u64().ok()?.iter().flatten().fold(0, u64::saturating_add));
-        faults.rows += sum(numbers("listed"))?;
-        faults.again += sum(numbers("again"))?;
-        faults.odd += sum(numbers("odd"))?;
+        listed.extend(of_frame(frame)?);
+        let sum = |name: &str| Some(numbers(frame, name)?.u64().ok()?.iter().flatten().fold(0, u64::saturating_add));
+        faults.rows += sum("listed")?;
+        faults.again += sum("again")?;
+        faults.odd += sum("odd")?;
         let written = frame.column("written").ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
         let written = written.list().ok()?;
         for i in 0..frame.height() {
-            faults.spelt |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_odd);
+            faults.mixed_case |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_odd);
         }
     }
     Some((listed, faults))
+}
+
+fn numbers(frame: &DataFrame, name: &str) -> Option<Column> {
+    frame.column(name).ok()?.cast(&DataType::UInt64).ok()
 }
 
 /// The counts as a frame, and back.
@@ -84,15 +78,19 @@ pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Opti
 }
 
 pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
-    let mut whole = frame.clone();
-    whole.with_column(Series::new("again".into(), vec![0_u64; frame.height()]).into_column()).ok()?;
-    whole.with_column(Series::new("odd".into(), vec![0_u64; frame.height()]).into_column()).ok()?;
-    let none = vec![Series::new_empty("".into(), &DataType::String); frame.height()];
-    whole.with_column(Column::new("written".into(), none)).ok()?;
-    read_listed(&[whole]).map(|(listed, _)| listed)
+    let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
+    let (rows, held, mark) = (numbers(frame, "listed")?, numbers(frame, "held")?, numbers(frame, "mark")?);
+    let (rows, held, mark) = (rows.u64().ok()?, held.u64().ok()?, mark.u64().ok()?);
+    let mut listed = HashMap::new();
+    for (i, token) in tokens.str().ok()?.iter().enumerate() {
+        let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
+        // Rows without a token are none here either.
+        listed.extend(Address::parse(token?).map(|token| (token, one)));
+    }
+    Some(listed)
 }
 
-/// Addresses that nobody has the key of, as `facts::nobodys` knows them.
+/// Addresses that nobody has the key of, as `facts::nobodys` has them.
 const NOBODYS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
                        '0x0000000000000000000000000000000000000001', '0x000000000000000000000000000000000000dead'))";
 
@@ -132,7 +130,7 @@ pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
 pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> {
     let mut balances = Balances::default();
     for frame in frames {
-        let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
+        let whole = |name: &str| numbers(frame, name);
         let float = |name: &str| frame.column(name).ok()?.cast(&DataType::Float64).ok();
         let first = |name: &str| whole(name)?.u64().ok()?.get(0);
         let sum = |name: &str| float(name)?.f64().ok()?.get(0);

@@ -1,42 +1,43 @@
-//! Rows that sums leave out, and why: asked only where some are missing, or where numbers are texts.
+//! Rows that aggregations leave out, and why: counted only where some are missing, or where numbers are texts.
 
-use super::{Asking, Bound, Form, PRICED, Theirs, theirs_of};
+use super::{ColumnType, Columns, EngineQuery, PRICED, theirs_of};
 use crate::{
-    dataset::load::{elsewhere::said, table::Stop},
+    dataset::load::{elsewhere::stop_of, table::Stop},
     wire::Fault,
 };
 
-/// A row that is counted, and told for what.
+/// How many rows are left out, by reason.
 #[derive(Debug, Default)]
 struct LeftOut {
     rows: u64,
     unread: u64,
     timeless: u64,
     unpriced: u64,
-    /// Of no interval, where all else is there.
-    endless: u64,
+    /// Without an interval that can be read.
+    without_interval: u64,
 }
 
-impl Asking<'_> {
-    /// What a person has to know of rows that no sum counts: `rows` were counted, and `seen` are in sums. What would be read otherwise
-    /// here stands in the way.
+impl EngineQuery<'_> {
+    /// Findings of rows that no aggregation takes: `rows` were counted, `seen` were taken. Rows that the loader would read otherwise are an
+    /// error: the table cannot stay in place.
     pub(in super::super) fn left_out(
         &self,
-        (picked, bound, conditions): (&[Theirs], &[Bound<'_>], &[String]),
+        columns: &Columns<'_>,
+        conditions: &[String],
         rows: u64,
         seen: u64,
     ) -> Result<Vec<String>, Stop> {
-        let changed = || said(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned()));
-        let is_text = |name: &&str| theirs_of(name, picked, bound).is_some_and(|theirs| theirs.form == Form::Text);
+        let changed = || stop_of(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned()));
+        let is_text = |name: &&str| theirs_of(name, columns).is_some_and(|theirs| theirs.form == ColumnType::Text);
         let holders = self.schema.name == "holders";
         if seen > rows || (holders && seen < rows) {
             return Err(changed());
         }
-        // A price that cannot be read makes a candle none, a volume or a balance that cannot be read is nobody's to miss.
+        // A candle without a price is missing among `seen`; one without a volume, or a holder without a balance, is not.
         if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
         }
-        let all = self.all(picked, bound, conditions, false)?;
+        let all = self.all(columns, conditions, false)?;
         let counts = if holders {
             "0, 0, 0".to_owned()
         } else {
@@ -46,17 +47,18 @@ impl Asking<'_> {
         let number = |nth: usize| answer.first()?.get(nth)?.as_ref()?.parse().ok();
         let left = || {
             let [rows, unread, timeless] = [number(0)?, number(1)?, number(2)?];
-            Some(LeftOut { rows, unread, timeless, unpriced: number(3)?, endless: number(4)? })
+            Some(LeftOut { rows, unread, timeless, unpriced: number(3)?, without_interval: number(4)? })
         };
         let left = left().ok_or_else(|| self.unread())?;
         if left.rows != rows {
             return Err(changed());
         }
-        let [unread, timeless, unpriced, endless] = [left.unread, left.timeless, left.unpriced, left.endless].map(super::super::grouped);
+        let [unread, timeless, unpriced, without_interval] =
+            [left.unread, left.timeless, left.unpriced, left.without_interval].map(super::super::grouped);
         let why = if left.unread > 0 {
             format!("{unread} of its rows have numbers written in a way that it does not read: a `query` may write them out")
-        } else if left.endless > 0 {
-            format!("{endless} of its rows have an interval that is none, as `1h` is one: leave them out with a `query`")
+        } else if left.without_interval > 0 {
+            format!("{without_interval} of its rows have an interval that is none, as `1h` is one: leave them out with a `query`")
         } else if seen == 0 && rows > 0 {
             format!("none of its {} rows has a token, a time and prices", super::super::grouped(rows))
         } else {

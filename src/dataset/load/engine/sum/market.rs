@@ -1,12 +1,12 @@
-//! What the market's figures are made of: of each token and interval some of its candles, and no others. These are, of those that can be
-//! believed, all of the last day, the last of each day, and those on either side of the marks that the last price is compared with.
+//! The candles that the market's figures need, for each token and interval: of the sound ones all of the last day, the last of each day, and
+//! those on either side of the times that the last price is compared with.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
 
 use super::{
-    super::{spelt::is_odd, sql},
+    super::{spelling::is_odd, sql},
     MARK,
 };
 use crate::dataset::{
@@ -18,23 +18,23 @@ use crate::dataset::{
     time::DAY_MS,
 };
 
-/// The names of what comes of each token and interval: when the first and the last of its candles start that were looked at, whether there
-/// are older ones, the candles as three lists, how the token is written where not in small letters, and
-/// how many candles there are, what they are known by, and how many of those that were looked at are there before.
+/// The columns of the answer, for each token and interval: the times of the first and the last candle in the span, whether there are older
+/// ones, the candles as three lists, spellings of the token in capitals; how many candles there are, their checksum, and how many in the
+/// span repeat a time.
 const GIVES: [&str; 12] =
     ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "mark", "again"];
 
-/// The column that says how many candles come in all, and the most that are held.
+/// The column with the number of candles of the whole answer, and the most that are held.
 pub(super) const CANDLES: &str = "candles";
 pub(super) const CANDLES_MAX: u64 = 5_000_000;
 
-/// The most tokens and intervals.
+/// The most rows: tokens times intervals.
 pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
 
-/// Before and behind every time there is.
+/// A time after all others; before all others with a minus.
 pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
 
-/// Over candles as `base` gives them: of all tokens those of the last days, or of some tokens all.
+/// Over candles as `base` gives them: those of the last days of all tokens, or all of some tokens.
 pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     let span = RECENT_DAYS * DAY_MS;
     let (some, recent) = match tokens {
@@ -79,28 +79,28 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
 /// Time, close and volume.
 type Candle = (i64, f64, f64);
 
-/// What a sum gives of a token and an interval.
+/// A row of the answer: a token and an interval.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Row {
     pub(in super::super) token: Address,
     pub(in super::super) interval: Interval,
-    /// When the first and the last of the candles start that were looked at, whether they can be believed or not.
+    /// The times of the first and the last candle in the span, sound or not.
     pub(in super::super) first: i64,
     pub(in super::super) newest: i64,
-    /// There are older candles than those that were looked at.
+    /// There are candles older than the span.
     pub(in super::super) cut: bool,
-    /// Candles that can be believed, by time.
+    /// Sound candles, by time.
     pub(in super::super) candles: Vec<Candle>,
-    /// How many candles there are, and what they are known by.
+    /// How many candles there are, and their checksum.
     pub(in super::super) count: u64,
     pub(in super::super) mark: u64,
-    /// How many of those that were looked at start when another one does.
+    /// How many candles in the span repeat a time.
     pub(in super::super) again: u64,
-    /// The token is written in a way by which its rows are not found.
+    /// The token is written in capitals by which its rows are not found.
     pub(in super::super) odd: bool,
 }
 
-/// A coin among the tokens.
+/// A coin without a contract among the tokens.
 pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
     let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
     let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
@@ -154,7 +154,7 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     Some(rows?.into_iter().flatten().collect())
 }
 
-/// Tokens whose last days do not tell enough: daily closes may be missing that older candles have.
+/// Tokens whose span lacks daily closes that older candles may have.
 pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
     let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
@@ -176,11 +176,11 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
-/// The columns that say of the candles of a token and interval how many there are, and what they are known by.
+/// The columns with number and checksum of the candles of a token and interval.
 const COUNT: &str = "count";
 const OWN_MARK: &str = "mark";
 
-/// What the candles of each token are known by, of a frame that `frame` made.
+/// The state of each token's candles, of a frame that `frame` made.
 pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, State>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
     let number = |name: &str| frame.column(name).ok()?.u64().ok();
@@ -194,7 +194,7 @@ pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, Sta
     Some(states)
 }
 
-/// The rows as a table of candles. Of those that cannot be believed the first and the last are told, which say how far a series reaches.
+/// The rows as a table of candles. The first and the last are there even if unsound: they say how far a series reaches.
 pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
     let mut series: BTreeMap<(Address, String), (State, Vec<Candle>)> = BTreeMap::new();
     for row in rows {
@@ -212,8 +212,7 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
         candles.dedup_by_key(|(time, ..)| *time);
     }
     let height = series.values().map(|(_, candles)| candles.len()).sum();
-    // A text that is repeated stands in memory once, and so do prices: what they opened at, and how high and low they were, no figure of
-    // the market says.
+    // A repeated text is in memory once. Open, high and low are the close: no figure of the market needs them.
     let texts = |name: &str, text: &dyn Fn(&(Address, String)) -> String| {
         let mut texts = Texts::with_capacity(height);
         for (key, (_, candles)) in &series {

@@ -1,17 +1,17 @@
-//! Some rows of a token in the order of the table, as the table has them.
+//! A page of a token's rows, in the order of the table.
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
-use super::{MARK, chart::Again, first};
-use crate::dataset::schema::TableSchema;
+use super::{MARK, chart::Repeated, first};
+use crate::dataset::{order, schema::TableSchema};
 
 /// An interval as `Interval` shows it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
                     concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
-/// Over rows of one token as `base` gives them: `count` of them, with `from` before and `behind` behind them. Those nearer to the end are
-/// found from there. `listed` and `mark` tell what all of them are, so that pages of two states are seen.
+/// Over rows of one token as `base` gives them: `count` of them, with `from` before and `behind` after them. A page nearer to the end is
+/// ordered from there. `listed` and `mark` are number and checksum of all rows, so that pages of two states are not mixed.
 pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> String {
     let (rows, order, reversed) = if table == "holders" {
         let all = format!(
@@ -31,15 +31,11 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
     format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
 }
 
-/// The rows of an answer as canonical columns; none where some of the token come twice, of which it cannot be said here which is right.
-pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Again>> {
-    let mut frames = frames.iter();
-    let mut all = frames.next()?.clone();
-    for frame in frames {
-        all.vstack_mut(frame).ok()?;
-    }
+/// The rows of an answer as canonical columns; refused where some come twice, as the right one of the two is not known.
+pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Repeated>> {
+    let all = order::whole(frames.iter().cloned()).ok()??;
     if all.column("again").is_ok() && first(&all, "again")? > 0 {
-        return Some(Err(Again));
+        return Some(Err(Repeated));
     }
     let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).ok()?);
     let columns = schema.columns.iter().filter_map(|column| {
@@ -47,7 +43,7 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
         match column.name {
             "timestamp" => theirs.cast(&DataType::Int64).ok()?.cast(&time).ok(),
             "token_address" | "holder_address" | "interval" => theirs.cast(&DataType::String).ok(),
-            // What is not known is an empty cell.
+            // NaN is an unknown figure: an empty cell.
             _ => {
                 let floats = theirs.cast(&DataType::Float64).ok()?;
                 let known = floats.f64().ok()?.iter().map(|value| value.filter(|value| value.is_finite()));
@@ -56,7 +52,5 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
         }
     });
     let columns: Vec<_> = columns.collect();
-    let mut frame = DataFrame::new(all.height(), columns).ok()?;
-    frame.rechunk_mut();
-    Some(Ok(frame))
+    DataFrame::new(all.height(), columns).ok().map(Ok)
 }

@@ -1,8 +1,8 @@
-//! How the addresses and hashes of a table are written there, which decides how they are asked for.
+//! How an engine's table spells addresses and hashes (bytes, digits without `0x`, capitals), which decides how they are compared in SQL.
 
 use super::{
-    Asking, ours,
-    sql::{self, Form, Spelt, Theirs},
+    EngineQuery, ours,
+    sql::{self, ColumnType, EngineColumn, HexSpelling},
 };
 use crate::dataset::{
     address::Address,
@@ -10,10 +10,10 @@ use crate::dataset::{
     schema::Kind,
 };
 
-/// Rows that are looked at.
+/// Rows whose spelling is looked at.
 const LOOKED_AT: usize = 1_000;
 
-/// How many of them are written in which way.
+/// How many of these rows have which spelling.
 struct Ways {
     all: u64,
     /// As bytes.
@@ -24,20 +24,23 @@ struct Ways {
     mixed: u64,
 }
 
-impl Asking<'_> {
+impl EngineQuery<'_> {
     /// Looks at the first rows.
-    pub(super) fn spell(&self, picked: &mut [Theirs], bound: &[Bound<'_>]) -> Result<(), Stop> {
-        let hex =
-            |column: &Theirs| ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex));
-        let texts = |column: &&mut Theirs| matches!(column.form, Form::Text | Form::Fixed(_) | Form::Word) && hex(column).is_some();
-        let mut texts: Vec<&mut Theirs> = picked.iter_mut().filter(texts).collect();
+    pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), Stop> {
+        let hex = |column: &EngineColumn| {
+            ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex))
+        };
+        let texts = |column: &&mut EngineColumn| {
+            matches!(column.form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) && hex(column).is_some()
+        };
+        let mut texts: Vec<&mut EngineColumn> = picked.iter_mut().filter(texts).collect();
         if texts.is_empty() {
             return Ok(());
         }
         let looks: Vec<String> = texts
             .iter()
             .map(|column| {
-                let name = if column.form == Form::Word { format!("toString({})", column.sql()) } else { column.sql() };
+                let name = if column.form == ColumnType::Word { format!("toString({})", column.sql()) } else { column.sql() };
                 let written = format!("match(toString({name}), '^(0[xX])?[0-9a-fA-F]+$')");
                 format!(
                     "countIf(notEmpty({name})), countIf(NOT {written} AND length({name}) IN (20, 32)), \
@@ -52,20 +55,20 @@ impl Asking<'_> {
         for (column, counts) in texts.iter_mut().zip(counts.chunks(4)) {
             let &[all, bytes, bare, mixed] = counts else { continue };
             let ways = Ways { all, bytes, bare, mixed };
-            column.spelt = self.way(column, hex(column) == Some(Kind::Address), &ways)?;
+            column.spelling = self.way(column, hex(column) == Some(Kind::Address), &ways)?;
         }
         Ok(())
     }
 
-    fn way(&self, column: &Theirs, is_address: bool, ways: &Ways) -> Result<Spelt, Stop> {
-        if column.form != Form::Word && ways.all > 0 && ways.bytes == ways.all {
-            return Ok(Spelt::Bytes);
+    fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, Stop> {
+        if column.form != ColumnType::Word && ways.all > 0 && ways.bytes == ways.all {
+            return Ok(HexSpelling::Bytes);
         }
-        if column.form != Form::Word && ways.all > 0 && ways.bare == ways.all && is_address {
-            return Ok(Spelt::Bare);
+        if column.form != ColumnType::Word && ways.all > 0 && ways.bare == ways.all && is_address {
+            return Ok(HexSpelling::NoPrefix);
         }
         if ways.mixed == 0 || !is_address {
-            return Ok(Spelt::Plain);
+            return Ok(HexSpelling::Plain);
         }
         let text = sql::cast(column, self.old);
         let rows = self.ask(&format!(
@@ -74,11 +77,11 @@ impl Asking<'_> {
             self.from()
         ))?;
         let odd = rows.iter().flatten().flatten().any(|way| is_odd(way));
-        Ok(if odd { Spelt::Odd } else { Spelt::Plain })
+        Ok(if odd { HexSpelling::MixedCase } else { HexSpelling::Plain })
     }
 }
 
-/// Whether an address is written in capitals other than those that `where` looks for: all large, or as EIP-55 has them.
+/// Whether an address has capitals that no query compares with: neither all small, all large, nor those of EIP-55.
 pub(super) fn is_odd(way: &str) -> bool {
     let known = |address: Address| [address.checksummed(), format!("0x{}", address.to_string()[2..].to_ascii_uppercase())];
     Address::parse(way.trim()).is_some_and(|address| way != address.to_string() && !known(address).iter().any(|known| known == way))
@@ -89,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capitals_are_odd_where_nobody_looks_for_them() {
+    fn capitals_other_than_those_of_eip_55_are_odd() {
         for (way, odd) in [
             ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", false),
             ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", false),

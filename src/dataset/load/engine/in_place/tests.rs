@@ -11,7 +11,7 @@ mod near;
 use super::{
     Shelf, Sum,
     market::{NEVER, Row, coin, frame, short, states},
-    shelf::Known,
+    shelf::Prefetched,
 };
 use crate::{
     analysis::market::Market,
@@ -184,7 +184,7 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         let states = states(&recent).expect("states");
         let sum = |number: fn(&State) -> u64| states.values().map(number).sum::<u64>();
         assert_eq!([sum(|state| state.rows), sum(|state| state.mark)], [lines.len() as u64; 2]);
-        let known = Known::Candles(Box::new(HeldCandles::new(&recent)), states);
+        let known = Prefetched::Candles(Box::new(HeldCandles::new(&recent)), states);
         let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
         let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };

@@ -1,19 +1,18 @@
-//! A table that stays at the engine: what is looked up and summed when the generation is made, and how it is kept. What is asked for
-//! later, of the same state, is `later`'s.
+//! A table in place: its rows stay at the engine. Here it is counted and summed up when a generation is made; `on_demand` queries the
+//! rows of a token later, `stored` keeps the sums on disk for an offline start.
 
-mod known;
-mod later;
+mod on_demand;
+mod stored;
 
 use std::sync::Arc;
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use self::later::Later;
+use self::on_demand::OnDemand;
 use super::{
-    Asking, Context, name_of, ours,
-    sql::{Spelt, Theirs},
+    Columns, Context, EngineQuery, digest, name_of,
+    sql::{EngineColumn, HexSpelling},
     sum::{Sum, holders, market},
 };
 use crate::dataset::{
@@ -21,68 +20,68 @@ use crate::dataset::{
     candles::HeldCandles,
     findings::{Finding, Severity},
     load::{
-        bind::{Bound, bind},
         elsewhere::{self, Elsewhere, Pulse},
         table::{self, Stop},
     },
-    manifest::{Asked, TableManifest},
+    manifest::{EngineTable, TableManifest},
     schema::TableSchema,
     shelf::{self, Shelf},
     source::locate::Answer,
 };
 
-/// What is known of a table whose rows stay where they are, for as long as a generation stands.
+/// The state of an engine's table that a generation was made of: later queries ask for these rows and no others.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Looked {
+pub(crate) struct EngineSnapshot {
     /// Its columns, and how they are written.
-    pub(super) described: Vec<Theirs>,
-    /// Sums tell whether the content of rows is what it was.
+    pub(super) described: Vec<EngineColumn>,
+    /// Sums carry a checksum of the content of rows.
     summed: bool,
-    /// What keeps the rows that were there, and how that is told.
+    /// The conditions in SQL that keep the rows there were, and how that is told.
     pub(super) until: Vec<String>,
     pub(super) as_of: Option<String>,
 }
 
-impl Looked {
-    /// Whether the answer is of the rows that were there.
+impl EngineSnapshot {
+    /// Whether the answer is of this state.
     pub(in crate::dataset::load) fn is_of(&self, answer: &Answer) -> bool {
         answer.as_of == self.as_of && self.until.iter().all(|condition| answer.sql.contains(condition))
     }
 }
 
-/// What is here of a table that stays where it is.
-struct Known {
-    looked: Looked,
+/// A table in place, as it is loaded.
+struct InPlaceTable {
+    snapshot: EngineSnapshot,
     rows: u64,
-    /// What a person has to know of it.
+    /// Findings for the person.
     notes: Vec<String>,
     mark: [u8; 32],
     /// The candles that the market's figures need, or how many holders each token has.
     sums: DataFrame,
 }
 
-/// The table: what is summed up of it, and who fetches the rest. Whatever is wrong there, it is what it was last time.
+/// Loads the table: its sums, and a shelf that fetches the rest on demand. Where the engine fails, it is what it was last time.
 pub(in crate::dataset::load) fn in_place(
     context: &Context<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
-    asked: &Asked,
+    asked: &EngineTable,
     pulse: &Pulse,
 ) -> Result<(Table, [u8; 32]), Stop> {
     let Some(wire) = context.wire else { return Err(Stop::Cancelled) };
-    let (known, old) = match Known::ask(context, schema, manifest, asked, pulse) {
+    let (known, old) = match InPlaceTable::ask(context, schema, manifest, asked, pulse) {
         Ok(known) => {
             known.keep(context, schema, manifest);
             (known, None)
         }
         Err(stop) => {
-            let kept = elsewhere::trouble(manifest, &stop).and_then(|why| Some((Known::kept(context, schema, manifest)?, why)));
+            let kept =
+                elsewhere::source_failure(manifest, &stop).and_then(|why| Some((InPlaceTable::kept(context, schema, manifest)?, why)));
             let Some(((known, then), why)) = kept else { return Err(stop) };
             (known, Some((then, why)))
         }
     };
     let known_here = known.of_table(schema)?;
-    let Known { looked, rows, notes, mark, .. } = known;
+    let InPlaceTable { snapshot, rows, notes, mark, .. } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
     table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
@@ -90,88 +89,80 @@ pub(in crate::dataset::load) fn in_place(
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
     if let Some((then, why)) = old {
-        table.findings.add(elsewhere::old(&file, then, &why));
+        table.findings.add(elsewhere::stale_note(&file, then, &why));
     }
     for reason in notes {
-        table.findings.add(Finding { severity: Severity::Note, file: file.clone(), row: None, column: None, value: None, reason });
+        table.findings.add(Finding::new(Severity::Note, &file, reason));
     }
-    let later = Later::new(context, schema, Arc::clone(wire), looked, mark);
-    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(later))));
+    let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, mark);
+    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
     Ok((table, mark))
 }
 
-impl Known {
-    /// As it is there now.
+impl InPlaceTable {
+    /// As the engine has it now.
     fn ask(
         context: &Context<'_>,
         schema: &'static TableSchema,
         manifest: &TableManifest,
-        asked: &Asked,
+        asked: &EngineTable,
         pulse: &Pulse,
     ) -> Result<Self, Stop> {
-        let asking = Asking::new(context, schema, manifest, asked)?;
+        let asking = EngineQuery::new(context, schema, manifest, asked)?;
         if asking.old {
             return Err(Stop::Unusable(format!("`{}` cannot stay in place: its server is too old; say read = \"bring\"", asking.name)));
         }
-        let (described, picked) = asking.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(schema, manifest, &names)?;
-        let conditions = asking.conditions(&picked, &bound);
-        if conditions.len() < manifest.keep.len() || !asking.is_exact(&picked, &bound) {
+        let columns = asking.columns()?;
+        let conditions = asking.conditions(&columns);
+        if conditions.len() < manifest.keep.len() || !asking.is_exact(&columns) {
             let name = &asking.name;
             return Err(Stop::Unusable(format!(
-                "`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\""
+                "`{name}` cannot stay in place: not all of `where` can be said in SQL; say read = \"bring\""
             )));
         }
-        let counted = asking.count(&picked, &bound, &conditions)?;
-        let base = asking.base(&picked, &bound, &counted.conditions, counted.summed)?;
+        let counted = asking.count(&columns, &conditions)?;
+        let base = asking.base(&columns, &counted.conditions, counted.summed)?;
         let Summed { sums, seen, content, odd } =
             if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
-        let left_out = asking.left_out((&picked, &bound, &counted.conditions), counted.rows, seen)?;
-        let mut mark = Sha256::new();
-        let content = content.to_string();
-        for part in [&base, &counted.rows.to_string(), &content, &asking.engine.source().url] {
-            mark.update((part.len() as u64).to_le_bytes());
-            mark.update(part);
-        }
+        let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
+        let mark = digest([&base, &counted.rows.to_string(), &content.to_string(), &asking.engine.source().url]);
         let stays = format!(
-            "its {} rows stay at `{}`: what an answer needs of a token is worked out there when somebody looks at it; what is wrong in rows \
-             that nobody looked at nobody has seen",
+            "its {} rows stay at `{}`: an answer about a token queries them there; rows that no answer has needed yet are not checked",
             super::grouped(counted.rows),
             asked.source
         );
         Ok(Self {
-            looked: Looked {
-                described: spelt(described, &bound, odd),
+            snapshot: EngineSnapshot {
+                described: with_spelling(columns, odd),
                 summed: counted.summed,
                 until: counted.conditions,
                 as_of: counted.as_of,
             },
             rows: counted.rows,
             notes: counted.notes.into_iter().chain(left_out).chain([stays]).collect(),
-            mark: mark.finalize().into(),
+            mark,
             sums,
         })
     }
 
-    /// As the shelf has it.
-    fn of_table(&self, schema: &TableSchema) -> Result<shelf::Known, Stop> {
+    /// As the shelf takes it.
+    fn of_table(&self, schema: &TableSchema) -> Result<shelf::Prefetched, Stop> {
         if schema.name != "holders" {
-            let known = market::states(&self.sums).map(|states| shelf::Known::Candles(Box::new(HeldCandles::new(&self.sums)), states));
+            let known = market::states(&self.sums).map(|states| shelf::Prefetched::Candles(Box::new(HeldCandles::new(&self.sums)), states));
             return known.ok_or_else(unread);
         }
-        holders::of_frame(&self.sums).map(shelf::Known::Holders).ok_or_else(unread)
+        holders::of_frame(&self.sums).map(shelf::Prefetched::Holders).ok_or_else(unread)
     }
 }
 
-/// What sums over the whole table tell of it.
+/// Sums over the whole table.
 struct Summed {
     sums: DataFrame,
-    /// Rows that are in sums.
+    /// How many rows they count.
     seen: u64,
-    /// What these rows are known by.
+    /// The checksum of these rows.
     content: u64,
-    /// Tokens are written in a way by which their rows are not found.
+    /// Tokens are written in capitals by which their rows are not found.
     odd: bool,
 }
 
@@ -179,7 +170,7 @@ fn unread() -> Stop {
     Stop::Unusable("what was kept of it cannot be read: load again".to_owned())
 }
 
-impl Asking<'_> {
+impl EngineQuery<'_> {
     /// The candles that the market's figures need.
     fn market(&self, base: &str, pulse: &Pulse) -> Result<Summed, Stop> {
         let ask = |sum: &Sum| {
@@ -234,23 +225,24 @@ impl Asking<'_> {
         }
         let content = listed.values().map(|listed| listed.mark).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
-        Ok(Summed { sums, seen: faults.rows, content, odd: faults.spelt })
+        Ok(Summed { sums, seen: faults.rows, content, odd: faults.mixed_case })
     }
 
-    /// A token's rows are asked for by its address, and a coin is written in ways that nobody here knows.
+    /// Rows are queried by the address of a token, and a coin has many spellings.
     fn coins(&self, coin: &str) -> Stop {
         let name = &self.name;
         Stop::Unusable(format!("`{name}` cannot stay in place: it has coins without a contract, as `{coin}`; say read = \"bring\""))
     }
 }
 
-/// The columns, of which the tokens' is known to be written oddly, if it is.
-fn spelt(mut described: Vec<Theirs>, bound: &[Bound<'_>], odd: bool) -> Vec<Theirs> {
-    for column in described.iter_mut().filter(|column| odd && ours(column, bound).is_some_and(|bound| bound.column.name == "token_address"))
-    {
-        column.spelt = Spelt::Odd;
+/// All columns; that of the tokens is marked where some are in mixed capitals.
+fn with_spelling(columns: Columns<'_>, odd: bool) -> Vec<EngineColumn> {
+    let tokens = columns.serving("token_address").filter(|_| odd).map(|column| column.name.clone());
+    let mut all = columns.all;
+    for column in all.iter_mut().filter(|column| Some(&column.name) == tokens.as_ref()) {
+        column.spelling = HexSpelling::MixedCase;
     }
-    described
+    all
 }
 
 #[cfg(test)]

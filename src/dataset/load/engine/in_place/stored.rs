@@ -1,4 +1,5 @@
-//! What is known of a table that stays where it is, kept for when nobody answers: what was described, and what was summed up. With it the rows of a token that were fetched before are found again.
+//! The description and the sums of a table in place, kept on disk for an offline start. With them the rows of a token that were fetched
+//! before are found again.
 
 use std::io::{Cursor, Read as _};
 
@@ -7,33 +8,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::rows::{keep, place_of, whole},
-    Context, Known, Looked, TableManifest, TableSchema, elsewhere,
+    Context, EngineSnapshot, InPlaceTable, TableManifest, TableSchema, elsewhere,
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
 
-/// All but the sums, which stand behind it.
+/// The first line of the file; the sums follow as an Arrow stream.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     at: i64,
-    looked: Looked,
+    snapshot: EngineSnapshot,
     rows: u64,
     notes: Vec<String>,
     mark: [u8; 32],
 }
 
-impl Known {
-    /// What it is kept under: all that `dataset.toml` says of the table.
+impl InPlaceTable {
+    /// The name of the file: a hash of all that `dataset.toml` says of the table.
     fn name(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> [String; 2] {
         let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
         [key.text().to_owned(), format!("{:?}", manifest.engine)]
     }
 
-    /// Keeps what is known now.
     pub(super) fn keep(&self, context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) {
         let name = Self::name(context, schema, manifest);
         let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
-        let Self { looked, rows, notes, mark, sums } = self;
-        let record = Record { at: wall_clock::now().0, looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
+        let Self { snapshot, rows, notes, mark, sums } = self;
+        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &record).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;
@@ -44,15 +44,15 @@ impl Known {
         }
     }
 
-    /// What was known when the table was last looked at, and when that was.
+    /// The table as it was last kept, and when.
     pub(super) fn kept(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
         let name = Self::name(context, schema, manifest);
         let place = place_of(context, &name.each_ref().map(String::as_str)).filter(|_| elsewhere::is_agreed(context, manifest))?;
         let mut bytes = Vec::new();
         whole(&place)?.read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let Record { at, looked, rows, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
+        let Record { at, snapshot, rows, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
         let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
-        Some((Self { looked, rows, notes, mark, sums }, Time(at)))
+        Some((Self { snapshot, rows, notes, mark, sums }, Time(at)))
     }
 }

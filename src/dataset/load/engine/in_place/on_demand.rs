@@ -1,5 +1,4 @@
-//! What is asked for later of a table that stays at the engine: sums over one token, and its rows. Each is of the state that the
-//! generation was made of, else it is none.
+//! Queries of a table in place on demand: sums over one token, and its rows. An answer of another state than the generation's is refused.
 
 use std::{
     collections::HashMap,
@@ -12,15 +11,15 @@ use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as 
 
 use super::{
     super::{
-        Asking,
+        EngineQuery,
         rows::{keep, place_of, whole},
         sum::{
             Sum,
-            chart::{self, Again},
+            chart::{self, Repeated},
             holders, page, state,
         },
     },
-    Context, Looked,
+    Context, EngineSnapshot,
 };
 use crate::{
     dataset::{
@@ -30,11 +29,11 @@ use crate::{
         findings::Severity,
         load::{
             Blocks,
-            bind::bind,
             elsewhere::{self, Pulse},
             table::{self, Stop},
         },
         manifest::{Keep, Manifest},
+        order,
         progress::{Cancelled, LoadProgress},
         schema::TableSchema,
         shelf::{Fetch, Fetched, State, Unfetched, Want},
@@ -43,33 +42,39 @@ use crate::{
     wire::{Fault, Wire},
 };
 
-/// One who asks later.
+/// Fetches what a question needs of the table.
 #[derive(Debug)]
-pub(super) struct Later {
+pub(super) struct OnDemand {
     folder: PathBuf,
     manifest: Manifest,
     cache: CacheOptions,
     wire: Arc<Wire>,
-    looked: Looked,
+    snapshot: EngineSnapshot,
     schema: &'static TableSchema,
-    /// What the generation's state is known by.
+    /// The hash of the generation's state.
     mark: String,
 }
 
-impl Later {
-    pub(super) fn new(context: &Context<'_>, schema: &'static TableSchema, wire: Arc<Wire>, looked: Looked, mark: [u8; 32]) -> Self {
+impl OnDemand {
+    pub(super) fn new(
+        context: &Context<'_>,
+        schema: &'static TableSchema,
+        wire: Arc<Wire>,
+        snapshot: EngineSnapshot,
+        mark: [u8; 32],
+    ) -> Self {
         Self {
             folder: context.folder.to_owned(),
             manifest: context.manifest.clone(),
             cache: context.cache.clone(),
             wire,
-            looked,
+            snapshot,
             schema,
             mark: const_hex::encode(mark),
         }
     }
 
-    /// With what a token's rows are asked for.
+    /// A load of one token's rows alone.
     fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&Context<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
@@ -88,12 +93,12 @@ impl Later {
             decimals: HashMap::new(),
             blocks: Blocks::default(),
             tokens: std::iter::once(*token).collect(),
-            looked: Some(&self.looked),
+            snapshot: Some(&self.snapshot),
         };
         ask(&context)
     }
 
-    /// All rows of the token, read and judged as those that are brought.
+    /// All rows of the token, loaded as those of any table.
     fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
         let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
         let (table, _) = loaded.map_err(|Cancelled| Unfetched::Cancelled)?;
@@ -111,11 +116,11 @@ impl Later {
         }
     }
 
-    /// What a sum over the token's rows gives as `read` has it; what was asked before is kept on disk, if it is worth that.
-    fn sum<T>(&self, sum: &Sum, want: &Sought<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, Unfetched> {
+    /// A sum over the token's rows, as `read` has it. Answers are kept on disk, but for pages and states.
+    fn sum<T>(&self, sum: &Sum, want: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, Unfetched> {
         let pulse = Pulse::default();
         let outcome = self.as_asked(want.token, want.progress, |context| {
-            elsewhere::attended(want.progress, self.schema.name, &pulse, || self.ask(context, sum, want.state, &pulse, read))
+            elsewhere::cancellable(want.progress, self.schema.name, &pulse, || self.ask(context, sum, want.state, &pulse, read))
         });
         outcome.map_err(|stop| match stop {
             Stop::Cancelled | Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
@@ -137,16 +142,14 @@ impl Later {
     ) -> Result<T, Stop> {
         let manifest = &context.manifest.tables[self.schema.name];
         let Some(asked) = &manifest.engine else { return Err(Stop::Moved) };
-        let asking = Asking::new(context, self.schema, manifest, asked)?;
-        let (described, picked) = asking.described()?;
-        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, manifest, &names)?;
-        let mut conditions = asking.conditions(&picked, &bound);
+        let asking = EngineQuery::new(context, self.schema, manifest, asked)?;
+        let columns = asking.columns()?;
+        let mut conditions = asking.conditions(&columns);
         if conditions.is_empty() {
             return Err(Stop::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
         }
-        conditions.extend(self.looked.until.iter().cloned());
-        let base = asking.base(&picked, &bound, &conditions, self.looked.summed)?;
+        conditions.extend(self.snapshot.until.iter().cloned());
+        let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
         let sql = sum.sql(&base);
         let worth = !matches!(sum, Sum::Page { .. } | Sum::State(_));
         let place = place_of(context, &[&self.mark, &sql]).filter(|_| worth);
@@ -167,14 +170,12 @@ impl Later {
             )));
         }
         let frames = asking.sum(sum, &base, pulse)?;
-        // What is not of this state, or cannot be read, is not kept: it would be found again each time.
+        // An answer of another state, or one that cannot be read, is not kept: it would be found again each time.
         if state(&frames) != Some(expected) {
             return Err(Stop::Moved);
         }
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
-        let mut all = frames.into_iter();
-        let joined = all.next().and_then(|first| all.try_fold(first, |all, next| all.vstack(&next)).ok());
-        if let (Some(place), Some(mut joined)) = (place, joined) {
+        if let (Some(place), Ok(Some(mut joined))) = (place, order::whole(frames)) {
             if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut joined)) {
                 tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
             }
@@ -186,16 +187,16 @@ impl Later {
     }
 }
 
-/// What is asked for: something of a token's rows as they were.
-struct Sought<'a> {
+/// A query of a token's rows in the generation's state.
+struct Request<'a> {
     token: &'a Address,
     state: State,
     progress: &'a dyn LoadProgress,
 }
 
-impl Fetch for Later {
+impl Fetch for OnDemand {
     fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
-        let sought = Sought { token: &want.token(), state, progress };
+        let sought = Request { token: &want.token(), state, progress };
         let all = || {
             let rows = self.rows(sought.token, progress)?;
             self.sum(&Sum::State(self.schema.name), &sought, |_| Some(()))?;
@@ -205,7 +206,7 @@ impl Fetch for Later {
             Want::Rows { .. } => all(),
             Want::Chart(token) => match self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))? {
                 Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
-                Err(Again) => all(),
+                Err(Repeated) => all(),
             },
             Want::Page { count: 0, .. } => {
                 table::empty(self.schema).map(Fetched::Page).map_err(|_| Unfetched::Unavailable("no table of it can be made".to_owned()))
@@ -214,7 +215,7 @@ impl Fetch for Later {
                 let page = Sum::Page { table, from: *from, count: *count, behind: *behind };
                 match self.sum(&page, &sought, |frames| page::read(frames, self.schema))? {
                     Ok(rows) => Ok(Fetched::Page(rows)),
-                    Err(Again) => Err(Unfetched::Unavailable(
+                    Err(Repeated) => Err(Unfetched::Unavailable(
                         "some of its candles come twice there: say final = true, or read = \"bring\", in dataset.toml".to_owned(),
                     )),
                 }

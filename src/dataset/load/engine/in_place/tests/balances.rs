@@ -15,11 +15,11 @@ use crate::{
         holding::{Apart, Balances, ListedBalances, Rest},
         progress::{LoadProgress, Silent},
         sample, schema,
-        shelf::{Fetch, Fetched, Known, Shelf, State, Unfetched, Want},
+        shelf::{Fetch, Fetched, Prefetched, Shelf, State, Unfetched, Want},
     },
     question::{
         Question as _,
-        progress::Progress as Asked,
+        progress::Progress as EngineTable,
         security::SecurityQuestion,
         snapshot::{AnswerSettings, Snapshot},
     },
@@ -117,7 +117,7 @@ fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
         let token = whole.tokens()[0].row.token_address;
         let listed: Rows = whole.holders_of(&token).balances().collect();
         let held = listed.iter().filter(|(_, balance)| balance.is_some_and(|balance| balance > 0.0)).count() as u64;
-        let known = Known::Holders(HashMap::from([(token, ListedBalances { rows: listed.len() as u64, held, mark: 0 })]));
+        let known = Prefetched::Holders(HashMap::from([(token, ListedBalances { rows: listed.len() as u64, held, mark: 0 })]));
         let count = listed.len();
         let largest = [10, 100, 1_000][chance.below(3) as usize].max(100);
         few += usize::from(count > largest);
@@ -135,7 +135,7 @@ fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
             let told = serde_json::to_value(detail(&dataset, &dataset.tokens()[0], &market.tokens[0], thresholds)).expect("JSON");
             let listed = serde_json::to_value(&market.tokens[0]).expect("JSON");
             let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-            let security = SecurityQuestion { contract_address: token, explain: true }.answer(&snapshot, &Asked::default());
+            let security = SecurityQuestion { contract_address: token, explain: true }.answer(&snapshot, &EngineTable::default());
             [told, listed, serde_json::to_value(security.expect("an answer")).expect("JSON")]
         };
         for (a, b) in answers(whole).iter().zip(answers(there)) {
