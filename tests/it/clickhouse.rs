@@ -30,7 +30,7 @@ use tokendeck::{
 
 use self::server::{Rows, Server, Trouble};
 use crate::{
-    pattern_generator::Random,
+    random::Random,
     remote::{Data, same_rows, wire_with},
     wait::wait_until,
 };

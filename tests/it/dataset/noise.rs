@@ -14,7 +14,7 @@ use polars::prelude::{
 use tokendeck::dataset::{load::load, progress::Silent};
 
 use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
-use crate::pattern_generator::Random;
+use crate::random::Random;
 
 fn frame() -> DataFrame {
     df!(

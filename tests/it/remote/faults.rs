@@ -25,7 +25,7 @@ use super::{
     server::{Server, Trouble},
     short, wire, wire_with,
 };
-use crate::pattern_generator::Random;
+use crate::random::Random;
 
 fn below(random: &mut Random, end: u64) -> u64 {
     random.whole(0, end as usize - 1) as u64
