@@ -241,7 +241,7 @@ fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
     let bench = Bench::new(3_000);
     let wire = bench.wire();
     let whole = bench.load(&wire, 1_000);
-    let mut random = Random::new(7);
+    let mut random = Random(7);
     for nth in 0..40 {
         let at = random.whole(0, 250_000);
         let trouble = if nth % 2 == 0 { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };

@@ -110,7 +110,7 @@ fn no_noise_makes_loading_panic_or_hang() {
     let start = Instant::now();
     for (at, (name, seed)) in seeds().into_iter().enumerate() {
         let path = folder.path().join(name);
-        let mut random = Random::new(at as u64);
+        let mut random = Random(at as u64);
         for round in 0..rounds {
             let bytes = spoil(&mut random, &seed, round);
             fs::write(&path, &bytes).expect("written");

@@ -95,7 +95,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     if nth >= SEQUENCES {
                         return;
                     }
-                    let mut random = Random::new(nth);
+                    let mut random = Random(nth);
                     let size = 1 + below(&mut random, 4_000);
                     let bytes: Vec<u8> = (0..size).map(|_| below(&mut random, 256) as u8).collect();
                     server.put("x.bin", bytes.clone());
@@ -150,7 +150,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     let right = bench.load(&wire).unwrap();
     let (mut loaded, mut named) = (0, 0);
     for nth in 0..60 {
-        let mut random = Random::new(nth + 77);
+        let mut random = Random(nth + 77);
         // What was kept is gone, so that all of it is fetched again.
         bench.clear_cache();
         let troubles: Vec<Trouble> =
