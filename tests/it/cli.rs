@@ -78,7 +78,7 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["shot", "nowhere", "--out", "a.svg"], "[possible values: tokens, posts"),
         (&["report", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "--out", "a.pdf"], "expected a file that ends in .html or .md"),
         (&["report", "uni", "--out", "a.md"], "expected"),
-        (&["alert"], "Usage"),
+        (&["alert", "add"], "<CONDITION>"),
         (&["alert", "add", "price>2", "--token", "0x1"], "expected"),
         (&["shot", "tokens"], "--out <FILE>"),
         (&["shot", "tokens", "--out", "a.png"], "expected a file that ends in .svg, .txt or .ansi"),

@@ -7,9 +7,11 @@ use polars::prelude::DataFrame;
 use super::{
     Run, candles,
     format::{self, FileToImport, FormatRow, ImportPlan, Take},
+    names::Names,
     pair, quality,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
     report::{self, FileReport, Taken, few, listed},
+    sheet::Sheet,
     sniff::Sniffed,
     table_index,
     take::{NotTaken, Reading, add_tokens, note},
@@ -76,10 +78,13 @@ impl Run<'_> {
         let hints = TokenHints::of(self.options, &chain);
         let file = FileToImport { sniffed, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
         mapped_columns(sniffed, &self.options.map)?;
-        let plan = match &self.options.table {
+        let mut plan = match &self.options.table {
             Some(table) => format::mapped::open(&file, table)?,
             None => format.plan(&file)?.with_said(&file)?,
         };
+        if self.options.chain.is_none() && plan.chain.is_none() {
+            plan.chain = sniffed.sheet.as_ref().and_then(named_chain);
+        }
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
         report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
@@ -225,4 +230,12 @@ fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Op
 /// The chain of tokens that no file and no option names one of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
+}
+
+/// The one chain that a column of the first rows names.
+fn named_chain(sheet: &Sheet) -> Option<Chain> {
+    let at = Names::of(&sheet.names).find("chain network blockchain chainname").filter(|_| sheet.named)?;
+    let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(Chain::known).collect();
+    let first = chains.first()?.clone()?;
+    chains.iter().all(|chain| chain.as_ref() == Some(&first)).then_some(first)
 }

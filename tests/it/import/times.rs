@@ -4,6 +4,7 @@
 use tokendeck::dataset::time::HOUR_MS;
 
 use super::{Desk, UNI, address, taken};
+use crate::shared::shared;
 
 /// Hourly candles from 2024-03-01, whose times are in a column of that name.
 fn hourly(header: &str, time: impl Fn(i64) -> String) -> String {
@@ -98,4 +99,16 @@ fn events_that_the_chain_took_back_are_left_out() {
     let report = desk.imports(&["logs.json"]);
     assert_eq!(taken(&report, 0, "transfers")[0], 4, "{report:#}");
     assert!(report.to_string().contains("removed by a reorganisation × 1"), "{report:#}");
+}
+
+#[test]
+fn recorded_tables_keep_their_times_and_tokens_under_other_names() {
+    for (name, table, rows) in [("transfers.parquet", "transfers", 21_000), ("holder_counts.parquet", "holder_counts", 1_000)] {
+        let Some(file) = shared(&format!("data/real/{name}")) else { return };
+        let desk = Desk::empty();
+        let report = desk.imports(&[&file, "--unit", "raw"]);
+        assert!(taken(&report, 0, table)[0] > rows, "{report:#}");
+        let says = report.to_string();
+        assert!(!says.contains("has no times") && !says.contains("assumed: the chain"), "{report:#}");
+    }
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{CellKind, number::NumberStyle, when::TimeStyle},
+        evidence::{CellKind, addresses, number::NumberStyle, when::TimeStyle},
         names::{Names, TOKEN},
         refusal::DATES,
         sheet::Sheet,
@@ -56,7 +56,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let take = Take::into("holder_counts", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("date", &sheet.names[day]), ("holders", &sheet.names[holders])]);
     let names = Names::of(&sheet.names);
-    if let Some(at) = names.find(TOKEN) {
+    let of_addresses = || names.all("token contract address").into_iter().find(|&at| addresses(sheet.column(at)) > 0.5);
+    if let Some(at) = names.find(TOKEN).or_else(of_addresses) {
         return Ok(ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[at])])]).saying_all(when.says().map(str::to_owned)));
     }
     let token = file.token(None)?;

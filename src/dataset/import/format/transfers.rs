@@ -26,7 +26,7 @@ const VALUES: &str = "\
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
 const TIMES: &str = "\
     blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
-    date 时间 dateutc";
+    date 时间 dateutc ts";
 const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
 const INDEXES: &str = "logindex evtindex eventindex logposition";
 const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
