@@ -136,7 +136,7 @@ codes! {
     LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "the creator holds the liquidity" "the creator holds less than half of the liquidity";
     Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "ten holders have much of the supply" "ten holders do not have much";
     CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "creator and owner hold much of the supply" "creator and owner hold little";
-    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "few holders are needed for 51 % of the supply" "many holders are needed for 51 % of the supply";
+    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "few holders have over 50 % of the supply" "many holders are needed for over 50 % of the supply";
     HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "the supply is concentrated" "the supply is spread";
     SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "many of the largest holders look like one" "few of the largest holders look like one";
     FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "there are few holders" "there are many holders";

@@ -95,8 +95,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || "holders needed for 51 %: all free ones together have less (holders)".to_owned(),
-            |n| format!("holders needed for 51 %: the {n} largest free ones (holders)"),
+            || "holders for over 50 %: all free ones together have less (holders)".to_owned(),
+            |n| format!("holders for over 50 %: the {n} largest free ones (holders)"),
         );
         lacking.saw(AnomalyCode::NakamotoLow, sentence);
     }

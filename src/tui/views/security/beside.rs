@@ -39,7 +39,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
         }
     }
     let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
-    let mut line = PaneLine::default().at(LEFT, "holders needed for 51 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    let mut line = PaneLine::default().at(LEFT, "holders for over 50 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
     for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
         let figure = format::human(Some(figure));
         // A figure that has no room stands on the next line.
