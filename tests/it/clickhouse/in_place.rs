@@ -160,7 +160,7 @@ fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
 fn a_table_that_cannot_stay_in_place_says_why() {
     let bench = Bench::new(100);
     for (more, says) in [
-        ("values = { interval = { '60' = '1h' } }", "`interval` must be a text"),
+        ("values = { interval = { '60' = '1h' } }", "`interval` is converted here"),
         ("where = { close = { min = 'x' } }", "not all of `where` can be said in SQL"),
     ] {
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n{more}\n"));

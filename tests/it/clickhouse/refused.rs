@@ -74,6 +74,22 @@ fn a_table_that_cannot_stay_in_place_is_an_error_of_every_answer_that_needs_it()
 }
 
 #[test]
+fn a_column_of_another_type_is_named_with_the_type_that_is_needed() {
+    let bench = Bench::new(100);
+    stay_in_place(&bench);
+    let mut rows = candles(100);
+    rows.columns[1].1 = "UInt32";
+    bench.server.put("candles", rows.clone());
+    let said = reason(&bench.load(&bench.wire(), 1_000));
+    assert!(said.contains("`timestamp` must be a DateTime or a Date there, and is of another type"), "{said}");
+    rows.columns[1].1 = "DateTime";
+    rows.columns.retain(|(name, _)| *name != "interval");
+    bench.server.put("candles", rows);
+    let said = reason(&bench.load(&bench.wire(), 1_000));
+    assert!(said.contains("set = { interval = \"1d\" }"), "{said}");
+}
+
+#[test]
 fn rows_in_place_that_cannot_be_used_are_warned_of() {
     let bench = Bench::new(5_500);
     stay_in_place(&bench);

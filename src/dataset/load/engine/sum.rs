@@ -150,9 +150,9 @@ impl EngineQuery<'_> {
                 (Some(constant), _) => Ok(sql::text(constant)),
                 _ if unknown => Ok("nan".to_owned()),
                 (None, Some(theirs)) if own.is_some_and(|own| is_as_it_stands(own, &theirs)) => {
-                    value(name, &theirs).ok_or_else(|| self.lacks(name))
+                    value(name, &theirs).ok_or_else(|| self.lacks(name, own))
                 }
-                _ => Err(self.lacks(name)),
+                _ => Err(self.lacks(name, own)),
             }
         };
         let taken: Vec<String> = names.iter().map(column).collect::<Result<_, _>>()?;
@@ -198,12 +198,26 @@ impl EngineQuery<'_> {
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
-    fn lacks(&self, name: &str) -> Stop {
-        Stop::Unusable(format!(
-            "`{}` cannot stay in place: `{name}` must be a text, a DateTime or a number there, read without `values`, `format`, `scale` or \
-             `unit`; say read = \"bring\", or a `query` that makes it so",
-            self.name
-        ))
+    /// The aggregations cannot read the column: which type it must have there, or why it is not read as it is.
+    fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> Stop {
+        let what = match name {
+            "timestamp" => "a DateTime or a Date",
+            "token_address" | "holder_address" | "interval" => "a text",
+            _ => "a number",
+        };
+        let why = match own {
+            Some(own) if !own.is_absent() && (!super::is_plain(own) || own.rule.decimal.is_some()) => {
+                format!(
+                    "`{name}` is converted here, by its `unit`, `scale`, `format`, `values` or `decimal`, and in place it is read as it is"
+                )
+            }
+            Some(own) if !own.is_absent() => format!("`{name}` must be {what} there, and is of another type"),
+            _ if name == "interval" => {
+                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1d\" }`".to_owned()
+            }
+            _ => format!("`{name}` is needed"),
+        };
+        Stop::Unusable(format!("`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}", self.name))
     }
 }
 
