@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{
     Place, flatten,
     outcome::{Failure, Outcome, print},
-    program::Program,
+    program::{Program, warn},
 };
 use crate::{
     api::{self, OfflineRows},
@@ -56,6 +56,9 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     let body = args.body.as_ref().map(read_body).transpose()?;
     let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
     let program = Program::open_loaded(&args.place)?;
+    if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
+        warn(&stale);
+    }
     // No key is checked here, so none is read or made.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Opening the jobs goes on with those that wait, so only a request about them does it.

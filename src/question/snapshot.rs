@@ -80,6 +80,12 @@ impl Snapshot {
                 format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
+        let refused = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.refused);
+        let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
+        if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.lack(table.schema.name)?))) {
+            let detail = format!("{lack} Correct [tables.{}] in dataset.toml, or the table there, and load again.", table.schema.name);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
         match self.dataset.importing.iter().find(|table| tables.contains(table)) {
             None => Ok(()),
             Some(table) => {

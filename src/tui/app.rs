@@ -257,7 +257,11 @@ impl App {
             DeckEvent::Reloaded(generation) => {
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
                 if generation > 1 {
-                    self.say("data loaded again", false);
+                    let snapshot = self.setup.deck.snapshot().ok();
+                    match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
+                        Some(stale) => self.say(stale, true),
+                        None => self.say("data loaded again", false),
+                    }
                 }
                 self.ask_consent();
                 self.read_alerts();

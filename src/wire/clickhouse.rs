@@ -97,7 +97,12 @@ impl std::fmt::Debug for Engine {
 impl Wire {
     /// Whether the person has a source of that name that answers queries.
     pub fn has_engine(&self, name: &str) -> bool {
-        self.options.sources.iter().any(|source| source.kind == SourceKind::ClickHouse && source.name == name)
+        self.engine_source(name).is_some()
+    }
+
+    /// What `config.toml` says of the source of that name.
+    pub fn engine_source(&self, name: &str) -> Option<&Source> {
+        self.options.sources.iter().find(|source| source.kind == SourceKind::ClickHouse && source.name == name)
     }
 
     /// The server of the source of that name; no request is sent yet.
@@ -106,8 +111,7 @@ impl Wire {
         if let Some(held) = engines.get(name) {
             return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
         }
-        let source = self.options.sources.iter().find(|source| source.kind == SourceKind::ClickHouse && source.name == name);
-        let source = source.ok_or_else(|| {
+        let source = self.engine_source(name).ok_or_else(|| {
             Fault::Refused(format!(
                 "is of no source that is known: say [sources.{name}] kind = \"clickhouse\" and its `url` in config.toml"
             ))

@@ -7,6 +7,7 @@ mod near;
 mod real;
 mod real_faults;
 mod real_sums;
+mod refused;
 mod server;
 mod stands;
 mod sums;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, bind::bind, engine, keep, table::Stop};
 use crate::{
     dataset::{
+        Dataset, Table,
         findings::{Finding, Severity},
         manifest::{Manifest, TableManifest},
         progress::LoadProgress,
@@ -47,6 +48,24 @@ pub struct Elsewhere {
     pub as_of: Option<Time>,
     /// The source could not be reached, and no rows were kept.
     pub unreached: bool,
+    /// The table cannot stay in place as it is there.
+    pub refused: bool,
+}
+
+impl Table {
+    /// When its rows were read, if that was by an earlier load: its source could not be reached by this one.
+    pub fn stale_since(&self) -> Option<Time> {
+        self.elsewhere.as_ref().filter(|_| self.loaded())?.as_of
+    }
+}
+
+impl Dataset {
+    /// What to say of tables whose rows are of an earlier load; none where all rows are of this one.
+    pub fn stale_tables(&self) -> Option<String> {
+        let stale = self.tables.iter().filter_map(|table| Some((table.schema.name, table.stale_since()?)));
+        let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` of {then}")).collect();
+        (!said.is_empty()).then(|| format!("a source could not be reached, and earlier rows are used: {}", said.join(", ")))
+    }
 }
 
 /// The files of a table, remote ones as they were listed.
@@ -123,7 +142,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
 pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
-    Elsewhere { sources: name.into_iter().collect(), as_of: None, unreached: true }
+    Elsewhere { sources: name.into_iter().collect(), unreached: true, ..Elsewhere::default() }
 }
 
 pub(super) fn stop_of(url: &str, fault: Fault) -> Stop {
@@ -254,7 +273,10 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
 fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf> {
     let folder = kept::folder(context.cache.folder.as_deref()?);
     let rules = format!("{:?}", manifest.keep);
-    let asked = manifest.engine.as_ref().map(|asked| format!("{asked:?}"));
+    let asked = match &manifest.engine {
+        Some(asked) => Some(format!("{asked:?} of {}", engine::server_of(context, asked)?)),
+        None => None,
+    };
     let texts: Vec<&str> = manifest.path.iter().map(String::as_str).chain([rules.as_str()]).chain(asked.as_deref()).collect();
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }

@@ -31,6 +31,13 @@ use crate::{
     wire::{Fault, amount, clickhouse::Engine},
 };
 
+/// The server that a table is asked of, as the names of kept answers have it: those of another server, which a source of the same name may
+/// become, are never shown as its own. None where no such source is known.
+pub(super) fn server_of(context: &Context<'_>, asked: &EngineTable) -> Option<String> {
+    let source = context.wire?.engine_source(&asked.source)?;
+    Some(format!("{:?}", [&source.url, &source.database, &source.user]))
+}
+
 /// What a person agrees to: that the dataset queries the source of that name.
 pub(super) fn origin(asked: &EngineTable) -> String {
     format!("{SCHEME}{}", asked.source)

@@ -122,7 +122,15 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
                 table.load_ms = start.elapsed().as_millis() as u64;
                 Ok((table, vec![mark]))
             }
-            Err(stop) => unusable(context, table, stop).map(|table| (table, Vec::new())),
+            Err(stop) => {
+                // An answer without it would look as if the token had no figures. Without consent nothing was asked, as of any source.
+                let refused = matches!(stop, Stop::Unusable(_)) && elsewhere::is_agreed(context, manifest);
+                if refused {
+                    let sources = vec![asked.source.clone()];
+                    table.elsewhere = Some(elsewhere::Elsewhere { sources, refused, ..elsewhere::Elsewhere::default() });
+                }
+                unusable(context, table, stop).map(|table| (table, Vec::new()))
+            }
         };
     }
     let mut reading = Reading {

@@ -77,10 +77,12 @@ impl<'a> PageRequest<'a> {
         asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
-    /// A page of a table that stays where it is comes as the rows stand; in another order, or `whole`, come those of one token alone.
+    /// A page of a table that stays where it is comes as the rows stand; in another order, filtered by figures or `whole` come those of one
+    /// token alone: a page in which one token has nothing would look as if there were nothing at all.
     fn all_at_hand(&self, whole: bool) -> Result<()> {
         let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
-        let Some(shelf) = self.whose.as_ref().filter(|_| is_many && (whole || !self.wanted.sort.is_empty())) else { return Ok(()) };
+        let is_plain = || self.wanted.sort.is_empty() && !Whose::reads_rows(&self.wanted.filter);
+        let Some(shelf) = self.whose.as_ref().filter(|_| is_many && (whole || !is_plain())) else { return Ok(()) };
         Err(Problem::new(Code::SourceUnavailable, shelf.refusal()))
     }
 

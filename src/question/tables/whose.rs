@@ -1,5 +1,5 @@
 //! Pages of a table that stays in another database: each page is of one token, whose rows are fetched for it. In the order of the table
-//! only the page's rows are; for another order, or with conditions, all rows of the token.
+//! only the page's rows are; for another order, or with conditions on figures, all rows of the one token that is named.
 
 use crate::{
     dataset::{
@@ -40,6 +40,11 @@ impl<'a> Whose<'a> {
         Some(Self { shelf, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
     }
 
+    /// Whether the filter asks for more than tokens, which only their rows tell.
+    pub(super) fn reads_rows(filter: &Filter) -> bool {
+        !filter.split(|column| column == TOKEN).1.is_empty()
+    }
+
     pub(super) fn token(&self) -> Address {
         self.shelf.tokens().get(self.at).copied().unwrap_or_default()
     }
@@ -52,8 +57,7 @@ impl<'a> Whose<'a> {
     /// What has to be fetched for a page that begins at a place among the token's rows.
     pub(super) fn want(&self, wanted: &Wanted, place: usize, limit: u64, whole: bool) -> Want {
         let (table, token) = (self.table, self.token());
-        let (_, others) = wanted.filter.split(|column| column == TOKEN);
-        if wanted.sort.is_empty() && others.is_empty() && !whole {
+        if wanted.sort.is_empty() && !Self::reads_rows(&wanted.filter) && !whole {
             return self.shelf.page(table, token, place as u64, limit);
         }
         Want::Rows { table, token }

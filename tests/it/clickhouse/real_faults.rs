@@ -133,7 +133,7 @@ fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
         (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an interval that is none"),
         (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an interval that is none"),
         (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers written in a way"),
-        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` must be a text"),
+        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` is converted here"),
         (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "come twice"),
         (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
         (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "not all of `where` can be said in SQL"),

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use polars::prelude::{BooleanChunked, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
 
 use super::sums;
 use crate::remote::server::{head, header, listen};
@@ -190,7 +190,13 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
             format!("{}\n", written.unwrap_or_default())
         } else if sql.contains("LIMIT 1000") {
             // Those of a column by its name: texts, bytes, digits without a start, with capitals.
-            let one = if written.is_some() { "1\t0\t0\t1" } else { "1\t0\t0\t0" };
+            let first = table.frame.column("token_address").ok().and_then(|tokens| tokens.str().ok()?.get(0));
+            let is_bare = first.is_some_and(|token| token.len() == 40);
+            let one = match (written, is_bare) {
+                (Some(_), _) => "1\t0\t0\t1",
+                (None, true) => "1\t0\t1\t0",
+                (None, false) => "1\t0\t0\t0",
+            };
             vec![one; sql.matches("countIf(notEmpty").count()].join("\t") + "\n"
         } else if sql.starts_with("SELECT count(), toString(") {
             format!("{rows}\t{}\n", table.newest)
@@ -218,6 +224,12 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };
+    let mut frame = frame;
+    if sql.contains("concat('0x', toString(`token_address`)) AS `token_address`") {
+        let tokens = frame.column("token_address").unwrap().str().unwrap();
+        let tokens: Vec<Option<String>> = tokens.iter().map(|token| token.map(|token| format!("0x{token}"))).collect();
+        frame.with_column(Column::new("token_address".into(), tokens)).unwrap();
+    }
     let text = "Code: 395. DB::Exception: Value passed to 'throwIf' is non zero. (NAME)";
     let (mut bytes, mut ends) = (arrow(&frame), true);
     match trouble {

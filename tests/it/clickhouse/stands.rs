@@ -42,7 +42,6 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         |_, source| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.password_env),
         &["the variable `TOKENDECK_TEST_NOT_SET`, which is not set"],
     ),
-    ("a source that is gone", |_, source| "other".clone_into(&mut source.name), &["[sources.warehouse] kind = \"clickhouse\""]),
     (COLUMN_GONE, |server, _| server.put("candles", without_close(3_000)), &["lacks the column `close`"]),
     (
         "a table that became too large",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
-use tokendeck::dataset::candles::Interval;
+use tokendeck::dataset::{candles::Interval, invariants::sound};
 
 /// Of the market, which a generation is made of; the others are asked for when somebody looks.
 pub(super) fn is_of_all(sql: &str) -> bool {
@@ -44,10 +44,15 @@ fn cast(frame: &DataFrame, name: &str, from: &str, kind: &DataType) -> Column {
 /// Each candle by itself, which is more than is asked for and tells the same.
 fn market(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
+    let prices = ["open", "high", "low", "close"].map(|name| cast(candles, name, name, &DataType::Float64));
+    let is_sound = |row: usize| {
+        let [open, high, low, close] = prices.each_ref().map(|price| price.f64().unwrap().get(row).unwrap_or(f64::NAN));
+        sound(open, high, low, close)
+    };
     let whole = |name: &str, from: &str, kind: &DataType| cast(candles, name, from, kind);
     let lists = |name: &str, from: &str, kind: &DataType| {
         let all = whole(name, from, kind).take_materialized_series();
-        Column::new(name.into(), (0..count as i64).map(|row| all.slice(row, 1)).collect::<Vec<Series>>())
+        Column::new(name.into(), (0..count).map(|row| all.slice(row as i64, usize::from(is_sound(row)))).collect::<Vec<Series>>())
     };
     let time = time(candles);
     let columns = vec![
@@ -78,6 +83,14 @@ fn content(candles: &DataFrame) -> u64 {
     contents(candles).into_iter().fold(0, u64::wrapping_add)
 }
 
+/// How many candles repeat an interval and a time.
+fn repeated(candles: &DataFrame) -> u64 {
+    let (words, times) = (lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64));
+    let (words, times) = (words.i64().unwrap(), times.i64().unwrap());
+    let own: HashSet<(i64, i64)> = (0..candles.height()).map(|row| (words.get(row).unwrap(), times.get(row).unwrap())).collect();
+    (candles.height() - own.len()) as u64
+}
+
 /// Of candles, what a token's are known by.
 fn told(candles: &DataFrame) -> [Column; 2] {
     let (count, mark) = (candles.height(), content(candles));
@@ -87,8 +100,10 @@ fn told(candles: &DataFrame) -> [Column; 2] {
 fn state(rows: &DataFrame) -> DataFrame {
     let holders = || by_token(rows).values().map(|own| mark(own)).next().unwrap_or_default();
     let mark = if rows.column("balance").is_ok() { holders() } else { content(rows) };
-    let columns = vec![Column::new("listed".into(), vec![rows.height() as u64]), Column::new("mark".into(), vec![mark])];
-    DataFrame::new(1, columns).unwrap()
+    let count = rows.height() as u64;
+    let again = if rows.column("balance").is_ok() { 0 } else { repeated(rows) };
+    let columns = [("listed", count), ("mark", mark), ("again", again)].map(|(name, number)| Column::new(name.into(), vec![number]));
+    DataFrame::new(1, columns.to_vec()).unwrap()
 }
 
 fn lengths(candles: &DataFrame) -> Column {
@@ -102,7 +117,7 @@ fn chart(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
     let mut columns = vec![lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64)];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(candles, name, name, &DataType::Float64)));
-    columns.push(Column::new("again".into(), vec![0_u64; count]));
+    columns.push(Column::new("again".into(), vec![repeated(candles); count]));
     columns.extend(told(candles));
     let frame = DataFrame::new(count, columns).unwrap();
     frame.sort(["ms", "timestamp"], SortMultipleOptions::default()).unwrap()
@@ -198,7 +213,7 @@ fn page(rows: &DataFrame, sql: &str) -> DataFrame {
         vec![cast(rows, "token_address", "token_address", &DataType::String), times.clone(), rows.column("interval").unwrap().clone()];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(rows, name, name, &DataType::Float64)));
     columns.extend(told(rows));
-    columns.push(Column::new("again".into(), vec![0_u64; rows.height()]));
+    columns.push(Column::new("again".into(), vec![repeated(rows); rows.height()]));
     let frame = DataFrame::new(rows.height(), columns).unwrap();
     frame.take(&IdxCa::new("rows".into(), order)).unwrap().slice(from as i64, count)
 }

@@ -55,7 +55,15 @@ impl EngineQuery<'_> {
         if let Some(end) = self.end_of(columns) {
             let mut settled = conditions.to_vec();
             match self.settled(end, columns) {
-                Some(condition) => settled.push(condition),
+                Some(condition) => {
+                    settled.push(condition);
+                    counted.notes.push(format!(
+                        "blocks younger than {} minutes are left out, as they may still be taken back: `lag_minutes` of `{}` in config.toml says \
+                         how many minutes",
+                        self.engine.source().lag(),
+                        self.asked.source
+                    ));
+                }
                 None if is_block(end, columns) && self.engine.source().lag() > 0 => counted.notes.push(
                     "`lag_minutes` is not held, as no time stands beside the blocks: the newest, which may be taken back, are among the rows"
                         .to_owned(),

@@ -52,7 +52,8 @@ impl EngineSnapshot {
 struct InPlaceTable {
     snapshot: EngineSnapshot,
     rows: u64,
-    /// Findings for the person.
+    /// Findings for the person: of rows that are left out, and others.
+    warnings: Vec<String>,
     notes: Vec<String>,
     mark: [u8; 32],
     /// The candles that the market's figures need, or how many holders each token has.
@@ -81,18 +82,20 @@ pub(in crate::dataset::load) fn in_place(
         }
     };
     let known_here = known.of_table(schema)?;
-    let InPlaceTable { snapshot, rows, notes, mark, .. } = known;
+    let InPlaceTable { snapshot, rows, warnings, notes, mark, .. } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
     table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
-    table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), unreached: false });
+    table.elsewhere =
+        Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), ..Elsewhere::default() });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
     if let Some((then, why)) = old {
         table.findings.add(elsewhere::stale_note(&file, then, &why));
     }
-    for reason in notes {
-        table.findings.add(Finding::new(Severity::Note, &file, reason));
+    let told = [(Severity::Warning, warnings), (Severity::Note, notes)];
+    for (severity, reason) in told.into_iter().flat_map(|(severity, all)| all.into_iter().map(move |reason| (severity, reason))) {
+        table.findings.add(Finding::new(severity, &file, reason));
     }
     let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, mark);
     table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
@@ -122,14 +125,17 @@ impl InPlaceTable {
         }
         let counted = asking.count(&columns, &conditions)?;
         let base = asking.base(&columns, &counted.conditions, counted.summed)?;
-        let Summed { sums, seen, content, odd } =
+        let Summed { sums, seen, content, odd, unsound } =
             if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
-        let mark = digest([&base, &counted.rows.to_string(), &content.to_string(), &asking.engine.source().url]);
+        let source = asking.engine.source();
+        let of_server = [&source.url, &source.database, &source.user];
+        let mark = digest([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server));
         let stays = format!(
-            "its {} rows stay at `{}`: an answer about a token queries them there; rows that no answer has needed yet are not checked",
+            "its {} rows stay at `{}`: an answer about a token queries them there; {}",
             super::grouped(counted.rows),
-            asked.source
+            asked.source,
+            unchecked(schema)
         );
         Ok(Self {
             snapshot: EngineSnapshot {
@@ -139,7 +145,8 @@ impl InPlaceTable {
                 as_of: counted.as_of,
             },
             rows: counted.rows,
-            notes: counted.notes.into_iter().chain(left_out).chain([stays]).collect(),
+            warnings: left_out.into_iter().chain(unsound).collect(),
+            notes: counted.notes.into_iter().chain([stays]).collect(),
             mark,
             sums,
         })
@@ -164,6 +171,18 @@ struct Summed {
     content: u64,
     /// Tokens are written in capitals by which their rows are not found.
     odd: bool,
+    /// The finding about tokens of which no candle can be used.
+    unsound: Option<String>,
+}
+
+/// What of the rules for figures is not reported of a table in place.
+fn unchecked(schema: &TableSchema) -> &'static str {
+    if schema.name == "holders" {
+        "a balance below zero is left empty there, without a finding; that the balances are within the supply is not checked"
+    } else {
+        "a volume below zero is left empty there, and a candle whose prices break a rule is not used, without a finding; gaps, intervals, \
+         steps and the size of volumes are not checked"
+    }
 }
 
 fn unread() -> Stop {
@@ -199,7 +218,8 @@ impl EngineQuery<'_> {
         }
         let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
         let (seen, content, odd) = (sum(&|row| row.count), sum(&|row| row.mark), rows.iter().any(|row| row.odd));
-        Ok(Summed { sums: market::frame(rows)?, seen, content, odd })
+        let unsound = market::unsound(&rows);
+        Ok(Summed { sums: market::frame(rows)?, seen, content, odd, unsound })
     }
 
     /// How many holders each token has.
@@ -225,7 +245,7 @@ impl EngineQuery<'_> {
         }
         let content = listed.values().map(|listed| listed.mark).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
-        Ok(Summed { sums, seen: faults.rows, content, odd: faults.mixed_case })
+        Ok(Summed { sums, seen: faults.rows, content, odd: faults.mixed_case, unsound: None })
     }
 
     /// Rows are queried by the address of a token, and a coin has many spellings.

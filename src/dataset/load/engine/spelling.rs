@@ -61,10 +61,10 @@ impl EngineQuery<'_> {
     }
 
     fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, Stop> {
-        if column.form != ColumnType::Word && ways.all > 0 && ways.bytes == ways.all {
+        if ways.all > 0 && ways.bytes == ways.all {
             return Ok(HexSpelling::Bytes);
         }
-        if column.form != ColumnType::Word && ways.all > 0 && ways.bare == ways.all && is_address {
+        if ways.all > 0 && ways.bare == ways.all && is_address {
             return Ok(HexSpelling::NoPrefix);
         }
         if ways.mixed == 0 || !is_address {

@@ -126,6 +126,9 @@ pub(super) fn cast(theirs: &EngineColumn, old: bool) -> String {
     let name = theirs.sql();
     let cast = match (theirs.form, theirs.spelling) {
         (ColumnType::Text | ColumnType::Fixed(_), HexSpelling::Bytes) => format!("concat('0x', lower(hex({name})))"),
+        // A dictionary of bytes, or of digits, is written out as a text of either is.
+        (ColumnType::Word, HexSpelling::Bytes) => format!("concat('0x', lower(hex(toString({name}))))"),
+        (ColumnType::Word, HexSpelling::NoPrefix) => format!("concat('0x', toString({name}))"),
         (ColumnType::Text, HexSpelling::NoPrefix) => format!("concat('0x', {name})"),
         (ColumnType::Fixed(_), HexSpelling::NoPrefix) => format!("concat('0x', toStringCutToZero({name}))"),
         (ColumnType::Fixed(_), HexSpelling::Plain | HexSpelling::MixedCase) => format!("toStringCutToZero({name})"),
@@ -299,6 +302,13 @@ mod tests {
         ] {
             let theirs = column(kind);
             assert_eq!((cast(&theirs, false).as_str(), cast(&theirs, true).as_str()), (cast_new, cast_old), "{kind}");
+        }
+        for (spelling, expected) in [
+            (HexSpelling::Bytes, "concat('0x', lower(hex(toString(`a\\`b`))))"),
+            (HexSpelling::NoPrefix, "concat('0x', toString(`a\\`b`))"),
+            (HexSpelling::MixedCase, "toString(`a\\`b`)"),
+        ] {
+            assert_eq!(cast(&EngineColumn { spelling, ..column("LowCardinality(String)") }, false), expected, "{spelling:?}");
         }
         assert_eq!(column("AggregateFunction(sum, UInt64)").form, ColumnType::State);
         assert_eq!((table("eth.a.b"), text("it's \\")), ("`eth`.`a.b`".to_owned(), "'it\\'s \\\\'".to_owned()));

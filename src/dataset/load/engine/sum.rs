@@ -67,8 +67,9 @@ impl Sum {
             Self::Listed => holders::listed_sql(base),
             Self::Balances(apart) => holders::balances_sql(base, apart),
             Self::State(table) => {
-                let some = if *table == "holders" { "" } else { " WHERE ms > 0" };
-                format!("SELECT count() AS listed, {MARK} AS mark FROM {base}{some}")
+                // That a holder comes twice was refused when the table was loaded.
+                let (again, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
+                format!("SELECT count() AS listed, {MARK} AS mark, toUInt64({again}) AS again FROM {base}{some}")
             }
             Self::Page { table, from, count, behind } => page::sql(base, table, [*from, *count, *behind]),
         };
@@ -149,9 +150,9 @@ impl EngineQuery<'_> {
                 (Some(constant), _) => Ok(sql::text(constant)),
                 _ if unknown => Ok("nan".to_owned()),
                 (None, Some(theirs)) if own.is_some_and(|own| is_as_it_stands(own, &theirs)) => {
-                    value(name, &theirs).ok_or_else(|| self.lacks(name))
+                    value(name, &theirs).ok_or_else(|| self.lacks(name, own))
                 }
-                _ => Err(self.lacks(name)),
+                _ => Err(self.lacks(name, own)),
             }
         };
         let taken: Vec<String> = names.iter().map(column).collect::<Result<_, _>>()?;
@@ -166,7 +167,7 @@ impl EngineQuery<'_> {
     }
 
     /// All rows of the table in the columns that aggregations take, also those that `base` leaves out. `hash` is a row's content, where that is
-    /// `summed`.
+    /// `summed`. Volumes and balances below zero are unknown, as the rule `not_negative` has it.
     fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(columns, conditions);
@@ -174,7 +175,7 @@ impl EngineQuery<'_> {
             let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
             let unread = unread(&["balance"], columns);
             return Ok(format!(
-                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount), amount, NULL) AS b, unread, {} AS hash FROM \
+                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount) AND amount >= 0, amount, NULL) AS b, unread, {} AS hash FROM \
                  (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
                 hash("token, holder, ifNull(b, nan)")
             ));
@@ -185,7 +186,7 @@ impl EngineQuery<'_> {
         let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
-             {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, {volume} AS v, \
+             {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, if({volume} < 0, nan, {volume}) AS v, \
              {timeless} AS timeless, {unread} AS unread FROM {from}))",
             hash(&format!("token, frame, ts, {}", ["o", "h", "l", "c", "v"].map(roughly).join(", ")))
         ))
@@ -197,12 +198,26 @@ impl EngineQuery<'_> {
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
-    fn lacks(&self, name: &str) -> Stop {
-        Stop::Unusable(format!(
-            "`{}` cannot stay in place: `{name}` must be a text, a DateTime or a number there, read without `values`, `format`, `scale` or \
-             `unit`; say read = \"bring\", or a `query` that makes it so",
-            self.name
-        ))
+    /// The aggregations cannot read the column: which type it must have there, or why it is not read as it is.
+    fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> Stop {
+        let what = match name {
+            "timestamp" => "a DateTime or a Date",
+            "token_address" | "holder_address" | "interval" => "a text",
+            _ => "a number",
+        };
+        let why = match own {
+            Some(own) if !own.is_absent() && (!super::is_plain(own) || own.rule.decimal.is_some()) => {
+                format!(
+                    "`{name}` is converted here, by its `unit`, `scale`, `format`, `values` or `decimal`, and in place it is read as it is"
+                )
+            }
+            Some(own) if !own.is_absent() => format!("`{name}` must be {what} there, and is of another type"),
+            _ if name == "interval" => {
+                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1d\" }`".to_owned()
+            }
+            _ => format!("`{name}` is needed"),
+        };
+        Stop::Unusable(format!("`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}", self.name))
     }
 }
 
@@ -270,6 +285,23 @@ fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
 /// A number that every row of the answer repeats.
 fn first(frame: &DataFrame, name: &str) -> Option<u64> {
     frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
+}
+
+/// Some candles of a token come twice: which of the two is right is not known.
+#[derive(Debug)]
+pub(super) struct Repeated;
+
+impl Repeated {
+    /// Looks whether any row of the answer counts some.
+    pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
+        for frame in frames {
+            let again = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
+            if again.i64().ok()?.iter().any(|again| again != Some(0)) {
+                return Some(Err(Self));
+            }
+        }
+        Some(Ok(()))
+    }
 }
 
 /// The state of the token's rows that an answer is of.

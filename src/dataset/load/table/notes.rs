@@ -141,7 +141,7 @@ impl Reading<'_> {
         let file = file.name.clone();
         for answer in elsewhere::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
-                self.note(&answer.name, format!("is read up to {as_of}, the newest there was"));
+                self.note(&answer.name, format!("is read up to {as_of}; what comes later is read at the next load"));
             }
             for note in &answer.notes {
                 self.note(&answer.name, note.clone());
@@ -160,7 +160,7 @@ impl Reading<'_> {
         if let Some(url) = unmarked {
             self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
         }
-        self.table.elsewhere = Some(Elsewhere { sources, as_of: located.as_of, unreached: false });
+        self.table.elsewhere = Some(Elsewhere { sources, as_of: located.as_of, ..Elsewhere::default() });
         elsewhere::remember(self.context, self.manifest, located);
     }
 

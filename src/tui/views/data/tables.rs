@@ -41,7 +41,7 @@ impl Fields for TableFields {
     const FIELDS: &'static [F] = &[
         F::text("table", "table", [14, 14], 255, |row| row.schema.name.into())
             .cell(|row, _| Cell::new(row.schema.name, if row.table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim })),
-        F::text("state", "state", [14, 14], 250, |row| row.table.map(|table| state_mark(&table.state, true).1).into())
+        F::text("state", "state", [14, 14], 250, |row| row.table.map(|table| state_mark(table, true).1).into())
             .rank(|row| {
                 Some(match row.table?.state {
                     Loaded::Unusable(_) => 0.0,
@@ -180,12 +180,15 @@ fn state_cell(row: ListedTable<'_>, ascii: bool) -> Cell {
         return Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
     }
     let Some(table) = row.table else { return Cell::new("not read yet", Role::Dim) };
-    let (mark, word, role) = state_mark(&table.state, ascii);
+    let (mark, word, role) = state_mark(table, ascii);
     Cell::new(format!("{mark} "), role).then(word, role)
 }
 
-fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role) {
-    match (state, ascii) {
+fn state_mark(table: &DataTable, ascii: bool) -> (&'static str, &'static str, Role) {
+    if table.stale_since().is_some() {
+        return ("!", "earlier rows", Role::Warning);
+    }
+    match (&table.state, ascii) {
         (Loaded::Loaded, false) => ("●", "loaded", Role::Up),
         (Loaded::Absent, false) => ("○", "not there", Role::Dim),
         (Loaded::Unusable(_), false) => ("✗", "unusable", Role::Down),
@@ -248,6 +251,9 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         }
     };
     line(1, schema.meaning, Role::Text);
+    if let Some(then) = table.and_then(DataTable::stale_since) {
+        line(1, &format!("! its source could not be reached: these are the rows of {}", format::moment(then)), Role::Warning);
+    }
     match table.map(|table| &table.state) {
         Some(Loaded::Unusable(reason)) => line(1, &format!("! {reason}"), Role::Warning),
         Some(Loaded::Absent) => {

@@ -13,11 +13,7 @@ use super::{
     super::{
         EngineQuery,
         rows::{keep, place_of, whole},
-        sum::{
-            Sum,
-            chart::{self, Repeated},
-            holders, page, state,
-        },
+        sum::{Repeated, Sum, chart, holders, page, state},
     },
     Context, EngineSnapshot,
 };
@@ -187,6 +183,15 @@ impl OnDemand {
     }
 }
 
+/// Why candles that come twice are not taken.
+fn twice() -> Unfetched {
+    Unfetched::Unavailable(
+        "some of its candles come twice there, with the same interval and time: say `final = true`, a `query` with one row for each candle, or \
+         `read = \"bring\"` in dataset.toml"
+            .to_owned(),
+    )
+}
+
 /// A query of a token's rows in the generation's state.
 struct Request<'a> {
     token: &'a Address,
@@ -199,26 +204,23 @@ impl Fetch for OnDemand {
         let sought = Request { token: &want.token(), state, progress };
         let all = || {
             let rows = self.rows(sought.token, progress)?;
-            self.sum(&Sum::State(self.schema.name), &sought, |_| Some(()))?;
+            // The loader would keep the one that came last, which the server decides anew each time.
+            self.sum(&Sum::State(self.schema.name), &sought, Repeated::check)?.map_err(|Repeated| twice())?;
             Ok(Fetched::rows(rows))
         };
         let fetched = match want {
             Want::Rows { .. } => all(),
-            Want::Chart(token) => match self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))? {
-                Ok(candles) => Ok(Fetched::Chart(Box::new(candles))),
-                Err(Repeated) => all(),
-            },
+            Want::Chart(token) => {
+                let read = self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))?;
+                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice())
+            }
             Want::Page { count: 0, .. } => {
                 table::empty(self.schema).map(Fetched::Page).map_err(|_| Unfetched::Unavailable("no table of it can be made".to_owned()))
             }
             Want::Page { from, count, behind, table, .. } => {
                 let page = Sum::Page { table, from: *from, count: *count, behind: *behind };
-                match self.sum(&page, &sought, |frames| page::read(frames, self.schema))? {
-                    Ok(rows) => Ok(Fetched::Page(rows)),
-                    Err(Repeated) => Err(Unfetched::Unavailable(
-                        "some of its candles come twice there: say final = true, or read = \"bring\", in dataset.toml".to_owned(),
-                    )),
-                }
+                let read = self.sum(&page, &sought, |frames| page::read(frames, self.schema))?;
+                read.map(Fetched::Page).map_err(|Repeated| twice())
             }
             Want::Balances { apart, .. } => {
                 self.sum(&Sum::Balances(Arc::clone(apart)), &sought, holders::read_balances).map(Fetched::Balances)

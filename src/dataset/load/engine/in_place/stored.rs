@@ -1,13 +1,19 @@
 //! The description and the sums of a table in place, kept on disk for an offline start. With them the rows of a token that were fetched
 //! before are found again.
 
-use std::io::{Cursor, Read as _};
+use std::{
+    io::{Cursor, Read as _},
+    path::PathBuf,
+};
 
 use polars::prelude::{IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::rows::{keep, place_of, whole},
+    super::{
+        rows::{keep, place_of, whole},
+        server_of,
+    },
     Context, EngineSnapshot, InPlaceTable, TableManifest, TableSchema, elsewhere,
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
@@ -18,22 +24,25 @@ struct Record {
     at: i64,
     snapshot: EngineSnapshot,
     rows: u64,
+    #[serde(default)]
+    warnings: Vec<String>,
     notes: Vec<String>,
     mark: [u8; 32],
 }
 
 impl InPlaceTable {
-    /// The name of the file: a hash of all that `dataset.toml` says of the table.
-    fn name(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> [String; 2] {
+    /// The folder of the file, named by a hash of all that `dataset.toml` says of the table, and of the server.
+    fn place(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<PathBuf> {
         let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
-        [key.text().to_owned(), format!("{:?}", manifest.engine)]
+        let server = server_of(context, manifest.engine.as_ref()?)?;
+        place_of(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
     }
 
     pub(super) fn keep(&self, context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) {
-        let name = Self::name(context, schema, manifest);
-        let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
-        let Self { snapshot, rows, notes, mark, sums } = self;
-        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
+        let Some(place) = Self::place(context, schema, manifest) else { return };
+        let Self { snapshot, rows, warnings, notes, mark, sums } = self;
+        let (warnings, notes) = (warnings.clone(), notes.clone());
+        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, warnings, notes, mark: *mark };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &record).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;
@@ -46,13 +55,12 @@ impl InPlaceTable {
 
     /// The table as it was last kept, and when.
     pub(super) fn kept(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
-        let name = Self::name(context, schema, manifest);
-        let place = place_of(context, &name.each_ref().map(String::as_str)).filter(|_| elsewhere::is_agreed(context, manifest))?;
+        let place = Self::place(context, schema, manifest).filter(|_| elsewhere::is_agreed(context, manifest))?;
         let mut bytes = Vec::new();
         whole(&place)?.read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let Record { at, snapshot, rows, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
+        let Record { at, snapshot, rows, warnings, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
         let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
-        Some((Self { snapshot, rows, notes, mark, sums }, Time(at)))
+        Some((Self { snapshot, rows, warnings, notes, mark, sums }, Time(at)))
     }
 }

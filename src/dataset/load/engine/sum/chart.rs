@@ -3,7 +3,7 @@
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
-use super::MARK;
+use super::{MARK, Repeated};
 use crate::dataset::{
     address::Address,
     candles::{HeldCandles, Interval},
@@ -36,12 +36,12 @@ pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Re
     let mut times: Vec<i64> = Vec::new();
     let mut lengths: Vec<i64> = Vec::new();
     let mut prices: [Vec<f64>; 5] = Default::default();
+    if let Err(repeated) = Repeated::check(frames)? {
+        return Some(Err(repeated));
+    }
     for frame in frames {
         let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::Int64).ok();
-        let (length, time, again) = (whole("ms")?, whole("timestamp")?, whole("again")?);
-        if again.i64().ok()?.iter().any(|again| again != Some(0)) {
-            return Some(Err(Repeated));
-        }
+        let (length, time) = (whole("ms")?, whole("timestamp")?);
         lengths.extend(length.i64().ok()?.iter().flatten());
         times.extend(time.i64().ok()?.iter().flatten());
         for (name, values) in PRICES.iter().zip(&mut prices) {
@@ -62,7 +62,3 @@ pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Re
     columns.extend(PRICES.iter().zip(prices).map(|(name, values)| Series::new((*name).into(), values).into_column()));
     DataFrame::new(count, columns).ok().map(|frame| Ok(HeldCandles::new(&frame)))
 }
-
-/// Some rows come twice.
-#[derive(Debug)]
-pub(in super::super) struct Repeated;

@@ -176,6 +176,21 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
+/// The finding about tokens of which no candle keeps the rules for prices: they have no price, and nothing else would say why.
+pub(in super::super) fn unsound(rows: &[Row]) -> Option<String> {
+    let mut sound: BTreeMap<Address, bool> = BTreeMap::new();
+    for row in rows {
+        *sound.entry(row.token).or_default() |= !row.candles.is_empty();
+    }
+    let mut without = sound.iter().filter(|(_, sound)| !**sound).map(|(token, _)| token);
+    let (first, more) = (without.next()?, without.count());
+    let others = if more == 0 { String::new() } else { format!(" and {} more tokens", super::super::grouped(more as u64)) };
+    Some(format!(
+        "no candle of `{first}`{others} can be used: prices must be above zero, the low the lowest and the high the highest; are \
+         open, high, low, close and volume read from the right columns?"
+    ))
+}
+
 /// The columns with number and checksum of the candles of a token and interval.
 const COUNT: &str = "count";
 const OWN_MARK: &str = "mark";

@@ -2,7 +2,7 @@
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
-use super::{MARK, chart::Repeated, first};
+use super::{MARK, Repeated, first};
 use crate::dataset::{order, schema::TableSchema};
 
 /// An interval as `Interval` shows it.
