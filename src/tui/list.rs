@@ -120,6 +120,8 @@ pub struct List<L: Fields> {
     owned: Option<u64>,
     /// The columns that nothing in the data has a value for.
     absent: Vec<&'static str>,
+    /// The least cells of columns whose figures are never cut.
+    least: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
@@ -143,6 +145,7 @@ impl<L: Fields> Default for List<L> {
             own: Vec::new(),
             owned: None,
             absent: Vec::new(),
+            least: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
             first: 0,
