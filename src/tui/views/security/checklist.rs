@@ -125,7 +125,10 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         lines.extend(text::wrap(told, room, most).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, says)));
         return;
     }
-    let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
+    // A line alone is filled to its last cell.
+    let sentence =
+        if most == 1 { vec![text::truncate(told, usize::from(beside)).into_owned()] } else { text::wrap(told, usize::from(beside), most) };
+    let mut sentence = sentence.into_iter();
     lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
 }
