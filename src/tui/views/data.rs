@@ -111,8 +111,8 @@ impl View for DataView {
             (Action::Back, Open::Findings(_) | Open::Rows(_)) => self.close(),
             (Action::Findings, _) => return self.show_findings(context),
             (Action::CountValues | Action::Describe, Open::Nothing) => {
-                let key = if action == Action::Describe { "described" } else { "counted" };
-                return Effect::Say(format!("a column of rows is {key}: Enter opens those of the table"));
+                let what = if action == Action::Describe { "a column is described" } else { "values are counted" };
+                return Effect::Say(format!("{what} in rows: Enter opens the rows of this table"));
             }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),

@@ -49,7 +49,8 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
             // What is over aims at nothing any more.
             let over = match figures.best_pattern_status {
                 Some(Status::Failed) => ", failed",
-                Some(Status::Reached) => ", target hit",
+                Some(Status::Reached) if look.cells >= CONFIDENCE_FROM => ", target hit",
+                Some(Status::Reached) => ", hit",
                 Some(Status::Forming | Status::Confirmed) | None => "",
             };
             let whole = look.cells >= CONFIDENCE_FROM;
