@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     dex::known_sum,
     growth::{self, WINDOW_DAYS_DEFAULT},
-    patterns::{Pattern, TradeAction},
+    patterns::{Pattern, Status, TradeAction},
     trendlines::Trend,
 };
 use crate::dataset::{
@@ -123,6 +123,9 @@ pub struct Figures {
     /// The surest pattern of the daily candles, older ones counting less; null without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_pattern: Option<Added<Pattern>>,
+    /// How far that pattern has come: for who shows it, no part of the answer.
+    #[serde(skip)]
+    pub best_pattern_status: Option<Status>,
     /// What the patterns of the daily candles together advise; null without daily candles.
     #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
     pub recommended_action: Option<Added<TradeAction>>,
@@ -160,6 +163,9 @@ impl Figures {
     /// Takes those that were worked out further.
     pub fn take(&mut self, more: Self) {
         self.trend = more.trend.or(self.trend.take());
+        if more.best_pattern.is_some() {
+            self.best_pattern_status = more.best_pattern_status;
+        }
         self.best_pattern = more.best_pattern.or(self.best_pattern.take());
         self.recommended_action = more.recommended_action.or(self.recommended_action.take());
         self.security_score = more.security_score.or(self.security_score.take());

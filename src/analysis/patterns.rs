@@ -251,11 +251,25 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
     };
-    let finds = finds(&series, model, explain);
-    let answer = Answer { series: &series, candles, explain };
+    answer(candles, &series, &finds(&series, model, explain), explain)
+}
+
+/// The patterns without what they rest on, and how far the best of them has come.
+pub fn patterns_and_status(candles: &Candles<'_>) -> (PatternsAnswer, Option<Status>) {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+        return (PatternsAnswer::empty(), None);
+    };
+    let finds = finds(&series, &Model::built_in(), false);
+    let answer = answer(candles, &series, &finds, false);
+    let status = advice::first(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
+    (answer, status)
+}
+
+fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], explain: bool) -> PatternsAnswer {
+    let answer = Answer { series, candles, explain };
     PatternsAnswer {
         patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
-        recommended_action: advice::action(&series, &finds),
+        recommended_action: advice::action(series, finds),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
         track_record: None,
     }

@@ -15,7 +15,7 @@ use crate::{
         frames::{self, CandleVec},
         indicators::{Indicator, from_52w_high},
         market::{Added, Figures, TokenSummary},
-        patterns::{PatternsAnswer, patterns},
+        patterns::{PatternsAnswer, patterns_and_status},
     },
     dataset::{address::Address, candles::Interval, time::DAY_MS},
     error::{Code, Result},
@@ -82,8 +82,9 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.from_52w_high = wants("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
     }
     if by_patterns {
-        let daily = frame.map(|frame| patterns(&frame.as_candles(), false));
+        let (daily, status) = frame.map(|frame| patterns_and_status(&frame.as_candles())).unzip();
         if wants("best_pattern") {
+            figures.best_pattern_status = status.flatten();
             figures.best_pattern = Some(Added(daily.as_ref().and_then(PatternsAnswer::best).cloned()));
         }
         if wants("recommendedAction") {

@@ -21,9 +21,10 @@ pub use self::{
     sorting::{SortColumn, Sorting},
 };
 use crate::{
+    analysis::market::TokenSummary,
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{SortKey, put_in_order},
+        list::{Listed, SortKey, put_in_order},
         order::Order,
     },
     tui::{
@@ -77,7 +78,13 @@ pub trait Fields: Sized + 'static {
 
     /// Reads a filter over these columns.
     fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
-        filter::parse(text, columns).map_err(|error| error.to_string())
+        filter::parse(text, columns).map_err(|error| {
+            let name = text.get(error.at).unwrap_or_default();
+            let of_tokens = filter::column(name, TokenSummary::COLUMNS).is_some();
+            let absent = format!("no column `{name}`");
+            let found = format!("`{name}` is a column of Tokens, not of this list");
+            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.message }
+        })
     }
 
     /// Words that the column's values are made of, or some of the texts that are there, for whoever types one.
@@ -120,6 +127,8 @@ pub struct List<L: Fields> {
     owned: Option<u64>,
     /// The columns that nothing in the data has a value for.
     absent: Vec<&'static str>,
+    /// The least cells of columns whose figures are never cut.
+    least: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
@@ -143,6 +152,7 @@ impl<L: Fields> Default for List<L> {
             own: Vec::new(),
             owned: None,
             absent: Vec::new(),
+            least: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
             first: 0,

@@ -59,6 +59,11 @@ pub fn risk(anomalies: &[Anomaly]) -> f64 {
     1.0 - left * (1.0 - worst)
 }
 
+/// How the score is made of the parts' risks, for who reads it.
+pub fn formula() -> String {
+    format!("100 × (1 − code) × (1 − {TRANSACTIONS_SHARE} × transfers) × (1 − {HOLDERS_SHARE} × holders), lowered by caps")
+}
+
 /// The strongest first; ties by the code's word.
 pub fn order(anomalies: &mut [Anomaly]) {
     anomalies.sort_by(|a, b| b.weighed().total_cmp(&a.weighed()).then(a.code.cmp(&b.code)));

@@ -15,6 +15,10 @@ const TERMS_MAX: usize = 32;
 /// Columns that are named to who named one that is not there, where a line is all the room.
 const LISTED: usize = 8;
 
+/// The word of what conditions do anyway, and those of what they do not: words to look for as long as there is no condition.
+const AND: &[&str] = &["and", "&&"];
+const NOT_AND: &[&str] = &["or", "not", "||"];
+
 /// Longer signs before those they begin with.
 pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("!=", Operator::Differs),
@@ -64,6 +68,7 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
         return Err(FilterError { message, at: 0..text.len() });
     }
     let pieces = pieces(text)?;
+    let has_condition = pieces.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
     let mut terms = Vec::new();
     let mut i = 0;
     while i < pieces.len() {
@@ -87,6 +92,18 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
             continue;
         }
         match piece {
+            Piece::Word(word) if has_condition && is_one_of(word, AND) => {
+                if i == 0 || i + 1 == pieces.len() {
+                    let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, only_conditions));
+                    return Err(FilterError { message, at: at.clone() });
+                }
+            }
+            Piece::Word(word) if has_condition && is_one_of(word, NOT_AND) => {
+                let word = word.to_lowercase();
+                let instead = if word == "not" { ": write `!=`, as in `chain!=eth`" } else { "" };
+                let message = format!("conditions all hold; there is no `{word}`{instead}{}", quoting(&word, only_conditions));
+                return Err(FilterError { message, at: at.clone() });
+            }
             Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
                 let word = &text[at.clone()];
                 let example = columns.first().map_or("column", |column| column.name);
@@ -108,6 +125,15 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
         return Err(FilterError { message, at: 0..text.len() });
     }
     Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() })
+}
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// How to look for such a word, where there are plain words.
+fn quoting(word: &str, only_conditions: bool) -> String {
+    if only_conditions { String::new() } else { format!("; to look for the word write `\"{word}\"`") }
 }
 
 fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, FilterError> {
@@ -196,6 +222,34 @@ mod tests {
         let text = "chain:base cap>=1m name:\"usd coin\" age<90d";
         assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS));
         assert_eq!(conditions(text, COLUMNS).map(|filter| filter.terms.len()), Ok(4));
+    }
+
+    #[test]
+    fn conditions_all_hold_and_words_that_join_them_otherwise_are_refused() {
+        for text in ["cap>1m and chain:base", "cap>1m AND chain:base", "cap>1m && chain:base"] {
+            assert_eq!(parse(text, COLUMNS), parse("cap>1m chain:base", COLUMNS), "{text}");
+            assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS), "{text}");
+        }
+        assert_eq!(parse("usd and cap>1m", COLUMNS), parse("usd cap>1m", COLUMNS));
+        let cases = [
+            ("cap>1m OR chain:base", "conditions all hold; there is no `or`", 7..9),
+            ("cap>1m || chain:base", "conditions all hold; there is no `||`", 7..9),
+            ("not chain:base", "conditions all hold; there is no `not`: write `!=`, as in `chain!=eth`", 0..3),
+            ("cap>1m and", "`and` needs a condition before it and one after it", 7..10),
+            ("&& cap>1m", "`&&` needs a condition before it and one after it", 0..2),
+        ];
+        for (text, message, at) in cases {
+            assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at: at.clone() }));
+            let error = parse(text, COLUMNS).unwrap_err();
+            assert!(error.message.starts_with(message) && error.message.contains("; to look for the word write `\""), "{error}");
+            assert_eq!(error.at, at);
+        }
+        // Tokens may be called so.
+        for text in ["and", "NOT", "or", "salt and pepper", "\"or\" cap>1m"] {
+            let found = parse(text, COLUMNS).map(|filter| filter.words().map(str::to_owned).collect::<Vec<_>>());
+            let expected = text.to_lowercase().replace(['"'], "").replace(" cap>1m", "");
+            assert_eq!(found.map(|words| words.join(" ")), Ok(expected), "{text}");
+        }
     }
 
     /// Of each kind of column: what it takes, and what it says of what it does not.

@@ -2,8 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Field, Fields, List, cells::BAR};
-use crate::tui::widgets::table::{ColumnAlign, GAP, TableColumn};
+use super::{CellContext, Field, Fields, List, ListRow, cells::BAR};
+use crate::tui::{
+    format::align_decimals,
+    text,
+    view::Context,
+    widgets::table::{Cell, ColumnAlign, GAP, TableColumn},
+};
 
 /// Cells that the mark of the order takes behind a title.
 const MARK: u16 = 2;
@@ -23,6 +28,22 @@ impl<L: Fields> List<L> {
         both.into_iter().unzip()
     }
 
+    /// Makes each column of figures as wide as those of these rows, so that none is cut: for lists short enough to be looked through.
+    pub fn fit_figures(&mut self, rows: &[L::Row<'_>], context: &Context<'_>) {
+        let figures = |field: &Field<L>| {
+            let look = CellContext { cells: usize::from(field.column.ideal), ascii: context.ascii, now: context.now };
+            let cells = rows.iter().map(|&row| field.show(ListRow { given: row }, &look));
+            // What can be written in fewer digits takes no more room.
+            let mut texts: Vec<String> = cells.filter(|cell| cell.short.is_none()).map(|cell: Cell| cell.plain().into_owned()).collect();
+            if field.column.align == ColumnAlign::Decimal {
+                align_decimals(&mut texts);
+            }
+            texts.iter().map(|text| text::width(text) as u16).max().unwrap_or(0)
+        };
+        let fields = L::FIELDS.iter().filter(|field| field.shown && field.column.align != ColumnAlign::Left);
+        self.least = fields.map(|field| (field.column.key, figures(field))).collect();
+    }
+
     /// How many columns stay, whatever the width.
     fn frozen(&self) -> usize {
         self.layout.frozen.max(usize::from(L::SCROLLS))
@@ -36,6 +57,9 @@ impl<L: Fields> List<L> {
         let fitted = |(nth, field): (usize, &&Field<L>)| {
             let mut column = field.column;
             L::fit(&mut column, width);
+            if let Some((_, least)) = self.least.iter().find(|(key, _)| *key == column.key) {
+                (column.min, column.ideal) = (column.min.max(*least), column.ideal.max(*least));
+            }
             if self.sorting.keys().iter().any(|order| order.column == column.key) {
                 // The mark of the order does not cut the title.
                 column.min = column.min.max(column.title_width() + MARK);

@@ -19,6 +19,8 @@ use crate::{
 const FIRED: usize = 5;
 /// Width of the token's name.
 const NAME: usize = 14;
+/// Cells of a condition, behind which the others line up how they stand.
+const CONDITION: usize = 30;
 
 /// The token that an alert would be about.
 #[derive(Debug, Clone)]
@@ -63,11 +65,15 @@ impl AlertsDialog {
     }
 
     fn draw_alerts(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        // How each stands is in a column of its own, behind the longest condition.
+        let longest = self.list.alerts.iter().map(|alert| text::width(&alert.condition)).max().unwrap_or(0);
+        let beside = (NAME + 1 + longest.min(CONDITION) + 2) as u16;
         for (_, place, style, alert) in self.rows.draw(&self.list.alerts, buffer, area, theme) {
             let used = put(buffer, place, 0, 0, &text::fit(&alert.about(), NAME + 1, text::Align::Left), theme.text().patch(style));
             let end = used + put(buffer, place, used, 0, &alert.condition, theme.text().patch(style));
-            let (says, role) = stands(alert);
-            put(buffer, place, end.max(46) + 2, 0, &says, theme.style(role).patch(style));
+            let x = beside.max(end + 2);
+            let (says, role) = stands(alert, usize::from(place.width.saturating_sub(x)));
+            put(buffer, place, x, 0, &says, theme.style(role).patch(style));
         }
         if self.list.alerts.is_empty() {
             put(buffer, area, 0, 0, "no alert is set", theme.dim().patch(theme.style(Role::Panel)));
@@ -108,7 +114,7 @@ impl Dialog for AlertsDialog {
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inside = floating(buffer, area, (90, 24), "alerts", theme);
+        let inside = floating(buffer, area, (104, 24), "alerts", theme);
         let base = theme.style(Role::Panel);
         let (dim, plain) = (theme.dim().patch(base), theme.text().patch(base));
         let who = match &self.about {
@@ -141,18 +147,20 @@ impl Dialog for AlertsDialog {
     }
 }
 
-/// How an alert stands, in a few words.
-fn stands(alert: &Alert) -> (String, Role) {
+/// How an alert stands, in as many words as have room.
+fn stands(alert: &Alert, room: usize) -> (String, Role) {
     if let Some(problem) = &alert.problem {
         return (format!("not checked: {problem}"), Role::Warning);
     }
-    let fired = alert.last_fired_at.map(|at| format!("fired {}, last {}", times(alert.fired), at.minute_text()));
     let holds = match (alert.holds, alert.token_address) {
         (0, _) => "not met now".to_owned(),
         (_, Some(_)) => "holds now".to_owned(),
         (count, None) => format!("holds for {}", format::many(count, "token", "tokens")),
     };
-    (fired.map_or(holds.clone(), |fired| format!("{holds} · {fired}")), Role::Dim)
+    let Some(at) = alert.last_fired_at else { return (holds, Role::Dim) };
+    let fired = format!("fired {}", times(alert.fired));
+    let says = [format!("{holds} · {fired}, last {}", at.minute_text()), format!("{holds} · {fired}"), fired];
+    (says.iter().find(|says| text::width(says) <= room).unwrap_or(&says[2]).clone(), Role::Dim)
 }
 
 fn times(count: u64) -> String {

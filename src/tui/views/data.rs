@@ -93,7 +93,7 @@ impl View for DataView {
     fn answers(&self, action: Action) -> bool {
         match action {
             Action::Star | Action::Screens => false,
-            Action::Columns => matches!(self.open, Open::Rows(_)),
+            Action::Columns | Action::CountValues | Action::Describe => matches!(self.open, Open::Rows(_)),
             _ => true,
         }
     }
@@ -110,6 +110,10 @@ impl View for DataView {
         match (action, &self.open) {
             (Action::Back, Open::Findings(_) | Open::Rows(_)) => self.close(),
             (Action::Findings, _) => return self.show_findings(context),
+            (Action::CountValues | Action::Describe, Open::Nothing) => {
+                let what = if action == Action::Describe { "a column is described" } else { "values are counted" };
+                return Effect::Say(format!("{what} in rows: Enter opens the rows of this table"));
+            }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),
             (Action::CopyValue, _) => {

@@ -182,7 +182,12 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
     let counts = answer.correlations.iter().map(|pair| pair.n);
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     let days = if least == most { format!("n {least} days") } else { format!("n {least} to {most} days") };
-    put(buffer, area, 0, 0, &format!("correlation of daily log returns, {days}"), theme.dim());
+    // A week counts to its first day here, while its percent takes in its last one.
+    let what = match answer.timeframe {
+        "1w" => format!("daily correlation to {}", answer.to.day()),
+        _ => "correlation of daily log returns".to_owned(),
+    };
+    put(buffer, area, 0, 0, &format!("{what}, {days}"), theme.dim());
     let count = answer.tokens.len();
     let figure = |pair: &Correlation| pair.correlation.map_or_else(|| format::MISSING.to_owned(), |value| format!("{value:.2}"));
     let strength = |pair: &Correlation| match pair.correlation {

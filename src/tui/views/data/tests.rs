@@ -54,6 +54,17 @@ fn before_anything_is_loaded_the_load_is_seen() {
 }
 
 #[test]
+fn counting_and_describing_are_offered_in_rows_only() {
+    let stage = Stage::loaded();
+    let mut tables = view(&stage);
+    for action in [Action::CountValues, Action::Describe] {
+        assert!(!tables.answers(action) && opened(&stage, "candles").answers(action));
+        let said = stage.look(|context| tables.act(action, context));
+        assert!(matches!(&said, Effect::Say(says) if says.ends_with("Enter opens the rows of this table")), "{said:?}");
+    }
+}
+
+#[test]
 fn findings_are_counted_by_reason_and_listed() {
     let stage = Stage::loaded();
     let mut view = view(&stage);

@@ -82,7 +82,8 @@ impl Fields for RankingFields {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
             Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
         }),
-        F::figure("holders", "holders", 7, 120, |row| row.token.and_then(|token| float(token.holders)).into()).member(""),
+        // Those of the day that stands in the row: the `tokens` table may be of another.
+        F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
             let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();

@@ -22,6 +22,10 @@ const CHART_ROWS: usize = 4;
 const NAMED: usize = 8;
 /// From this width on a scam's row has its type and address too.
 const SCAM_WIDE: u16 = 58;
+/// Where a scam's name begins, the cells of its type, and those that its bar has at least.
+const SCAM_NAME: usize = 6;
+const SCAM_TYPE: usize = 12;
+const SCAM_BAR: usize = 10;
 
 /// The chart of the largest holders' shares, the figures of concentration, the largest by name.
 pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
@@ -135,8 +139,9 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
         lines.push(PaneLine::default());
         return lines;
     }
+    let name_width = name_width(scams, look);
     for (i, scam) in scams.iter().enumerate() {
-        lines.push(scam_line(i, scam, look));
+        lines.push(scam_line(i, scam, name_width, look));
         if look.open.contains(&PaneEntry::Scam(i)) {
             lines.extend(scam_details(i, scam, look));
         }
@@ -146,17 +151,28 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     lines
 }
 
-fn scam_line(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> PaneLine {
+fn name(scam: &SimilarScam) -> String {
+    scam.name.clone().unwrap_or_else(|| scam.address.short())
+}
+
+/// Cells of the longest name, as far as a short bar leaves room.
+fn name_width(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> usize {
+    let longest = scams.iter().map(|scam| text::width(&name(scam))).max().unwrap_or(0);
+    let (least, taken) = if look.width >= SCAM_WIDE { (16, SCAM_TYPE + 4) } else { (14, 2) };
+    let room = usize::from(look.width).saturating_sub(SCAM_NAME + taken + SCAM_BAR + 9);
+    longest.min(room).max(least)
+}
+
+fn scam_line(i: usize, scam: &SimilarScam, name_width: usize, look: &ChecklistStyle<'_>) -> PaneLine {
     let open = look.open.contains(&PaneEntry::Scam(i));
     let mark = if open { "▾" } else { "▸" };
-    let name = scam.name.clone().unwrap_or_else(|| scam.address.short());
     let line = PaneLine::of(PaneEntry::Scam(i)).at(LEFT, format!("{mark}{:>3}", i + 1), Role::Dim);
     let wide = look.width >= SCAM_WIDE;
-    let (name_width, bar_at) = if wide { (16, 37) } else { (14, 21) };
-    let mut line = line.at(6, text::truncate(&name, name_width).into_owned(), Role::Text);
+    let bar_at = (SCAM_NAME + name_width + if wide { SCAM_TYPE + 3 } else { 1 }) as u16;
+    let mut line = line.at(SCAM_NAME as u16, text::truncate(&name(scam), name_width).into_owned(), Role::Text);
     if wide {
         let kind = scam.scam_type.as_deref().unwrap_or(MISSING);
-        line = line.at(6 + name_width as u16 + 2, text::truncate(kind, 12).into_owned(), Role::Dim);
+        line = line.at((SCAM_NAME + name_width) as u16 + 2, text::truncate(kind, SCAM_TYPE).into_owned(), Role::Dim);
     }
     let cells = usize::from(look.width.saturating_sub(bar_at + 9));
     let [filled, track] = thin_bar(scam.similarity, cells, look.ascii);
@@ -175,14 +191,17 @@ fn scam_details(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> Vec<
 
 /// Which of the token's traits each of the scams shows too: a column for each scam, by its number.
 fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
-    const COLUMN: u16 = 4;
     const FIRST: u16 = 26;
-    let shown = usize::from(look.width.saturating_sub(FIRST) / COLUMN).min(scams.len());
+    // Of the last column the gap may go.
+    let fitting = |column: u16| usize::from((look.width.saturating_sub(FIRST)) / column).min(scams.len());
+    let column = if fitting(4) < scams.len() { 3 } else { 4 };
+    let shown = fitting(column);
     if shown == 0 {
         return Vec::new();
     }
+    let left_out = scams.len() - shown;
     let scams = &scams[..shown];
-    let x = |i: usize| FIRST + i as u16 * COLUMN;
+    let x = |i: usize| FIRST + i as u16 * column;
     let row = |label: &str, cell: &dyn Fn(&SimilarScam) -> (String, Role)| {
         let line = PaneLine::default().at(6, label, Role::Dim);
         scams.iter().enumerate().fold(line, |line, (i, scam)| {
@@ -191,7 +210,8 @@ fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
         })
     };
     let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };
-    let header = PaneLine::default().at(6, "shared with", Role::Dim);
+    let says = if left_out > 0 { format!("shared with, of {}", shown + left_out) } else { "shared with".to_owned() };
+    let header = PaneLine::default().at(6, says, Role::Dim);
     let mut lines = vec![scams.iter().enumerate().fold(header, |line, (i, _)| line.at(x(i), format!("{:>3}", i + 1), Role::Dim))];
     let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();
     codes.sort_unstable();

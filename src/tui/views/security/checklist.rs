@@ -125,7 +125,18 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         lines.extend(text::wrap(told, room, most).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, says)));
         return;
     }
-    let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
+    let sentence = if most == 1 { vec![one_line(told, usize::from(beside))] } else { text::wrap(told, usize::from(beside), most) };
+    let mut sentence = sentence.into_iter();
     lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
+}
+
+/// A sentence in one line, filled to its last cell, but no number and no bracket is cut: there it ends at a word.
+fn one_line(told: &str, cells: usize) -> String {
+    let filled = text::truncate(told, cells);
+    let cut_badly = |stem: &str| stem.ends_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '(' | ' '));
+    match filled.strip_suffix('…') {
+        Some(stem) if cut_badly(stem) => text::wrap(told, cells, 1).pop().unwrap_or_default(),
+        _ => filled.into_owned(),
+    }
 }

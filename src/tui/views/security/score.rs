@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use super::gaps;
 use crate::{
-    analysis::security::{Part, SecurityInference, Taxes},
+    analysis::security::{Part, SecurityInference, Taxes, score::formula},
     tui::{
         format::{self, MISSING},
         text,
@@ -84,8 +84,11 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     let (word, reasons) = parted(&answer.recommendation);
     let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
     put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
+    let beside = Rect { x: body.x + 22, width: body.width - 22, ..body };
     if let Some(capped) = capped(answer) {
-        put_right(buffer, Rect { x: body.x + 22, width: body.width - 22, ..body }, 0, &capped, theme.dim());
+        put_right(buffer, beside, 0, &capped, theme.dim());
+    } else if text::width(&formula()) <= usize::from(beside.width) {
+        put_right(buffer, beside, 0, &formula(), theme.dim());
     }
     let top = 1 + put_wrapped(buffer, body, 0, 1, reasons, REASON_LINES, theme.text()).max(1);
     for (y, part) in PARTS.into_iter().enumerate() {

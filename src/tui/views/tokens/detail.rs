@@ -6,11 +6,15 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::list;
 use crate::{
     analysis::{
-        growth::WhaleTrend,
+        growth::{WINDOW_DAYS_DEFAULT, WhaleTrend, growth},
         market::TokenSummary,
         token::{Kol, TokenDetail},
     },
-    dataset::{chain::Chain, rows::Post},
+    dataset::{
+        chain::Chain,
+        rows::Post,
+        time::{DAY_MS, Day},
+    },
     error::Problem,
     question::{Question, token::TokenQuestion},
     tui::{
@@ -34,6 +38,9 @@ const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
 /// Cells of a label.
 const LABEL: u16 = 12;
+
+/// Days that a count of holders may lie before the last candle without being dated.
+const COUNT_FRESH_DAYS: i64 = 7;
 
 /// What there is to show.
 pub(super) struct DetailContent<'a> {
@@ -172,6 +179,10 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         None => change(summary.price_change_24h, "24h"),
     };
     let (week, week_role) = change(summary.holders_growth, "7d");
+    let (week, week_role) = match summary.holders_growth.and(counted_long_ago(summary, context)) {
+        Some(day) => (format!("{week} to {day}"), Role::Dim),
+        None => (week, week_role),
+    };
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
     // A price shows every digit at once where they are few.
@@ -183,6 +194,14 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         Figure::money("supply", supply),
         Figure::new("holders", exact(summary.holders), String::new()).noted(week, week_role),
     ]
+}
+
+/// The day of the last count of holders, where the token's candles go on for more than `COUNT_FRESH_DAYS` after it.
+fn counted_long_ago(summary: &TokenSummary, context: &Context<'_>) -> Option<Day> {
+    let counts = context.snapshot?.dataset.holder_counts_of(&summary.token_address);
+    let counted = growth(counts, WINDOW_DAYS_DEFAULT)?.last;
+    let candles_end = summary.last_candle?.start;
+    (candles_end.0 - counted.start().0 > COUNT_FRESH_DAYS * DAY_MS).then_some(counted)
 }
 
 fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {

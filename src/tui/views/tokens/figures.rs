@@ -7,6 +7,7 @@ use super::list::{LISTED, ListedToken, TokenFields};
 use crate::{
     analysis::{
         market::{Figures, TokenSummary},
+        patterns::Status,
         security::score::too_little_known,
     },
     dataset::address::Address,
@@ -45,12 +46,24 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
-            // The name is worth more than how sure it is; the longest of them is cut at a word.
-            let fits = |text: &str| text::width(text) <= look.cells;
-            let name = if fits(&name) { name } else { name.replace("ead and shoulders", "ead & sh.").replace("ymmetrical", "ymm.") };
+            // What is over aims at nothing any more.
+            let over = match figures.best_pattern_status {
+                Some(Status::Failed) => ", failed",
+                Some(Status::Reached) if look.cells >= CONFIDENCE_FROM => ", target hit",
+                Some(Status::Reached) => ", hit",
+                Some(Status::Forming | Status::Confirmed) | None => "",
+            };
             let whole = look.cells >= CONFIDENCE_FROM;
+            let room = look.cells.saturating_sub(text::width(over) + if whole { confidence.len() } else { 0 });
+            // The name is worth more than how sure it is; the longest of them is cut at a word.
+            let name = if text::width(&name) <= room {
+                name
+            } else {
+                name.replace("ead and shoulders", "ead & sh.").replace("ymmetrical", "ymm.")
+            };
             let cell = if whole { Cell::new(confidence, Role::Dim) } else { Cell::default() };
-            Some(cell.then(name, by_sign(moves)))
+            let name = text::truncate(&name, room).into_owned();
+            Some(if over.is_empty() { cell.then(name, by_sign(moves)) } else { cell.then(format!("{name}{over}"), Role::Dim) })
         })
     })
     .largest_first()
@@ -288,6 +301,8 @@ mod tests {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
         };
         assert_eq!(cell(TREND, Figures { trend: Some(Added(None)), ..Figures::default() }), Cell::missing());
+        let failed = Figures { best_pattern: Some(Added(Some(pattern))), best_pattern_status: Some(Status::Failed), ..Figures::default() };
+        assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
         assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Down));

@@ -123,6 +123,7 @@ impl YieldView {
         // In line with what stands above it.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
         let frame = ListFrame::new(inset, "nothing can be placed within these limits: the steps below say why");
+        self.list.fit_figures(&plan.strategies.iter().collect::<Vec<_>>(), context);
         self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
         // Under panes that are longer than what they say: the row that is selected.

@@ -45,6 +45,20 @@ fn screens_look_as_they_did() {
 }
 
 #[test]
+fn amounts_of_any_size_are_never_cut() {
+    let (stage, mut view) = stage();
+    view.set_filter("5M USDC, 12B WETH", &stage.context()).expect("a wallet");
+    for (width, height) in [(60, 24), (80, 24), (100, 30), (140, 38), (220, 56)] {
+        let text = stage.text(&mut view, width, height);
+        let values = plan(&view).strategies.iter().map(|row| format::fixed(row.value_usd.unwrap_or_default(), 2));
+        let rows = text.lines().skip_while(|line| !line.contains("PROTOCOL")).take(6).collect::<Vec<_>>().join("\n");
+        for value in values {
+            assert!(rows.contains(&value), "{value} at {width}\n{text}");
+        }
+    }
+}
+
+#[test]
 fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
     let (mut stage, mut view) = stage();
     view.set_filter("12.5 WETH, 250k USDC", &stage.context()).expect("a wallet");

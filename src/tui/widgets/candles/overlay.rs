@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    ChartData, ChartLine, Glyph, axes, body,
+    ChartData, ChartLine, Glyph, PriceLevel, axes, body,
     layout::ChartLayout,
     trace::{LinePath, trace},
 };
@@ -21,6 +21,9 @@ const END_LABEL: u16 = 3;
 
 /// Rows and columns that a line's label may stand off its end.
 const LABEL_OFF: u16 = 4;
+
+/// Rows from the edge in which the label of a level beyond it may stand.
+const EDGE_ROWS: u16 = 4;
 
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans {
@@ -62,8 +65,11 @@ pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut 
 
 pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for level in data.levels {
-        let Some(y) = layout.y_of(level.price) else { continue };
         let style = body::drawing(theme.style(level.role));
+        let Some(y) = layout.y_of(level.price) else {
+            beyond(level, layout, buf, style, data.ascii);
+            continue;
+        };
         let from = level.from.map_or(layout.plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
         for x in from..layout.plot.right() {
             dot(buf, x, y, if data.ascii { '-' } else { '┄' }, style);
@@ -81,6 +87,18 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
         let rows = [y.saturating_sub(1), y + 1].into_iter().filter(|y| (layout.plot.y..layout.plot.bottom()).contains(y));
         write_where_free(layout, buf, rows, left, level.label, style);
     }
+}
+
+/// Where a level lies off the plot: its label at that edge, with an arrow that points to it.
+fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style, ascii: bool) {
+    if level.label.is_empty() || layout.plot.is_empty() {
+        return;
+    }
+    let over = layout.rise(level.price) > 0.0;
+    let label = format!("{} {}", if over { Glyph::BreakUp } else { Glyph::BreakDown }.sign(ascii), level.label);
+    let left = layout.plot.right().saturating_sub(text::width(&label) as u16 + 1).max(layout.plot.x);
+    let near = (0..EDGE_ROWS.min(layout.plot.height)).map(|off| if over { layout.plot.y + off } else { layout.plot.bottom() - 1 - off });
+    write_where_free(layout, buf, near, left, &label, style);
 }
 
 /// Draws in an empty cell and leaves any other.

@@ -129,6 +129,21 @@ fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
 }
 
 #[test]
+fn a_level_off_the_chart_is_named_at_the_edge_it_lies_beyond() {
+    let owned = wave(60);
+    for (price, ascii, says, at_top) in
+        [(0.01, false, "▼ target", false), (900.0, false, "▲ target", true), (0.01, true, "v target", false)]
+    {
+        let levels = [PriceLevel { price, from: Some(40), role: Role::Down, label: "target" }];
+        let data = ChartData { levels: &levels, future: 12, ascii, ..ChartData::new(owned.candles()) };
+        let (buffer, layout) = drawn(&data, 90, 24, &Theme::default());
+        let row = lines(&buffer).iter().position(|line| line.contains(says)).expect("the label") as u16;
+        let near = if at_top { row - layout.plot.y } else { layout.plot.bottom() - 1 - row };
+        assert!(near < 4, "{says} {row}");
+    }
+}
+
+#[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
     let support = [ChartLine { dashed: true, ..SUPPORT }];
