@@ -10,9 +10,9 @@ use crate::shared::shared;
 fn hourly(header: &str, time: impl Fn(i64) -> String) -> String {
     let row = |i: i64| {
         let price = 100 + i;
-        format!("{},{price},{},{},{},5.5\n", time(i), price + 2, price - 2, price + 1)
+        format!("{},{price},{},{},{},5.5", time(i), price + 2, price - 2, price + 1)
     };
-    format!("{header},open,high,low,close,volume\n") + &(0..30).map(row).collect::<String>()
+    format!("{header},open,high,low,close,volume\n") + &(0..30).map(row).collect::<Vec<_>>().join("\n")
 }
 
 fn clock(i: i64) -> String {
@@ -21,7 +21,7 @@ fn clock(i: i64) -> String {
 
 #[test]
 fn local_times_are_refused_by_the_name_of_their_zone() {
-    let with_column = |zone: &str| hourly("time", clock).lines().map(|line| format!("{line},{zone}\n")).collect::<String>();
+    let with_column = |zone: &str| hourly("time", clock).lines().map(|line| format!("{line},{zone}")).collect::<Vec<_>>().join("\n");
     let named = |zone| with_column(zone).replacen(&format!("volume,{zone}"), "volume,tz", 1);
     for (file, zone) in
         [(hourly("Date (CET)", clock), "CET"), (hourly("timestamp_utc8", clock), "utc8"), (named("Asia/Shanghai"), "Asia/Shanghai")]
@@ -68,14 +68,14 @@ fn times_that_a_spreadsheet_rounded_are_refused() {
 #[test]
 fn transfers_whose_days_and_months_could_change_places_are_asked_for() {
     let row = |i: usize, day: &str| {
-        format!("0x{i:064x},0x{:040x},0x{:040x},{UNI},{},{day}\n", i + 7, i + 8, 1_000_000_000_000_000_000_u64 * (i as u64 + 1))
+        format!("0x{i:064x},0x{:040x},0x{:040x},{UNI},{},{day}", i + 7, i + 8, 1_000_000_000_000_000_000_u64 * (i as u64 + 1))
     };
     let days = ["3/1/2024 12:30", "4/2/2024 08:00", "5/3/2024 09:15"];
     let desk = Desk::new();
     desk.write(
         "t.csv",
         "transaction_hash,from_address,to_address,token_address,value,block_timestamp\n".to_owned()
-            + &days.iter().enumerate().map(|(i, day)| row(i + 1, day)).collect::<String>(),
+            + &days.iter().enumerate().map(|(i, day)| row(i + 1, day)).collect::<Vec<_>>().join("\n"),
     );
     let refused = desk.refuses(&["t.csv"]);
     assert!(refused.contains("could be day/month or month/day") && refused.contains("--dates"), "{refused}");
