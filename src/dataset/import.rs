@@ -13,6 +13,7 @@ mod file;
 mod finish;
 mod format;
 mod names;
+mod notation;
 mod options;
 mod outline;
 mod pair;

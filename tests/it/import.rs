@@ -12,6 +12,7 @@ mod recorded_files;
 mod shapes;
 mod suggested_commands;
 mod times;
+mod units;
 
 use std::{
     fs,

@@ -2,8 +2,10 @@
 //! rows in every case, so that a source needs no reader of its own.
 
 mod columns;
+pub(super) mod currency;
 mod series;
 mod times;
+mod volume_units;
 mod volumes;
 
 pub(super) use self::columns::{PRICES, has_close_times};
@@ -48,6 +50,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 /// How candles with these columns are taken.
 fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
     found.in_dollars(file.options.as_usd)?;
+    let named = currency::named(file, sheet, found);
+    currency::in_dollars(file, &named)?;
+    currency::not_smallest_units(file, sheet, found)?;
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &file.options.pick);
     let volume = volumes::volume(file, sheet, found);
@@ -78,8 +83,13 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
-    let prices = prices_assumed(file, sheet, found, plan.token.as_ref());
-    Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)))
+    let prices = prices_assumed(file, sheet, found, plan.token.as_ref()).filter(|_| named.is_empty());
+    Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)).noting(volume.unread(sheet)))
+}
+
+/// The figures, multiplied.
+fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
+    figures.into_iter().map(|figure| figure * by).collect()
 }
 
 /// What to say of prices of which nothing tells the currency.
@@ -102,6 +112,9 @@ fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume
     };
     take = take.columns(&[("volume", name)]);
     take.rule("volume").unit = Some(Unit::Token);
+    if let Volume::Column { scale, .. } = volume {
+        take.rule("volume").scale = Some(*scale).filter(|scale| *scale != 1.0);
+    }
     Ok(take)
 }
 
@@ -114,6 +127,12 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
     }];
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));
+    }
+    if volume.unread(sheet).is_some() {
+        fixes.extend(volume.column().map(|at| Fix::text(sheet, at, volume_units::emptied)));
+    }
+    if let Some(at) = volume.column().filter(|&at| sheet.column(at).any(|cell| volume_units::without_ticker(cell).is_some())) {
+        fixes.push(Fix::text(sheet, at, volume_units::without_ticker));
     }
     if let Volume::Column { at, style, .. } = volume {
         fixes.extend(Fix::number(sheet, *at, *style));
@@ -135,7 +154,7 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
     Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
         let column = |at: usize, style| numbers(batch, &names[at], style);
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
-        let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
+        let (first, second) = (scaled(column(made.first, made.style), made.scale), made.second.map(|at| column(at, made.style)));
         let tokens = (0..batch.height).map(|row| {
             let range = PriceRange { low: lows[row], high: highs[row] };
             VolumeRule::tokens(range, closes[row], first[row], second.as_ref().map(|second| second[row]))

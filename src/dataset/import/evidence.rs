@@ -1,6 +1,7 @@
 //! Type inference from cells, whatever a column is called: which kind they are of. How numbers and times are written, in which order
 //! prices stand and what a volume counts have modules of their own. No format is known here.
 
+pub(super) mod currency;
 pub(super) mod number;
 pub(super) mod ohlc;
 pub(super) mod volume;

@@ -17,6 +17,7 @@ mod marks;
 mod own;
 mod pools;
 mod posts;
+mod supply;
 mod tokens;
 mod transfers;
 mod unknown;
@@ -395,7 +396,8 @@ impl Take {
             for column in ["open", "high", "low", "close"] {
                 self.rule(column).scale = Some(1.0 / token.pack);
             }
-            self.rule("volume").scale = Some(token.pack);
+            let scale = self.manifest.columns.get("volume").and_then(|rule| rule.scale).unwrap_or(1.0);
+            self.rule("volume").scale = Some(scale * token.pack);
         }
         self.of_address(token.address)
     }

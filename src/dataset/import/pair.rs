@@ -65,6 +65,16 @@ pub(super) fn is_currency(word: &str) -> bool {
     STATES.contains(&word)
 }
 
+/// Whether a word in upper case is anything that prices are quoted in.
+pub(super) fn is_quote(word: &str) -> bool {
+    DOLLARS.contains(&word) || OTHERS.contains(&word)
+}
+
+/// Whether a word in upper case is money of a state, which is no token that a column could name.
+pub(super) fn is_money(word: &str) -> bool {
+    is_quote(word) && !is_native(word) && !["WETH", "WBTC", "XBT", "EURT", "EURC", "EURI"].contains(&word)
+}
+
 /// Whether it is the ticker of a coin without a contract.
 pub(super) fn is_native(symbol: &str) -> bool {
     NATIVE.contains(&symbol.to_uppercase().as_str())

@@ -147,6 +147,11 @@ impl Sheet {
         TimeStyle::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
     }
 
+    /// Whether its cells are text that somebody wrote, and no numbers of a format with types.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.source, SheetSource::Separated(_))
+    }
+
     /// The first cells of a column.
     pub(super) fn column(&self, at: usize) -> impl Iterator<Item = &str> {
         self.first.iter().filter_map(move |row| row.get(at)).map(String::as_str)

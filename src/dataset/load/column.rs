@@ -16,11 +16,15 @@ use crate::{
             list,
             manner::{DecimalSigns, Times},
         },
+        manifest::Decimal,
         schema::Kind,
         source::Batch,
     },
     untrusted::guarded,
 };
+
+/// Cells of a batch of which one has a point where numbers have some.
+const FEW: usize = 100;
 
 impl FileRows<'_> {
     /// Reads the column; `given` are its cells where they were made already.
@@ -63,14 +67,21 @@ impl FileRows<'_> {
         let manner = self.state.manners.of(bound);
         let coerced = read(manner);
         let signs = |value: &str| value.contains(',') || value.matches('.').count() > 1;
-        let Some(issue) = coerced.issues.iter().find(|issue| issue.odd.is_none() && signs(&issue.value)) else { return Ok(coerced) };
-        if !is_number(kind) || manner.decimal.is_some() || bound.constant.is_some() {
+        let first = self.rows == batch.height as u64;
+        let issue = coerced.issues.iter().find(|issue| issue.odd.is_none() && signs(&issue.value));
+        let unasked = !is_number(kind) || manner.decimal.is_some() || bound.constant.is_some();
+        if unasked || issue.is_none() && !(first && cells.may_be_thousands()) {
             return Ok(coerced);
         }
-        let numbers = others.iter().filter(|other| is_number(other.column.kind) && !std::ptr::eq(other.column, bound.column));
-        let all = numbers.fold(DecimalSigns::default(), |all, other| all.and(evidence(batch, other)));
-        let first = self.rows == batch.height as u64;
-        let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &issue.value, first)?;
+        let numbers = || others.iter().filter(|other| is_number(other.column.kind) && !std::ptr::eq(other.column, bound.column));
+        let all = numbers().fold(DecimalSigns::default(), |all, other| all.and(evidence(batch, other)));
+        let shown = match issue {
+            Some(issue) => issue.value.clone(),
+            // Points that could be either are thousands where another column has decimal commas.
+            None if all.decimal() == Some(Decimal::Comma) => numbers().find_map(|other| decimal_comma(batch, other)).unwrap_or_default(),
+            None => return Ok(coerced),
+        };
+        let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &shown, first)?;
         Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
     }
 
@@ -112,6 +123,16 @@ impl Content<'_> {
         }
     }
 
+    /// Whether its points may set thousands apart, for all that its own texts show.
+    fn may_be_thousands(&self) -> bool {
+        let pointed = |text: &str| !text.trim().is_empty() && text.contains('.');
+        let starts = match self {
+            Self::Texts(texts) => texts.iter().flatten().take(FEW).any(pointed),
+            Self::Cells(cells) => cells.iter().take(FEW).any(|cell| matches!(cell, RawCell::Text(text) if pointed(text))),
+        };
+        starts && self.evidence() == DecimalSigns::default()
+    }
+
     fn evidence(&self) -> DecimalSigns {
         match self {
             Self::Texts(texts) => DecimalSigns::of(texts.iter().flatten()),
@@ -126,6 +147,12 @@ impl Content<'_> {
 fn evidence(batch: &Batch, bound: &Bound<'_>) -> DecimalSigns {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
     texts.map_or_else(DecimalSigns::default, |texts| DecimalSigns::of(texts.iter().flatten()))
+}
+
+/// A text of the column that has a decimal comma.
+fn decimal_comma(batch: &Batch, bound: &Bound<'_>) -> Option<String> {
+    let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok())?;
+    texts.iter().flatten().find(|text| DecimalSigns::of(std::iter::once(*text)).comma).map(str::to_owned)
 }
 
 fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {

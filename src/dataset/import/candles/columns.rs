@@ -10,7 +10,7 @@ use super::super::{
         when::{TimeStyle, Unsure, starts_of_ends},
     },
     names::{Names, is_one_of, plain},
-    pair,
+    notation, pair,
     refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
 };
@@ -184,8 +184,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     if rest.len() < 4 || !spaced {
         return Ok(None);
     }
-    let style = NumberStyle::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
-        .ok_or("has numbers with decimal comma and with decimal point")?;
+    let style = notation::style(sheet, &rest).ok_or("has numbers with decimal comma and with decimal point")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
     let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
@@ -296,7 +295,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) ->
         let why = format!("its times are of the zone `{zone}`, by its column `{column}`, and those of candles are UTC");
         return Err(refusal(sheet, &why, "give them in UTC, or with their offset as in `2024-03-01 09:00+01:00`"));
     }
-    let style = NumberStyle::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+    let style = notation::style(sheet, &prices)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(&cells, when);
@@ -337,7 +336,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) ->
         times,
         by_time,
         says,
-        notes: Vec::new(),
+        notes: notation::assumed(sheet, &prices, style).into_iter().collect(),
         figures,
     })
 }

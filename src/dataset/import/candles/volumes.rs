@@ -9,12 +9,16 @@ use super::{
         },
         format::FileToImport,
         names::{Names, is_one_of, plain},
+        notation, pair,
         sheet::Sheet,
     },
     columns::CandleColumns,
+    volume_units::{self, scale_of, unread},
 };
 use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
+/// Prices from which six decimals show whether a number had 32 bits.
+const SINGLE_SHOWS: f64 = 100.0;
 /// Names of volumes whose unit they do not say.
 const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
 const TOKENS: &str = "\
@@ -28,7 +32,7 @@ const MONEY: &str = "\
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
     /// A column that holds it. It is sure where the rows show it or somebody says it; else nothing speaks against it.
-    Column { at: usize, style: NumberStyle, is_sure: bool },
+    Column { at: usize, style: NumberStyle, is_sure: bool, scale: f64 },
     /// It is worked out row by row.
     Made(VolumeRule, String),
     /// There is none, and why.
@@ -42,6 +46,8 @@ pub(super) struct VolumeRule {
     pub first: usize,
     pub second: Option<usize>,
     pub style: NumberStyle,
+    /// What the figures of `first` are multiplied by, as its name says.
+    pub scale: f64,
 }
 
 impl VolumeRule {
@@ -66,6 +72,23 @@ impl Volume {
         }
     }
 
+    /// The column it is read from.
+    pub(super) fn column(&self) -> Option<usize> {
+        match self {
+            Self::Column { at, .. } => Some(*at),
+            Self::Made(made, _) => Some(made.first),
+            Self::None(_) => None,
+        }
+    }
+
+    /// What to say of cells of it that are no numbers, where they are several.
+    pub(super) fn unread(&self, sheet: &Sheet) -> Option<String> {
+        let at = self.column()?;
+        let (bad, filled, first) = unread(sheet, at);
+        let first = first.filter(|_| bad > 1)?;
+        Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: such cells are left empty", sheet.names[at]))
+    }
+
     /// What to say of a volume of which nothing but its name tells what it counts.
     pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
         let Self::Column { at, is_sure: false, .. } = self else { return None };
@@ -75,6 +98,9 @@ impl Volume {
 
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
+            Self::Column { at, scale, .. } if *scale != 1.0 => {
+                Some(format!("volume in tokens from `{}`, multiplied by {scale} as its name says", sheet.names[*at]))
+            }
             Self::Column { at, .. } if is_one_of(&plain(&sheet.names[*at]), BARE) => None,
             Self::Column { at, .. } => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
             Self::Made(_, says) => Some(says.clone()),
@@ -96,25 +122,30 @@ fn counts(name: &str) -> Option<VolumeMeasure> {
 pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
     let names = Names::of(&sheet.names);
     let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
-    let Some(style) = NumberStyle::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
+    let Some(style) = notation::style_beside(sheet, &candidates, found.style.comma) else {
         return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
     };
-    let style = if found.style.comma { NumberStyle { comma: true, ..style } } else { style };
     let [_, high, low, _] = &found.figures;
     let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
-    let figures: Vec<Vec<f64>> = candidates
-        .iter()
-        .map(|&at| sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect())
-        .collect();
+    let scales: Vec<f64> = candidates.iter().map(|&at| scale_of(&sheet.names[at])).collect();
+    let number = |cell: &str| style.plain(&volume_units::figure(cell)).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
+    let figures: Vec<Vec<f64>> =
+        candidates.iter().zip(&scales).map(|(&at, scale)| sheet.column(at).map(|cell| number(cell) * scale).collect()).collect();
+    if let Some(volume) = of_contracts(&names, &candidates, &figures, &ranges, style) {
+        return volume;
+    }
+    if candidates.is_empty() {
+        return Volume::None(illegible(sheet, &names));
+    }
     // One over the other is the price.
     for (i, tokens) in figures.iter().enumerate() {
         for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
             let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
             if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(VolumeMeasure::Money)) {
-                return Volume::Column { at: candidates[i], style, is_sure: true };
+                return Volume::Column { at: candidates[i], style, is_sure: true, scale: scales[i] };
             }
-            if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
+            if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
                 let says = format!(
                     "its volumes `{}` and `{}` change places ({:.0} % of the rows have the tokens in the second): of each row the one is taken whose quotient is the \
                      price",
@@ -122,7 +153,7 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
                     sheet.names[candidates[j]],
                     wrong * 100.0
                 );
-                return Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style }, says);
+                return Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style, scale: 1.0 }, says);
             }
         }
     }
@@ -136,6 +167,26 @@ struct Candidates<'a> {
     figures: &'a [Vec<f64>],
     ranges: &'a [PriceRange],
     style: NumberStyle,
+}
+
+/// What to say of a column that is called a volume and holds few numbers.
+fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
+    let at = (0..names.len()).find(|&at| sheet.named && is_one_of(names.whole(at), BARE))?;
+    let (bad, filled, first) = unread(sheet, at);
+    let first = first?;
+    Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: volume is left empty", sheet.names[at]))
+}
+
+/// The tokens beside a volume of contracts, as futures that are paid in the coin have it: a contract is 100 or 10 USD.
+fn of_contracts(names: &Names, candidates: &[usize], figures: &[Vec<f64>], ranges: &[PriceRange], style: NumberStyle) -> Option<Volume> {
+    names.find("closetime")?;
+    let place = |words: &str| candidates.iter().position(|&at| is_one_of(names.whole(at), words));
+    let (contracts, tokens) = (place("volume")?, place("quotevolume quoteassetvolume")?);
+    let worth = |usd: f64| {
+        let money: Vec<f64> = figures[contracts].iter().map(|count| count * usd).collect();
+        pays(ranges, &figures[tokens], &money).is_some_and(|share| share >= 0.98)
+    };
+    (worth(100.0) || worth(10.0)).then(|| Volume::Column { at: candidates[tokens], style, is_sure: true, scale: 1.0 })
 }
 
 /// One column of volume that no other speaks for.
@@ -152,23 +203,33 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     };
     let at = among.columns[place];
     let name = &sheet.names[at];
+    let scale = scale_of(name);
+    let (bad, filled, first) = unread(sheet, at);
+    if let Some(first) = first.filter(|_| bad == filled) {
+        return Volume::None(Some(format!("`{name}` has no cell that is a number, as `{first}`: volume is left empty")));
+    }
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
         return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
     }
     let too_large = too_large(among.ranges, &among.figures[place], found.step());
+    let currency = volume_units::currency(sheet, at);
+    if let (Some(currency), None) = (currency.filter(|currency| !pair::is_dollar(currency)), file.options.volume) {
+        return Volume::None(Some(format!("`{name}` is in {currency} by its cells, and our volume counts tokens: it is left empty")));
+    }
     let money = match file.options.volume {
         Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
         None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
-        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) => Some("by its name".to_owned()),
+        None if currency.is_some() => Some("as its cells say".to_owned()),
+        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("by its name".to_owned()),
         None => in_usd(sheet, among.names, found, &among.figures[place]),
     };
     match money {
         None => {
             let named = counts(among.names.whole(at)) == Some(VolumeMeasure::Tokens);
-            Volume::Column { at, style: among.style, is_sure: named || file.options.volume.is_some() }
+            Volume::Column { at, style: among.style, is_sure: named || file.options.volume.is_some(), scale }
         }
         Some(why) => Volume::Made(
-            VolumeRule { first: at, second: None, style: among.style },
+            VolumeRule { first: at, second: None, style: among.style, scale },
             format!(
                 "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
             ),
@@ -192,8 +253,9 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     let as_yahoo = |cell: &&&str| {
         let Ok(price) = cell.parse::<f64>() else { return false };
         let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // Yahoo's prices were 32-bit numbers once, or are cut to six decimals.
-        decimals > 6 && f64::from(price as f32) == price || decimals == 6 && price >= 1.0
+        // Yahoo's prices were 32-bit numbers once, and are so where they are cut to six decimals; small ones of any source could be.
+        let single = f64::from(price as f32);
+        decimals > 6 && single == price || decimals == 6 && price >= SINGLE_SHOWS && format!("{single:.6}") == **cell
     };
     let share = prices.iter().filter(as_yahoo).count() as f64 / prices.len().max(1) as f64;
     (whole && share > 0.6).then(|| "whole numbers beside prices as Yahoo writes them".to_owned())
@@ -205,7 +267,12 @@ fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize>
     let numbers = |at: &usize| {
         kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == CellKind::Number || sheet.column(*at).all(|cell| cell == "0")
     };
-    let free = (0..names.len()).filter(|at| !taken(at) && numbers(at));
+    // What a name calls a volume need not be numbers in every row.
+    let mostly = |at: &usize| {
+        let (bad, filled, _) = unread(sheet, *at);
+        sheet.named && filled > 0 && bad * 2 <= filled && kind(sheet.column(*at).take(100)) != CellKind::Time
+    };
+    let free = (0..names.len()).filter(|at| !taken(at) && (numbers(at) || mostly(at)));
     if sheet.named {
         let named = |at: &usize| {
             [names.whole(*at), names.last(*at)].iter().any(|name| {

@@ -1,13 +1,37 @@
-//! How the numbers of a file's column are written, as `coerce/manner` tells it of any column, and with a currency before them. What comes out
-//! is the plain decimal text of the same number, digit for digit; nothing is rounded.
+//! How the numbers of a file's column are written, as `coerce/manner` tells it of any column, and with a currency before or behind them. What
+//! comes out is the plain decimal text of the same number, digit for digit; nothing is rounded.
 
+use super::currency;
 use crate::dataset::{
     coerce::manner::{self, DecimalSigns},
     manifest::Decimal,
 };
 
-/// Currency signs before a number.
-const BEFORE: &[&str] = &["US$", "USD", "$", "€", "£", "¥", "₿", "Ξ"];
+/// Words after a number that multiply it, beside K, M, B and T, and which power of ten each is; longer ones first.
+const SCALES: &[(&str, i32)] = &[
+    ("millions", 6),
+    ("billions", 9),
+    ("million", 6),
+    ("billion", 9),
+    ("crore", 7),
+    ("lakh", 5),
+    ("mio.", 6),
+    ("mrd.", 9),
+    ("tsd.", 3),
+    ("mio", 6),
+    ("mln", 6),
+    ("mrd", 9),
+    ("bln", 9),
+    ("tsd", 3),
+    ("mn", 6),
+    ("bn", 9),
+    ("cr", 7),
+    ("万", 4),
+    ("萬", 4),
+    ("億", 8),
+    ("亿", 8),
+];
+
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dataset::import) struct NumberStyle {
@@ -25,8 +49,7 @@ impl NumberStyle {
         for cell in cells {
             let digits = cell.trim();
             decorated |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
-            let number = digits.trim_start_matches(['-', '−', '+']).trim_start();
-            let number = without_currency(number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ');
+            let number = bare(digits);
             unsure |= number.contains(',');
             shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
@@ -38,6 +61,11 @@ impl NumberStyle {
         }
     }
 
+    /// The decimal signs that these cells show.
+    pub(in crate::dataset::import) fn signs<'a>(cells: impl Iterator<Item = &'a str>) -> DecimalSigns {
+        DecimalSigns::of(cells.map(|cell| bare(cell.trim())))
+    }
+
     /// The number as plain text; `None` where it is none.
     pub(in crate::dataset::import) fn plain(self, text: &str) -> Option<String> {
         plain(text, self.comma)
@@ -47,16 +75,32 @@ impl NumberStyle {
 /// The plain decimal text of a number, with a currency before it or without; `None` where it is no number.
 pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<String> {
     let (minus, text) = text.trim().strip_prefix(['-', '−']).map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
-    let text = without_currency(text);
+    let text = currency::apart(text).0;
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',' || c == '+' && minus.is_empty()) {
         return None;
     }
-    manner::plain(text, if comma { Decimal::Comma } else { Decimal::Point }).map(|text| format!("{minus}{text}"))
+    let decimal = if comma { Decimal::Comma } else { Decimal::Point };
+    let read = match scale(text) {
+        Some((number, power)) => manner::plain(&format!("{number}e{power}"), decimal),
+        None => manner::plain(text, decimal),
+    };
+    read.map(|text| format!("{minus}{text}"))
 }
 
-/// Without a currency before it.
-fn without_currency(text: &str) -> &str {
-    BEFORE.iter().find_map(|sign| text.strip_prefix(sign)).unwrap_or(text).trim_start()
+/// The number before a word that multiplies it, and the power of ten; none where no such word follows.
+pub(in crate::dataset::import) fn scale(text: &str) -> Option<(&str, i32)> {
+    let split = |word: &str| text.len().checked_sub(word.len()).filter(|at| text.is_char_boundary(*at)).map(|at| text.split_at(at));
+    let (number, power) = SCALES.iter().find_map(|(word, power)| {
+        let (number, last) = split(word)?;
+        (last.to_lowercase() == *word).then_some((number.trim_end(), *power))
+    })?;
+    number.ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',').then_some((number, power))
+}
+
+/// The digits and signs of a number, without what stands before and after.
+fn bare(text: &str) -> &str {
+    let number = currency::apart(text.trim_start_matches(['-', '−', '+']).trim_start()).0;
+    scale(number).map_or(number, |(number, _)| number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ')
 }
 
 #[cfg(test)]
@@ -79,6 +123,13 @@ mod tests {
             ("244,32", true, Some("244.32")),
             ("1 234,5", true, Some("1234.5")),
             (".5", false, Some("0.5")),
+            ("62,000.00 USD", false, Some("62000.00")),
+            ("69.116,92 $", true, Some("69116.92")),
+            ("R$ 62.000,00", true, Some("62000.00")),
+            ("1899.21 Mio", false, Some("1899.21e6")),
+            ("1,8992bn", true, Some("1.8992e9")),
+            ("2.98万", false, Some("2.98e4")),
+            ("189 Cr", false, Some("189e7")),
             ("1,5", false, None),
             ("1,2345", false, None),
             ("1.11 ETH", false, None),

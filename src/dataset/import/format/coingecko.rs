@@ -28,6 +28,10 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
 pub(super) fn market_chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
     const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
+    if let Some(sheet) = &file.sniffed.sheet {
+        let named: Vec<_> = candles::currency::beside(sheet).into_iter().collect();
+        candles::currency::in_dollars(file, &named)?;
+    }
     let token = file.traded(None)?;
     let FileShape::Json { text, .. } = &file.sniffed.shape else {
         let sheet = file.sheet()?;

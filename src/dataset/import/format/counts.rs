@@ -3,8 +3,9 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{CellKind, addresses, number::NumberStyle, when::TimeStyle},
+        evidence::{CellKind, addresses, when::TimeStyle},
         names::{Names, TOKEN},
+        notation,
         refusal::DATES,
         sheet::Sheet,
         sniff::Sniffed,
@@ -50,7 +51,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         ))
     };
     let when = sheet.when(&sheet.column(day).collect::<Vec<_>>()).map_err(|_| unsure())?.ok_or("has no days")?;
-    let style = NumberStyle::of(sheet.column(holders), sheet.semicolons).ok_or("has numbers with decimal comma and with decimal point")?;
+    let style = notation::style(sheet, &[holders]).ok_or("has numbers with decimal comma and with decimal point")?;
     let mut fixes = vec![Fix::time(sheet, day, when)];
     fixes.extend(Fix::number(sheet, holders, style));
     let take = Take::into("holder_counts", fixed(sheet.rows(file.sniffed)?, fixes))

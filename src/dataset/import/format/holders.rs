@@ -3,8 +3,9 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{addresses, number::NumberStyle},
+        evidence::{addresses, currency::of_cell, number::NumberStyle},
         names::{Names, TOKEN, is_one_of},
+        notation,
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
@@ -30,6 +31,11 @@ const SUPPLY: &str = "totalsupply tokentotalsupply";
 const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
 /// Whole balances of at least so many rows are in smallest units, or rounded: which of the two must be said.
 const ROWS_TELL: usize = 10;
+
+/// Whole numbers beyond are no whole tokens that one address holds.
+const WHOLE_MAX: f64 = 1e20;
+/// Numbers beyond that are written with an exponent have lost digits.
+const ROUNDED: f64 = 1e15;
 
 struct Columns {
     holder: usize,
@@ -89,7 +95,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             .into());
         }
     }
-    let style = NumberStyle::of(cells.iter().copied(), sheet.semicolons)
+    let style = notation::style(sheet, &[found.balance])
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { decorated: true, ..style }));
@@ -98,6 +104,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
     let (mut plan, mut take, token) = file.of_contract(take, found.token, found.symbol.as_deref())?;
     plan.decimals = super::decimals_in(sheet, found.token, token);
+    plan.notes.extend(notation::assumed(sheet, &[found.balance], style));
+    if plan.decimals.is_empty() {
+        plausible(file, sheet, found.balance)?;
+    }
     let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
@@ -106,6 +116,44 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     plan.takes.push(take);
     plan.chain = link.and_then(Chain::parse);
     Ok(plan)
+}
+
+/// Refuses balances that are worth in money, or too large to be whole tokens where nobody says that they are.
+pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) -> Result<(), Refusal> {
+    let name = &sheet.names[balance];
+    let filled = sheet.column(balance).filter(|cell| !cell.is_empty()).count();
+    let money: Vec<&str> = sheet.column(balance).filter(|cell| of_cell(cell).is_some()).collect();
+    if money.len() * 2 > filled {
+        let shown = money[0];
+        let reason = format!("is nearest to holders, but `{shown}` in `{name}` is what tokens are worth, and a balance counts tokens");
+        return Err(reason.into());
+    }
+    let Some(style) = notation::style(sheet, &[balance]) else { return Ok(()) };
+    let figure = |cell: &str| style.plain(cell).and_then(|text| text.parse::<f64>().ok());
+    let whole = sheet.column(balance).filter_map(figure).all(|figure| figure.fract() == 0.0);
+    let over = |least: f64| sheet.column(balance).filter(move |cell| figure(cell).is_some_and(|figure| figure > least));
+    let rounded = over(ROUNDED).find(|cell| cell.contains(['e', 'E']));
+    let unit = file.options.unit;
+    if let Some(shown) = rounded.filter(|_| whole && unit != Some(AmountUnit::Whole)) {
+        // No line: either unit would write what is not the balance.
+        return Err(format!(
+            "is nearest to holders, but its balances are rounded, as `{shown}` in `{name}`, which is how a spreadsheet shows long numbers: take the file \
+             as its source gave it; if they are whole tokens, say --unit whole"
+        )
+        .into());
+    }
+    let large = over(WHOLE_MAX).next().filter(|_| whole && unit.is_none());
+    large.map_or(Ok(()), |shown| Err(either_unit(shown, name)))
+}
+
+/// Asks whether whole numbers are whole tokens.
+fn either_unit(shown: &str, name: &str) -> Refusal {
+    Refusal::new(format!(
+        "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
+         whole"
+    ))
+    .say("unit", UNIT)
+    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}"))
 }
 
 /// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
@@ -145,10 +193,5 @@ fn unit(
         return Ok(true);
     }
     let shown = sheet.column(found.balance).next().unwrap_or_default();
-    Err(Refusal::new(format!(
-        "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
-         whole"
-    ))
-    .say("unit", UNIT)
-    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}")))
+    Err(either_unit(shown, name))
 }

@@ -4,12 +4,13 @@ use super::{
     super::{
         candles,
         edits::{Fix, fixed},
-        evidence::{CellKind, kind, number::NumberStyle},
+        evidence::{CellKind, kind},
+        notation,
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
         report::listed,
         sheet::Sheet,
     },
-    FileToImport, ImportPlan, Take, posts, unknown, yields,
+    FileToImport, ImportPlan, Take, holders, posts, unknown, yields,
 };
 use crate::dataset::{
     chain::Chain,
@@ -56,6 +57,9 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
     }
     if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
         take = take.set(column.name, chain);
+    }
+    if let Some((_, balance)) = columns.iter().find(|(ours, _)| schema.name == "holders" && ours.name == "balance") {
+        holders::plausible(file, sheet, *balance)?;
     }
     in_unit(file, schema, &columns, &mut take, &plan)?;
     if schema.name == "yields" {
@@ -113,7 +117,7 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
             fixes.push(Fix::time(sheet, at, when));
         }
         if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
-            && let Some(style) = NumberStyle::of(sheet.column(at), sheet.semicolons)
+            && let Some(style) = notation::style(sheet, &[at])
         {
             fixes.extend(Fix::number(sheet, at, style));
         }

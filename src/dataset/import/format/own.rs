@@ -2,13 +2,13 @@
 
 use super::{
     super::{candles, pair, sheet::Sheet, sniff::Sniffed},
-    FileToImport, ImportPlan, Refusal, Take, holders,
+    FileToImport, ImportPlan, Refusal, Take, holders, supply,
     tokens::no_chain,
     transfers, yields,
 };
 use crate::dataset::{
     load::bind::{bind, missing},
-    manifest::TableManifest,
+    manifest::{TableManifest, Unit},
     schema::{TABLES, TableSchema},
 };
 
@@ -61,6 +61,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(file.sniffed)?) };
     let mut plan = ImportPlan::default().saying_all(says);
+    if schema.name == "tokens" && supply::is_raw_in_ours(file, sheet)? {
+        take.rule("total_supply").unit = Some(Unit::Raw);
+        plan = plan.saying("its `total_supply` is in smallest units: divided by each token's decimals");
+    }
     if schema.name == "yields" {
         plan = yields::in_percent(file, sheet, &mut take, plan)?;
     }

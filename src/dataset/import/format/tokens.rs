@@ -12,7 +12,7 @@ use super::{
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Refusal, Take, etherscan,
+    FileToImport, ImportPlan, NOTHING, Refusal, Take, etherscan, supply,
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
@@ -76,15 +76,17 @@ pub(super) fn list(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
-/// blockchain-etl counts supplies in smallest units, and says no chain.
+/// blockchain-etl counts supplies in smallest units, and says no chain; others use its names for whole tokens.
 pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(file)?;
+    let raw = supply::is_raw(file, file.sheet()?)?;
     for take in &mut plan.takes {
         take.manifest.set.remove("total_supply");
         take.rule("total_supply").from = Some("total_supply".to_owned());
-        take.rule("total_supply").unit = Some(Unit::Raw);
+        take.rule("total_supply").unit = raw.then_some(Unit::Raw);
     }
-    Ok(plan)
+    let divided = "its `total_supply` is in smallest units: divided by each token's decimals";
+    Ok(plan.saying(if raw { divided } else { "its `total_supply` is in whole tokens, and not divided by their decimals" }))
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {

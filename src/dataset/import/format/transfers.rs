@@ -6,6 +6,7 @@ use super::{
         edits::{Fix, fixed},
         evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
+        notation,
         refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
         sheet::Sheet,
@@ -97,8 +98,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
         return Err(Refusal::new(why).say("dates", DATES));
     }
-    let style = NumberStyle::of(sheet.column(found.value), sheet.semicolons)
-        .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
+    let style =
+        notation::style(sheet, &[found.value]).ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
     let fixes = fixes(sheet, &found, style);
     let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
         ("transaction_hash", &sheet.names[found.hash]),

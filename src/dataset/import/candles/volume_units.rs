@@ -1,0 +1,132 @@
+//! In what unit a column of volumes says that its figures are: a scale or a currency in its name, words and signs in its cells. Which column
+//! is the volume is not decided here.
+
+use super::super::{
+    evidence::{
+        currency::of_cell,
+        number::{plain, scale},
+    },
+    pair,
+    sheet::Sheet,
+};
+use crate::dataset::coerce::cell::is_null_word;
+
+/// Words of a header that multiply the figures below it.
+const SCALES: &[(&str, f64)] = &[
+    ("k", 1e3),
+    ("thousand", 1e3),
+    ("thousands", 1e3),
+    ("tsd", 1e3),
+    ("000", 1e3),
+    ("000s", 1e3),
+    ("m", 1e6),
+    ("mm", 1e6),
+    ("mn", 1e6),
+    ("mln", 1e6),
+    ("mio", 1e6),
+    ("million", 1e6),
+    ("millions", 1e6),
+    ("b", 1e9),
+    ("bn", 1e9),
+    ("bln", 1e9),
+    ("mrd", 1e9),
+    ("billion", 1e9),
+    ("billions", 1e9),
+    ("lakh", 1e5),
+    ("lakhs", 1e5),
+    ("crore", 1e7),
+    ("crores", 1e7),
+];
+
+/// What the figures under this name are to be multiplied by: `Volume (M USD)`, `Volume (k BTC)`, `Volume in millions`; 1 where it says nothing.
+pub(super) fn scale_of(name: &str) -> f64 {
+    let name = name.to_lowercase().replace("us$", " usd ").replace('$', " usd ");
+    let (bracketed, part) = match name.split_once(['(', '[']) {
+        Some((_, rest)) => (true, rest.split([')', ']']).next().unwrap_or_default().to_owned()),
+        None => (false, name),
+    };
+    let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_currency = |word: &str| pair::is_quote(&word.to_uppercase());
+    let known = |word: &str| SCALES.iter().find(|(scale, _)| *scale == word).map(|(_, by)| *by);
+    let one = |(i, word): (usize, &&str)| {
+        let beside =
+            i.checked_sub(1).and_then(|before| words.get(before)).into_iter().chain(words.get(i + 1)).any(|word| is_currency(word));
+        // One letter may be many things; a name such as `BUSD` is a currency and no billion.
+        let sure = word.len() > 2 || *word == "mn" || *word == "bn" || beside || bracketed && *word != "b" && *word != "mm";
+        let joined = || {
+            let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)));
+            rest.filter(|_| bracketed && !is_currency(word)).and_then(known)
+        };
+        known(word).filter(|_| sure && (bracketed || i > 0)).or_else(joined)
+    };
+    words.iter().enumerate().find_map(one).unwrap_or(1.0)
+}
+
+/// The currency that most cells of a column carry.
+pub(super) fn currency(sheet: &Sheet, at: usize) -> Option<&'static str> {
+    let filled = sheet.column(at).filter(|cell| !is_null_word(cell)).count();
+    let told: Vec<&'static str> = sheet.column(at).filter_map(of_cell).collect();
+    (told.len() * 2 > filled).then(|| told[0])
+}
+
+/// A cell without the coin's ticker behind its number: `29863 BTC`. None where no such word follows.
+pub(super) fn without_ticker(cell: &str) -> Option<String> {
+    let cell = cell.trim();
+    let (number, word) = cell.rsplit_once([' ', '\u{a0}'])?;
+    let ticker = (2..=10).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let letters = word.bytes().any(|byte| byte.is_ascii_uppercase());
+    let other = is_number(cell) || scale(cell).is_some();
+    (ticker && letters && !other && is_number(number)).then(|| number.trim_end().to_owned())
+}
+
+/// A cell as its number stands in it, whatever ticker follows.
+pub(super) fn figure(cell: &str) -> std::borrow::Cow<'_, str> {
+    without_ticker(cell).map_or(cell.into(), Into::into)
+}
+
+/// What of a column's cells are no numbers: how many of the filled ones, and the first.
+pub(super) fn unread(sheet: &Sheet, at: usize) -> (usize, usize, Option<&str>) {
+    let filled = sheet.column(at).filter(|cell| !is_null_word(cell));
+    let bad = || sheet.column(at).filter(|cell| !is_null_word(cell) && !is_number(&figure(cell)));
+    (bad().count(), filled.count(), bad().next())
+}
+
+/// Nothing in the place of a cell that is no number.
+pub(super) fn emptied(cell: &str) -> Option<String> {
+    (!is_number(&figure(cell))).then(String::new)
+}
+
+fn is_number(cell: &str) -> bool {
+    plain(cell, false).is_some() || plain(cell, true).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_its_figures_are_multiplied_by() {
+        for (name, expected) in [
+            ("Volume (M USD)", 1e6),
+            ("Volume (k BTC)", 1e3),
+            ("Volume ($M)", 1e6),
+            ("Volume [US$ bn]", 1e9),
+            ("Volume (kUSD)", 1e3),
+            ("Volume in millions", 1e6),
+            ("volume_usd_m", 1e6),
+            ("Volume ('000)", 1e3),
+            ("Volume (BTC)", 1.0),
+            ("Volume BUSD", 1.0),
+            ("Volume (BUSD)", 1.0),
+            ("Volume MA", 1.0),
+            ("Volume_(Currency)", 1.0),
+            ("m", 1.0),
+            ("volume", 1.0),
+            ("Volume (24h)", 1.0),
+        ] {
+            assert_eq!(scale_of(name), expected, "{name}");
+        }
+        assert_eq!(without_ticker("29863 BTC").as_deref(), Some("29863"));
+        assert_eq!((without_ticker("29863"), without_ticker("1.2 MIO"), without_ticker("5 USD")), (None, None, None));
+    }
+}

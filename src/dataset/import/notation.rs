@@ -1,0 +1,61 @@
+//! How the numbers of some columns are written, told by the whole file where their own cells leave it open: `62.000` beside `2.986.300` is
+//! sixty-two thousand. Where nothing in the file shows it, a point stands before decimals, and that is said where a comma could.
+
+use super::{evidence::number::NumberStyle, sheet::Sheet};
+use crate::dataset::manifest::Decimal;
+
+/// Cells from which three digits after every point may be thousands.
+const CELLS_TELL: usize = 4;
+
+/// How these columns are written; `None` where some cells say decimal comma and others decimal point.
+pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
+    let style = NumberStyle::of(cells(sheet, columns), sheet.semicolons)?;
+    if !sheet.is_text() || !is_open(sheet, columns) {
+        return Some(style);
+    }
+    Some(match shown_elsewhere(sheet, columns) {
+        Some(Decimal::Comma) => NumberStyle { comma: true, decorated: true },
+        Some(Decimal::Point) => NumberStyle { comma: false, ..style },
+        None => style,
+    })
+}
+
+/// As `style`, of columns beside others of which it is known whether they have a decimal comma.
+pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Option<NumberStyle> {
+    let style = style(sheet, columns)?;
+    let written = || sheet.is_text() || cells(sheet, columns).any(|cell| cell.contains(','));
+    let as_beside = comma && !style.comma && is_open(sheet, columns) && written();
+    Some(if as_beside { NumberStyle { comma: true, decorated: true } } else { style })
+}
+
+/// What to say of columns in a file parted by semicolons whose every point could set thousands apart.
+pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> Option<String> {
+    if style.comma || !sheet.semicolons || !is_open(sheet, columns) || shown_elsewhere(sheet, columns).is_some() {
+        return None;
+    }
+    let mut pointed = cells(sheet, columns).filter(|cell| cell.contains('.'));
+    let first = pointed.next()?;
+    (pointed.count() + 1 >= CELLS_TELL).then(|| {
+        format!(
+            "assumed: the point in `{}` stands before decimals, as in `{first}`, and sets no thousands apart, as nothing in the file shows which; if it \
+             does, take the points out first",
+            columns.first().map_or("", |at| sheet.names[*at].as_str())
+        )
+    })
+}
+
+/// The decimal sign that the other columns of the file show.
+fn shown_elsewhere(sheet: &Sheet, columns: &[usize]) -> Option<Decimal> {
+    let others = (0..sheet.names.len()).filter(|at| !columns.contains(at)).flat_map(|at| sheet.column(at));
+    NumberStyle::signs(others).decimal()
+}
+
+fn cells<'s>(sheet: &'s Sheet, columns: &'s [usize]) -> impl Iterator<Item = &'s str> {
+    columns.iter().flat_map(move |&at| sheet.column(at))
+}
+
+/// Whether these cells have points or commas, and none that shows which of them stands before decimals.
+fn is_open(sheet: &Sheet, columns: &[usize]) -> bool {
+    let shown = NumberStyle::signs(cells(sheet, columns));
+    !shown.point && !shown.comma && cells(sheet, columns).any(|cell| cell.contains(['.', ',']))
+}

@@ -1,0 +1,241 @@
+//! Files that show in what their numbers are written and counted: which sign stands before decimals, which currency prices are in, what a
+//! volume, a supply and a balance count. What is shown is read so; what is not in our units is refused, and nothing is guessed in silence.
+
+use super::{Desk, UNI, rows, words};
+
+const HEADER: &str = "date,open,high,low,close,volume\n";
+
+/// Imports a file of UNI's prices, and gives its first candle: open, high, low, close, volume.
+fn first(desk: &Desk, name: &str, more: &[&str]) -> [f64; 5] {
+    desk.imports(&[&[name, "--token", UNI], more].concat());
+    let dataset = desk.dataset();
+    let candles = dataset.candles().of(&super::address(UNI));
+    let all = candles.series();
+    let series = all.first().unwrap_or_else(|| panic!("{name}: no candles")).1;
+    [series.open[0], series.high[0], series.low[0], series.close[0], series.volume[0]]
+}
+
+#[test]
+fn a_point_sets_thousands_apart_where_the_file_shows_it() {
+    let header = "Datum;Open;High;Low;Close;Volume\n";
+    for (what, row, expected) in [
+        ("comma in the prices", "6,50;6,90;6,10;6,70;29.863", [6.5, 6.9, 6.1, 6.7, 29_863.0]),
+        ("two points in the volume", "62.000;64.335;61.967;63.597;2.986.300", [62_000.0, 64_335.0, 61_967.0, 63_597.0, 2_986_300.0]),
+        ("nothing", "6.500;6.900;6.100;6.700;29863", [6.5, 6.9, 6.1, 6.7, 29_863.0]),
+        ("point in the volume", "6.500;6.900;6.100;6.700;29863.5", [6.5, 6.9, 6.1, 6.7, 29_863.5]),
+        ("point in the prices", "6.51;6.91;6.11;6.71;29,863", [6.51, 6.91, 6.11, 6.71, 29_863.0]),
+    ] {
+        let desk = Desk::new();
+        desk.write("uni.csv", format!("{header}{}", rows(|i| format!("{i:02}.03.2024;{row}\n"))));
+        assert_eq!(first(&desk, "uni.csv", &[]), expected, "{what}");
+        let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
+        let assumed = report.to_string().contains("assumed: the point in `Open` stands before decimals, as in `6.500`");
+        assert_eq!(assumed, what == "nothing", "{what}: {report:#}");
+    }
+    let desk = Desk::new();
+    let row = |i: u32| format!("0x{i:040x};123.456;{}\n", if i == 3 { "1.234,5" } else { "2,5" });
+    desk.write("h.csv", format!("address;balance;share\n{}", rows(row)));
+    desk.imports(&["h.csv", "--token", UNI]);
+    assert_eq!(desk.dataset().table("holders").unwrap().frame.column("balance").unwrap().f64().unwrap().get(0), Some(123_456.0));
+}
+
+#[test]
+fn a_dataset_reads_such_points_where_they_lie() {
+    for (row, expected) in [("6,50;6,90;6,10;6,70;29.863", [6.5, 29_863.0]), ("6.50;6.90;6.10;6.70;29.863", [6.5, 29.863])] {
+        let desk = Desk::empty();
+        desk.write("data/tokens.csv", super::TOKENS);
+        desk.write("data/candles.csv", format!("Datum;Open;High;Low;Close;Volume\n{}", rows(|i| format!("{i:02}.03.2024;{row}\n"))));
+        let says = format!("format = \"%d.%m.%Y\"\nset = {{ token_address = \"{UNI}\" }}\ncolumns = {{ timestamp = \"Datum\" }}");
+        desk.write("data/dataset.toml", format!("[tables.candles]\n{says}\n"));
+        let dataset = desk.dataset();
+        let candles = dataset.candles().of(&super::address(UNI));
+        let all = candles.series();
+        let series = all.first().unwrap_or_else(|| panic!("{row}: no candles")).1;
+        assert_eq!([series.open[0], series.volume[0]], expected, "{row}");
+    }
+}
+
+#[test]
+fn prices_that_the_file_says_are_in_another_currency_are_refused() {
+    let plain = |i: u32| format!("2024-01-{i:02},{i},{},{i},{i}.5,7.25\n", i + 1);
+    let signed = |before: &str, after: &str| {
+        let row =
+            |i: u32| format!("2024-01-{i:02},{before}{i}{after},{before}{}{after},{before}{i}{after},{before}{i}.5{after},7.25\n", i + 1);
+        format!("{HEADER}{}", rows(row))
+    };
+    let with = |name: &str, value: &str| format!("{name},date,open,high,low,close,volume\n{}", rows(|i| format!("{value},{}", plain(i))));
+    let json = |member: &str, row: &str| {
+        let cell = |i: u32| {
+            format!("{{{row}\"timestamp\":\"2024-01-{i:02}T00:00:00Z\",\"open\":{i},\"high\":{},\"low\":{i},\"close\":{i}.5}}", i + 1)
+        };
+        let cells: Vec<String> = (1..=20).map(cell).collect();
+        format!("{{{member}\"result\":[{}]}}", cells.join(","))
+    };
+    let points: Vec<String> = (1..=20).map(|i| format!("[{},{i}.5]", 1_700_006_400_000_i64 + i * 86_400_000)).collect();
+    for (name, text, currency) in [
+        ("a.csv", signed("€", ""), Some("EUR, as `€1` in `open` shows")),
+        ("a.csv", signed("", " €"), Some("EUR, as `1 €` in `open` shows")),
+        ("a.csv", signed("R$ ", ""), Some("BRL")),
+        ("a.csv", signed("₿", ""), Some("BTC")),
+        ("UNI-USD.csv", signed("£", ""), Some("GBP")),
+        ("a.csv", signed("$", ""), None),
+        ("a.csv", signed("", " USD"), None),
+        ("a.csv", with("currency", "EUR"), Some("EUR, as `eur` in `currency` says")),
+        ("a.csv", with("ccy", "eur"), Some("EUR")),
+        ("a.csv", with("unit", "EUR"), Some("EUR")),
+        ("a.csv", with("price_currency", "BTC"), Some("BTC")),
+        ("a.csv", with("counter", "EUR"), Some("EUR")),
+        ("a.csv", with("ccy", "USD"), None),
+        ("a.csv", format!("\"Prices of UNI, all prices in EUR\"\n{HEADER}{}", rows(plain)), Some("EUR, as it says in")),
+        ("a.csv", format!("# Source: Bitvavo\n# Currency: EUR\n{HEADER}{}", rows(plain)), Some("EUR")),
+        ("a.csv", format!("# prices in USD, fees in EUR\n{HEADER}{}", rows(plain)), None),
+        ("a.json", json("\"currency\":\"native\",", ""), Some("the chain's own coin, as `native` beside its table says")),
+        ("a.json", json("", "\"currency\":\"native\","), Some("the chain's own coin, as `native` in `currency` says")),
+        ("a.json", json("\"currency\":\"usd\",", ""), None),
+        (
+            "a.json",
+            format!("{{\"id\":\"uniswap\",\"vs_currency\":\"eur\",\"prices\":[{}]}}", points.join(",")),
+            Some("EUR, as `eur` beside"),
+        ),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, &text);
+        let args = [name, "--token", UNI];
+        let start = &text[..text.len().min(80)];
+        match currency {
+            Some(currency) => {
+                let err = desk.refuses(&args);
+                assert!(err.contains(&format!("has prices in {currency}")) && err.contains("--as-usd"), "{start}: {err}");
+                desk.imports(&[&args[..], &["--as-usd"]].concat());
+            }
+            None => {
+                let says = desk.imports(&args)["files"][0]["says"].to_string();
+                // A note of fees is no word on the currency of the prices.
+                assert_eq!(says.contains("it names no currency"), text.contains("fees"), "{start}: {says}");
+            }
+        }
+    }
+    let desk = Desk::new();
+    desk.write(
+        "wei.csv",
+        format!(
+            "{HEADER}{}",
+            rows(|i| format!("2024-01-{i:02},{i}0000000000000000,{}0000000000000000,{i}0000000000000000,{i}5000000000000000,7\n", i + 1))
+        ),
+    );
+    let err = desk.refuses(&["wei.csv", "--token", UNI]);
+    assert!(err.contains("which no token costs in USD") && err.contains("scale = 1e-18"), "{err}");
+}
+
+#[test]
+fn a_volume_is_counted_as_its_name_and_its_cells_say() {
+    for (name, cell, expected, said) in [
+        ("Volume (M USD)", "4", 1e6, "its volume `Volume (M USD)` is in USD"),
+        ("Volume (k UNI)", "0.2", 200.0, "multiplied by 1000 as its name says"),
+        ("Volume", "$0.4M", 1e5, "as its cells say"),
+        ("Volume", "29863 UNI", 29_863.0, "assumed: `Volume` counts tokens"),
+        ("Volume", "1.25 Mio", 1.25e6, ""),
+        ("Volume", "1.25bn", 1.25e9, ""),
+        ("Volume", "2.98万", 29_800.0, ""),
+        ("Volume", "189 Cr", 1.89e9, ""),
+    ] {
+        let desk = Desk::new();
+        desk.write("uni.csv", format!("date,open,high,low,close,{name}\n{}", rows(|i| format!("2024-01-{i:02},4,4,4,4,{cell}\n"))));
+        let volume = first(&desk, "uni.csv", &[])[4];
+        assert!((volume - expected).abs() < 1e-9 * expected, "{name}, {cell}: {volume}");
+        let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
+        assert!(report["files"][0]["says"].to_string().contains(said), "{name}, {cell}: {report:#}");
+    }
+}
+
+#[test]
+fn a_volume_of_which_some_cells_are_no_numbers_keeps_the_others_and_says_so() {
+    let desk = Desk::new();
+    let cell = |i: u32| if i.is_multiple_of(4) { "--".to_owned() } else { format!("{i}.5") };
+    desk.write("uni.csv", format!("{HEADER}{}", rows(|i| format!("2024-01-{i:02},4,5,4,5,{}\n", cell(i)))));
+    assert_eq!(first(&desk, "uni.csv", &[])[4], 1.5);
+    let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
+    let says = report["files"][0]["says"].to_string();
+    assert!(says.contains("5 of the first 20 cells of `volume` are no numbers, as `--`: such cells are left empty"), "{says}");
+    let checked: Vec<String> =
+        desk.dataset().table("candles").unwrap().findings.kept().iter().map(|finding| finding.reason.clone()).collect();
+    assert!(checked.iter().any(|reason| reason.contains("5 of the first 20 cells of `volume`")), "{checked:?}");
+}
+
+#[test]
+fn contracts_are_no_tokens_and_whole_volumes_no_yahoo() {
+    let desk = Desk::new();
+    let row = |i: i64| {
+        let open = 1_700_006_400_000 + i * 86_400_000;
+        format!("{open},400,410,390,400,{},{},{},9,1,1,0\n", 100 + i, open + 86_399_999, (100 + i) as f64 * 100.0 / 400.0)
+    };
+    let text: String = (0..20).map(row).collect();
+    desk.write(
+        "UNIUSD_PERP-1d.csv",
+        format!(
+            "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore\n{text}"
+        ),
+    );
+    assert_eq!(first(&desk, "UNIUSD_PERP-1d.csv", &[])[4], 25.0);
+    let desk = Desk::new();
+    desk.write("uni.csv", format!("{HEADER}{}", rows(|i| format!("2024-01-{i:02},6.512345,6.9{i:05},6.412347,6.612343,300000{i}\n"))));
+    assert_eq!(first(&desk, "uni.csv", &[])[4], 3_000_001.0);
+}
+
+#[test]
+fn a_supply_is_divided_where_its_figures_are_smallest_units() {
+    const HEAD: &str = "address,symbol,name,chain,decimals,total_supply\n";
+    let usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    let whole = format!("{UNI},UNI,Uniswap,eth,18,1000000000\n{usdc},USDC,USD Coin,eth,6,28000000000\n");
+    let raw = format!("{UNI},UNI,Uniswap,eth,18,1000000000000000000000000000\n{usdc},USDC,USD Coin,eth,6,28000000000000000\n");
+    let open = format!("{usdc},USDC,USD Coin,eth,6,28000000000\n");
+    for (text, unit, expected) in [
+        (format!("{HEAD}{whole}"), None, [1e9, 2.8e10]),
+        (format!("{HEAD}{raw}"), None, [1e9, 2.8e10]),
+        (format!("{HEAD}{open}"), Some("whole"), [2.8e10, 0.0]),
+        (format!("{HEAD}{open}"), Some("raw"), [2.8e4, 0.0]),
+        (format!("token_{HEAD}{raw}"), Some("raw"), [1e9, 2.8e10]),
+    ] {
+        let desk = Desk::empty();
+        desk.write("t.csv", &text);
+        let args = match unit {
+            Some(unit) => {
+                let err = desk.refuses(&["t.csv"]);
+                assert!(err.contains("may be whole tokens or smallest units") && err.contains("--unit UNIT"), "{err}");
+                vec!["t.csv", "--unit", unit]
+            }
+            None => vec!["t.csv"],
+        };
+        desk.imports(&args);
+        let dataset = desk.dataset();
+        let frame = &dataset.table("tokens").unwrap().frame;
+        let mut supplies: Vec<f64> = frame.column("total_supply").unwrap().f64().unwrap().iter().flatten().collect();
+        supplies.sort_by(f64::total_cmp);
+        supplies.resize(2, 0.0);
+        assert_eq!(supplies, expected, "{text}");
+    }
+}
+
+#[test]
+fn balances_that_are_money_or_too_large_are_not_taken_in_silence() {
+    let as_holders = format!("h.csv --as holders --token {UNI} --map holder_address=address --map balance=balance");
+    let plain = format!("h.csv --token {UNI}");
+    for (header, cell, expected) in [
+        ("address,balance", "\"$1,234,567.50\"", "is what tokens are worth"),
+        ("address,balance", "123456789000000000000000000", "so they may be in smallest units: say --unit raw or --unit whole"),
+        ("address,balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
+        ("HolderAddress,Balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
+    ] {
+        let desk = Desk::new();
+        desk.write("h.csv", format!("{header}\n{}", rows(|i| format!("0x{i:040x},{cell}\n"))));
+        let lines = if header.starts_with("address") { vec![&plain, &as_holders] } else { vec![&plain] };
+        for line in lines {
+            let err = desk.refuses(&words(line));
+            assert!(err.contains(expected), "{line}: {err}");
+            let taken = cell.starts_with(|c: char| c.is_ascii_digit());
+            if taken {
+                desk.imports(&[&words(line)[..], &["--unit", "whole"]].concat());
+            }
+        }
+    }
+}
