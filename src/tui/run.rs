@@ -120,16 +120,21 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
     let area = Rect::new(0, 0, size.0, size.1);
     let mut buffer = Buffer::empty(area);
     let start = Instant::now();
-    loop {
+    let mut quiet = 0;
+    // Quiet twice: an answer that came as the first wait ended lets the next drawing ask for more.
+    while quiet < 2 {
         // Drawing tells a view how many rows it shows, so it may ask for more.
         buffer.reset();
         app.draw_into(&mut buffer, area);
         app.look_again();
         match events.receiver.recv_timeout(Duration::from_millis(150)) {
-            Ok(_) => events.seen_wake(),
+            Ok(_) => {
+                events.seen_wake();
+                quiet = 0;
+            }
             // A slow machine may be quiet for long while an answer is worked out.
-            Err(_) if deck.waiting() == 0 => break,
-            Err(_) => {}
+            Err(_) if deck.waiting() == 0 => quiet += 1,
+            Err(_) => quiet = 0,
         }
         if start.elapsed() > PICTURE_WAIT {
             break;
