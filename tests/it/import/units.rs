@@ -102,17 +102,14 @@ fn prices_that_the_file_says_are_in_another_currency_are_refused() {
         desk.write(name, &text);
         let args = [name, "--token", UNI];
         let start = &text[..text.len().min(80)];
-        match currency {
-            Some(currency) => {
-                let err = desk.refuses(&args);
-                assert!(err.contains(&format!("has prices in {currency}")) && err.contains("--as-usd"), "{start}: {err}");
-                desk.imports(&[&args[..], &["--as-usd"]].concat());
-            }
-            None => {
-                let says = desk.imports(&args)["files"][0]["says"].to_string();
-                // A note of fees is no word on the currency of the prices.
-                assert_eq!(says.contains("it names no currency"), text.contains("fees"), "{start}: {says}");
-            }
+        if let Some(currency) = currency {
+            let err = desk.refuses(&args);
+            assert!(err.contains(&format!("has prices in {currency}")) && err.contains("--as-usd"), "{start}: {err}");
+            desk.imports(&[&args[..], &["--as-usd"]].concat());
+        } else {
+            let says = desk.imports(&args)["files"][0]["says"].to_string();
+            // A note of fees is no word on the currency of the prices.
+            assert_eq!(says.contains("it names no currency"), text.contains("fees"), "{start}: {says}");
         }
     }
     let desk = Desk::new();
