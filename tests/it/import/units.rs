@@ -236,3 +236,18 @@ fn balances_that_are_money_or_too_large_are_not_taken_in_silence() {
         }
     }
 }
+
+#[test]
+fn prices_of_a_pool_are_not_of_the_pools_address() {
+    let row = |day: u32| {
+        let price = f64::from(100 + day);
+        serde_json::json!({"date": 1_709_251_200 + day * 86_400, "open": price.to_string(), "high": (price + 2.0).to_string(), "low": (price - 2.0).to_string(),
+               "close": (price + 1.0).to_string(), "volumeUSD": "5000.5", "pool": {"id": "0x88e6a0c2ddd26feeb64f039a2c41296fcb3f5640",
+               "token0": {"id": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"}, "token1": {"id": "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"}}})
+    };
+    let desk = Desk::new();
+    let days: Vec<_> = (0..30).map(row).collect();
+    desk.write("days.json", serde_json::json!({"data": {"poolDayDatas": days}}).to_string());
+    let err = desk.refuses(&["days.json"]);
+    assert!(err.contains("--token") && !err.contains("0x88e6"), "{err}");
+}

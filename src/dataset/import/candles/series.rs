@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         format::{FileToImport, ImportPlan, Take},
-        names::{Names, PLACES, QUOTES, SERIES, TOKEN},
+        names::{Names, PLACES, QUOTES, SERIES, TOKEN, is_one_of, plain},
         pair,
         refusal::Refusal,
         report::{few, listed},
@@ -276,9 +276,10 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     .lines(format!("[tables.candles] where = {{ {} }}", wheres.join(", ")))
 }
 
-/// The column of the tokens' addresses.
+/// The column of the tokens' addresses. What belongs to a pool (`pool.id`, `pair.token0.id`) is not the token the prices are of.
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
-    let holds = |at: &usize| super::super::evidence::addresses(sheet.column(*at)) > 0.9;
+    let of_pool = |name: &str| name.rsplit('.').skip(1).any(|part| is_one_of(&plain(part), "pool pair"));
+    let holds = |at: &usize| !of_pool(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9;
     let mut all = names.all(TOKEN);
     all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)
