@@ -36,8 +36,8 @@ pub use self::{
 pub(crate) use self::{
     entry::{Key, KeyFile, Place},
     grow::{Tail, grow},
-    import::{CacheBuilder, Fault},
-    index::{FileEnd, Report, SourceFile},
+    import::{CacheBuildError, CacheBuilder},
+    index::{FileEnd, LoadReport, SourceFile},
 };
 use super::schema::{Column, Kind, TableSchema};
 

@@ -50,7 +50,7 @@ use super::{
     address::Address,
     cache::CacheOptions,
     chain::Chain,
-    load::{self, Blocks, Context, LoadError},
+    load::{self, Blocks, LoadContext, LoadError},
     manifest::{FILE, Manifest},
     order,
     origin::Origin,
@@ -94,7 +94,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
-        let context = Context {
+        let context = LoadContext {
             wire: None,
             folder: into,
             manifest: &manifest,
@@ -128,7 +128,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
 struct Run<'a> {
     options: &'a ImportOptions,
     folder: &'a Path,
-    context: Context<'a>,
+    context: LoadContext<'a>,
     tokens: KnownTokens,
     /// By place in the schema, so that tokens come first.
     spools: BTreeMap<usize, TableSpool>,
@@ -151,7 +151,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, refused_late: BTreeMap<String, Refusal>) -> Self {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: LoadContext<'a>, refused_late: BTreeMap<String, Refusal>) -> Self {
         Self {
             options,
             folder,

@@ -94,7 +94,7 @@ const MAX_MANIFEST: u64 = 1 << 20;
 const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
 
 /// What every table is loaded with.
-pub(crate) struct Context<'a> {
+pub(crate) struct LoadContext<'a> {
     pub folder: &'a Path,
     pub manifest: &'a Manifest,
     pub progress: &'a dyn LoadProgress,
@@ -147,7 +147,7 @@ pub fn load_as(
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest =
         Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
-    let mut context = Context {
+    let mut context = LoadContext {
         folder: &real,
         manifest: &manifest,
         progress,
@@ -185,7 +185,7 @@ pub fn load_as(
 }
 
 /// The table without which there is nothing to show.
-fn load_tokens(context: &Context<'_>, folder: &str) -> Result<Loaded, LoadError> {
+fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadError> {
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(context, &TABLES[0])?;
     match &tokens.0.state {
@@ -210,7 +210,7 @@ type Loaded = (Table, Vec<[u8; 32]>);
 
 /// Loads the tables, as many at a time as there are processors. On threads of their own: a rayon thread that waits for a part of its table
 /// would steal another table meanwhile, and hold the first one's lock in the cache for as long.
-fn side_by_side(context: &Context<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
+fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();

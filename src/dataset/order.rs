@@ -16,7 +16,7 @@ use self::compare::SortColumns;
 pub(crate) use self::{
     keys::{hashes, keyless, rising, rising_bytes, rising_whole},
     parts::Parts,
-    repeats::{Dropped, Keys, kept_of, side_by_side},
+    repeats::{Dropped, KeySpool, kept_of, side_by_side},
     spool::{Spool, rows_at, whole},
 };
 use super::{

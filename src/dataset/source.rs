@@ -34,11 +34,11 @@ pub(crate) const BATCH_ROWS: usize = 8_192;
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
 
 /// Whether a column of that name is worth reading.
-pub(crate) type Wanted = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+pub(crate) type ColumnFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Some rows, one after the other as they stand in the source.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct SourceBatch {
     /// The wanted columns as found, all of `height`; text formats give text. Two may have one name.
     pub columns: Vec<Column>,
     pub height: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Batch {
 /// Something that yields rows. An error says why no more can be had, for the person.
 pub(crate) trait RowSource: Send {
     /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
-    fn next_batch(&mut self) -> Result<Option<Batch>, String>;
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String>;
     /// Passes over batches that were taken before.
     fn skip(&mut self, batches: u64) -> Result<(), String> {
         for _ in 0..batches {
@@ -116,12 +116,12 @@ fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
 }
 
 /// As `open_as`, of a file with a header.
-pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+pub(crate) fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     open_as(path, &Layout::default(), wanted)
 }
 
 /// Opens a file by what it holds where that can be told from its first bytes, else by its name.
-pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !meta.is_file() {
         // A pipe or a device could keep the program waiting forever.
@@ -133,7 +133,7 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
 }
 
 /// As `open_as`, of bytes wherever they lie, under the name of their file.
-pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.bytes().map_err(unread)?;
     if bytes == 0 {
@@ -186,7 +186,7 @@ fn after(
     named: SourceFormat,
     layout: &Layout,
     rows: u64,
-    wanted: Wanted,
+    wanted: ColumnFilter,
 ) -> Result<Box<dyn RowSource>, String> {
     Ok(match named {
         SourceFormat::Csv | SourceFormat::Tsv => {
@@ -258,12 +258,12 @@ pub(crate) fn separated(
     reader: impl Read + Send + 'static,
     head: &[u8],
     layout: &Layout,
-    wanted: Wanted,
+    wanted: ColumnFilter,
 ) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(fields(text::Input::new(reader, head)?, layout, wanted)?))
 }
 
-fn fields(mut input: text::Input, layout: &Layout, wanted: Wanted) -> Result<csv::CsvRows, String> {
+fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
     let delimiter = layout.delimiter;
     for _ in 0..layout.skip {
         let length = input.line()?;
@@ -282,17 +282,17 @@ fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
 }
 
 /// Rows of an Arrow stream, whose bytes may come once alone.
-pub(crate) fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Box<dyn RowSource>, String> {
+pub(crate) fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
 /// Rows of newline-delimited JSON from any reader that begins with `head`.
-pub(crate) fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+pub(crate) fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
 }
 
 /// Rows of JSON objects that were cut out of a text of so many bytes.
-pub(crate) fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: Wanted) -> Box<dyn RowSource> {
+pub(crate) fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: ColumnFilter) -> Box<dyn RowSource> {
     Box::new(json::JsonRows::of(elements, bytes, wanted))
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
-use super::import::{FILE, Fault, PLACE};
+use super::import::{CacheBuildError, FILE, PLACE};
 use crate::dataset::{
     address::Address,
     interval::Interval,
@@ -34,7 +34,12 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    pub(super) fn of(schema: &TableSchema, frame: &DataFrame, tokens: &mut Tokens, intervals: &mut Vec<i64>) -> PolarsResult<Self> {
+    pub(super) fn of(
+        schema: &TableSchema,
+        frame: &DataFrame,
+        tokens: &mut TokenDictionary,
+        intervals: &mut Vec<i64>,
+    ) -> PolarsResult<Self> {
         let owners = frame.column(super::owner(schema))?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(schema, "interval"));
         // Run by run, as most tables name a token for many rows on end.
@@ -90,7 +95,13 @@ pub(super) struct Ranks<'a> {
 }
 
 impl<'a> Ranks<'a> {
-    pub(super) fn of(spool: &Spool, bucket: usize, tokens: &'a [u32], intervals: &mut Vec<i64>, repeats: &'a [u32]) -> Result<Self, Fault> {
+    pub(super) fn of(
+        spool: &Spool,
+        bucket: usize,
+        tokens: &'a [u32],
+        intervals: &mut Vec<i64>,
+        repeats: &'a [u32],
+    ) -> Result<Self, CacheBuildError> {
         let unknown = intervals.iter().position(|interval| *interval == UNKNOWN).map(|number| number as u32);
         let mut times: HashMap<(u32, u32), Vec<i64>> = HashMap::new();
         if let Some(unknown) = unknown {
@@ -163,19 +174,19 @@ pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
 }
 
 /// The dictionary of tokens, numbered as they came; written to a file too, for an import that is cut off.
-pub(super) struct Tokens {
+pub(super) struct TokenDictionary {
     list: Vec<Address>,
     numbers: HashMap<Address, u32>,
     file: File,
     written: usize,
 }
 
-impl Tokens {
+impl TokenDictionary {
     /// With the first `known` tokens of the file, those of the last checkpoint.
-    pub(super) fn open(path: &Path, known: u64) -> Result<Self, Fault> {
+    pub(super) fn open(path: &Path, known: u64) -> Result<Self, CacheBuildError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = vec![0; known as usize * 20];
-        file.read_exact_at(&mut bytes, 0).map_err(|_| Fault::Damaged)?;
+        file.read_exact_at(&mut bytes, 0).map_err(|_| CacheBuildError::Damaged)?;
         let list: Vec<Address> = bytes.as_chunks::<20>().0.iter().map(|bytes| Address(*bytes)).collect();
         let numbers = list.iter().enumerate().map(|(i, address)| (*address, i as u32)).collect();
         Ok(Self { written: list.len(), list, numbers, file })

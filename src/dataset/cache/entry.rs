@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     SortLimits,
-    index::{Index, Report, SourceFile},
+    index::{Index, LoadReport, SourceFile},
     table::{INDEX, LargeTable},
 };
 use crate::dataset::{
@@ -127,10 +127,10 @@ impl Place {
         &self,
         schema: &'static TableSchema,
         stem: &Key,
-        fits: impl Fn(&Report) -> bool,
-    ) -> Option<(LargeTable, Report, String)> {
+        fits: impl Fn(&LoadReport) -> bool,
+    ) -> Option<(LargeTable, LoadReport, String)> {
         let mut best: Option<(u64, PathBuf, String)> = None;
-        let read = |report: &Report| report.sources.iter().map(SourceFile::bytes).sum::<u64>();
+        let read = |report: &LoadReport| report.sources.iter().map(SourceFile::bytes).sum::<u64>();
         for entry in fs::read_dir(&self.tables).into_iter().flatten().flatten() {
             let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
             if name.ends_with(PART) || name.ends_with(LOCK) || name == self.name {
@@ -164,7 +164,7 @@ impl Place {
     }
 
     /// The table, if it is there and whole. One that is not is taken out.
-    pub(crate) fn open(&self, schema: &'static TableSchema) -> Option<(LargeTable, Report)> {
+    pub(crate) fn open(&self, schema: &'static TableSchema) -> Option<(LargeTable, LoadReport)> {
         let folder = self.folder();
         if !folder.is_dir() {
             return None;
@@ -184,7 +184,7 @@ impl Place {
     }
 
     /// Opens the table in the folder, which is one of the cache's.
-    pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, Report), String> {
+    pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, LoadReport), String> {
         LargeTable::open(folder, schema, self.sorting)
     }
 

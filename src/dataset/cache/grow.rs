@@ -10,8 +10,8 @@ use super::{
     CacheOptions, Form, Kept,
     columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
-    import::{Fault, WrittenRows},
-    index::{Marks, Report},
+    import::{CacheBuildError, WrittenRows},
+    index::{LoadReport, Marks},
     kept,
     table::{LargeTable, ROWS},
 };
@@ -52,8 +52,8 @@ pub(crate) fn grow(
     place: &Place,
     options: &CacheOptions,
     wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
-    report: impl FnOnce(u64) -> Report,
-) -> Result<Option<LargeTable>, Fault> {
+    report: impl FnOnce(u64) -> LoadReport,
+) -> Result<Option<LargeTable>, CacheBuildError> {
     let schema = base.schema();
     let Some(columns) = kept(schema) else { return Ok(None) };
     let Some((edits, repeated)) = edits(base, tail, schema, &columns)? else { return Ok(None) };
@@ -256,8 +256,8 @@ fn write(
     columns: &[Kept],
     made: &Path,
     wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
-    report: Report,
-) -> Result<Option<WrittenRows>, Fault> {
+    report: LoadReport,
+) -> Result<Option<WrittenRows>, CacheBuildError> {
     let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
     let rows_max = (base.height() + new_rows) as u64;
     let mut lengths = base.text_bytes();
@@ -309,7 +309,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    fn copy(&mut self, rows: Range<usize>, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Option<()>, Fault> {
+    fn copy(&mut self, rows: Range<usize>, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Option<()>, CacheBuildError> {
         let base = self.base;
         let mut start = rows.start;
         while start < rows.end {

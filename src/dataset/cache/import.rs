@@ -13,17 +13,17 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CacheOptions, Form, Kept, bounds,
-    codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, Tokens, inverse},
+    codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, TokenDictionary, inverse},
     columns::{Columns, as_bytes, byte_length},
     entry::{Place, remove},
-    index::{self, About, Marks, Report},
+    index::{self, About, LoadReport, Marks},
     journal::Journal,
     kept,
     table::{INDEX, LargeTable, ROWS},
 };
 use crate::dataset::{
     address::Address,
-    order::{Dropped, Keys, Parts, Spool, repeated_next, side_by_side, without},
+    order::{Dropped, KeySpool, Parts, Spool, repeated_next, side_by_side, without},
     progress::Cancelled,
     repeats,
     schema::TableSchema,
@@ -36,7 +36,7 @@ pub(super) const PLACE: &str = " place";
 
 /// Why an import ended.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum CacheBuildError {
     Cancelled,
     /// The spilled files do not match the checkpoint: to be begun again.
     Damaged,
@@ -44,19 +44,19 @@ pub(crate) enum Fault {
     Failed(String),
 }
 
-impl From<Cancelled> for Fault {
+impl From<Cancelled> for CacheBuildError {
     fn from(Cancelled: Cancelled) -> Self {
         Self::Cancelled
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for CacheBuildError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::InvalidData { Self::Damaged } else { Self::Failed(error.to_string()) }
     }
 }
 
-impl From<polars::prelude::PolarsError> for Fault {
+impl From<polars::prelude::PolarsError> for CacheBuildError {
     fn from(error: polars::prelude::PolarsError) -> Self {
         Self::Failed(error.to_string())
     }
@@ -69,8 +69,8 @@ pub(crate) struct CacheBuilder {
     schema: &'static TableSchema,
     columns: Vec<Kept>,
     spool: Spool,
-    keys: Option<Keys>,
-    tokens: Tokens,
+    keys: Option<KeySpool>,
+    tokens: TokenDictionary,
     intervals: Vec<i64>,
     rows: u32,
     lengths: Vec<u64>,
@@ -85,7 +85,7 @@ impl CacheBuilder {
         lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
-    ) -> Result<(Self, Option<S>), Fault> {
+    ) -> Result<(Self, Option<S>), CacheBuildError> {
         let folder = place.part();
         if let Some(journal) = Journal::<S>::read(&folder)
             && let Ok(import) = Self::over(place, lock, schema, options, Some(&journal))
@@ -103,9 +103,9 @@ impl CacheBuilder {
         schema: &'static TableSchema,
         options: &CacheOptions,
         journal: Option<&Journal<S>>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, CacheBuildError> {
         let folder = place.part();
-        let columns = kept(schema).ok_or_else(|| Fault::Failed("the table is not one that may be large".to_owned()))?;
+        let columns = kept(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that may be large".to_owned()))?;
         let spool = match journal {
             Some(journal) => Spool::reopen(&folder.join("spool"), BUCKETS, journal.spool)?,
             None => Spool::create(&folder.join("spool"), BUCKETS)?,
@@ -113,16 +113,16 @@ impl CacheBuilder {
         let others = columns.iter().filter(|(_, form)| form.width().is_none()).count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());
         if lengths.len() != others {
-            return Err(Fault::Damaged);
+            return Err(CacheBuildError::Damaged);
         }
         Ok(Self {
-            tokens: Tokens::open(&folder.join("tokens"), journal.map_or(0, |journal| journal.tokens))?,
+            tokens: TokenDictionary::open(&folder.join("tokens"), journal.map_or(0, |journal| journal.tokens))?,
             options: options.clone(),
             place: place.clone(),
             _lock: lock.try_clone()?,
             schema,
             columns,
-            keys: Keys::open(&folder.join("keys"), schema, journal.map(|journal| journal.keys))?,
+            keys: KeySpool::open(&folder.join("keys"), schema, journal.map(|journal| journal.keys))?,
             intervals: journal.map(|journal| journal.intervals.clone()).unwrap_or_default(),
             rows: journal.map_or(0, |journal| journal.rows),
             lengths,
@@ -136,7 +136,7 @@ impl CacheBuilder {
     }
 
     /// Takes in rows of a file, whose numbers in it are given.
-    pub(crate) fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), Fault> {
+    pub(crate) fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), CacheBuildError> {
         frame.rechunk_mut();
         if let Some(keys) = &mut self.keys {
             keys.add(&frame, self.rows, file, numbers)?;
@@ -173,9 +173,9 @@ impl CacheBuilder {
     }
 
     /// Notes how far the sources were read, after writing what is held.
-    pub(crate) fn note<S: Serialize>(&mut self, state: S) -> Result<(), Fault> {
+    pub(crate) fn note<S: Serialize>(&mut self, state: S) -> Result<(), CacheBuildError> {
         let spool = self.spool.flush()?;
-        let keys = self.keys.as_mut().map(Keys::flush).transpose()?.unwrap_or_default();
+        let keys = self.keys.as_mut().map(KeySpool::flush).transpose()?.unwrap_or_default();
         let tokens = self.tokens.write()?;
         let journal =
             Journal { spool, keys, tokens, intervals: self.intervals.clone(), rows: self.rows, lengths: self.lengths.clone(), state };
@@ -194,8 +194,8 @@ impl CacheBuilder {
     pub(crate) fn finish(
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,
-        report: impl FnOnce(&Dropped) -> Report,
-    ) -> Result<LargeTable, Fault> {
+        report: impl FnOnce(&Dropped) -> LoadReport,
+    ) -> Result<LargeTable, CacheBuildError> {
         self.spool.flush()?;
         let mut dropped = Dropped::default();
         let repeats = self.keys.as_mut().map(|keys| keys.repeats(&mut dropped)).transpose()?.unwrap_or_default();
@@ -239,7 +239,7 @@ impl CacheBuilder {
                 out.put(&frame, &bucket_ranks)
             });
             if cancelled.get() {
-                return Err(Fault::Cancelled);
+                return Err(CacheBuildError::Cancelled);
             }
             outcome?;
             done += self.spool.bytes(bucket);
@@ -263,21 +263,21 @@ pub(super) struct WrittenRows {
     pub(super) marks: Marks,
     /// By rank.
     pub(super) tokens: Vec<Address>,
-    pub(super) report: Report,
+    pub(super) report: LoadReport,
 }
 
 impl WrittenRows {
     /// Ends the file of rows in the folder `made`, writes the index beside it, and gives both their place in the cache. `durable`: as
     /// `Columns::finish` has it.
-    pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, Fault> {
+    pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, CacheBuildError> {
         let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
         let (regions, bytes) = self.columns.finish(durable)?;
         let survey = bounds::checksums_and_bounds(&made.join(ROWS), &kept, &regions, rows, block)?;
         let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
-        index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(Fault::Failed)?;
+        index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(CacheBuildError::Failed)?;
         let folder = place.keep(made)?;
         remove(&place.part());
-        place.read(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
+        place.read(&folder, self.schema).map(|(table, _)| table).map_err(CacheBuildError::Failed)
     }
 }
 

@@ -24,12 +24,12 @@ pub(super) struct About {
     pub(super) block: u64,
     /// Length of `rows.arrow`.
     pub(super) bytes: u64,
-    pub(super) report: Report,
+    pub(super) report: LoadReport,
 }
 
 /// What a load of the table found, as it was when the table was brought in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Report {
+pub(crate) struct LoadReport {
     pub(crate) sources: Vec<SourceFile>,
     pub(crate) findings: Findings,
     /// What is judged beside other tables, at every load.

@@ -13,7 +13,7 @@ use super::{
     Form, Kept, SortLimits,
     bounds::{Bounds, Extent, has_bounds},
     columns::Region,
-    index::{Index, PAGE, Report},
+    index::{Index, LoadReport, PAGE},
     kept,
     map::Map,
 };
@@ -45,7 +45,7 @@ pub struct LargeTable {
 
 impl LargeTable {
     /// Opens the table in `folder`. The index is compared with its checksum, and the file with the length and the frame it should have.
-    pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, Report), String> {
+    pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
         let columns = kept(schema).ok_or("the table is not one that may be large")?;

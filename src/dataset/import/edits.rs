@@ -11,7 +11,7 @@ use super::{
     rows::{Edited, cells, column},
     sheet::{Sheet, flat},
 };
-use crate::dataset::source::{Batch, RowSource};
+use crate::dataset::source::{RowSource, SourceBatch};
 
 /// What is to be done with a column.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSou
 }
 
 impl Fix {
-    fn apply(&self, batch: &mut Batch) {
+    fn apply(&self, batch: &mut SourceBatch) {
         let clocks = if let FixKind::DayAndClock(_, clock) = &self.kind { cells(batch, clock) } else { Vec::new() };
         let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);

@@ -4,9 +4,9 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{evidence::number::NumberStyle, sheet::flat};
-use crate::dataset::source::{BATCH_ROWS, Batch, RowSource};
+use crate::dataset::source::{BATCH_ROWS, RowSource, SourceBatch};
 
-type Edit = Box<dyn FnMut(&mut Batch) + Send>;
+type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 
 /// Rows through an edit that mends cells or adds columns.
 pub(super) struct Edited {
@@ -21,7 +21,7 @@ impl Edited {
     pub(super) fn over(
         inner: Box<dyn RowSource>,
         added: &'static [&'static str],
-        edit: impl FnMut(&mut Batch) + Send + 'static,
+        edit: impl FnMut(&mut SourceBatch) + Send + 'static,
     ) -> Box<dyn RowSource> {
         let mut edited = Self { inner, edit: Box::new(edit), added, names: Vec::new() };
         edited.name();
@@ -34,7 +34,7 @@ impl Edited {
 }
 
 impl RowSource for Edited {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let batch = self.inner.next_batch()?;
         if self.names.len() != self.inner.columns().len() + self.added.len() {
             self.name();
@@ -55,22 +55,22 @@ impl RowSource for Edited {
 }
 
 /// The place of the batch's column of this name, in any letter case.
-fn place(batch: &Batch, name: &str) -> Option<usize> {
+fn place(batch: &SourceBatch, name: &str) -> Option<usize> {
     let exact = batch.columns.iter().position(|column| column.name() == name);
     exact.or_else(|| batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name)))
 }
 
-pub(super) fn column<'b>(batch: &'b mut Batch, name: &str) -> Option<&'b mut Column> {
+pub(super) fn column<'b>(batch: &'b mut SourceBatch, name: &str) -> Option<&'b mut Column> {
     place(batch, name).map(|at| &mut batch.columns[at])
 }
 
 /// The cells of a column as texts; all empty where the batch lacks it.
-pub(super) fn cells(batch: &Batch, name: &str) -> Vec<Option<String>> {
+pub(super) fn cells(batch: &SourceBatch, name: &str) -> Vec<Option<String>> {
     place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
 }
 
 /// The numbers of a column; NaN where a cell is none.
-pub(super) fn numbers(batch: &Batch, name: &str, style: NumberStyle) -> Vec<f64> {
+pub(super) fn numbers(batch: &SourceBatch, name: &str, style: NumberStyle) -> Vec<f64> {
     let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
     let column = &batch.columns[at];
     if let Ok(cast) = column.cast(&DataType::Float64)
@@ -83,7 +83,7 @@ pub(super) fn numbers(batch: &Batch, name: &str, style: NumberStyle) -> Vec<f64>
 }
 
 /// Puts cells in the place of a column, or adds it.
-pub(super) fn put<T>(batch: &mut Batch, name: &str, cells: Vec<Option<T>>)
+pub(super) fn put<T>(batch: &mut SourceBatch, name: &str, cells: Vec<Option<T>>)
 where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
 {
@@ -131,7 +131,7 @@ impl GeneratedRows {
 }
 
 impl RowSource for GeneratedRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let mut columns: Vec<Cells> = self.names.iter().map(|_| Vec::new()).collect();
         let mut malformed = Vec::new();
         let mut height = 0;
@@ -153,7 +153,7 @@ impl RowSource for GeneratedRows {
         self.done += height.max(1) as u64;
         let columns: Vec<Column> =
             self.names.iter().zip(columns).map(|(name, cells)| Series::new(PlSmallStr::from_str(name), cells).into_column()).collect();
-        Ok(Some(Batch { columns, height, first_row, malformed }))
+        Ok(Some(SourceBatch { columns, height, first_row, malformed }))
     }
 
     fn columns(&self) -> &[String] {

@@ -16,7 +16,7 @@ use super::{
     sheet::{self, Sheet, header::NumberedRow, json::Json},
     workbook,
 };
-use crate::dataset::source::{self, Layout, RowSource, Wanted};
+use crate::dataset::source::{self, ColumnFilter, Layout, RowSource};
 
 /// How much of a text is looked at.
 const LOOKED: usize = 512 << 10;
@@ -281,11 +281,11 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     rows
 }
 
-fn no_column() -> Wanted {
+fn no_column() -> ColumnFilter {
     Arc::new(|_: &str| false)
 }
 
-fn every_column() -> Wanted {
+fn every_column() -> ColumnFilter {
     Arc::new(|_: &str| true)
 }
 

@@ -22,7 +22,7 @@ use crate::{
     dataset::{
         coerce,
         findings::Findings,
-        load::Context,
+        load::LoadContext,
         manifest::TableManifest,
         origin::{self, Origin},
         schema::TableSchema,
@@ -69,7 +69,7 @@ pub(super) struct Written {
 }
 
 impl ExistingTable {
-    pub(super) fn of(context: &Context<'_>, schema: &'static TableSchema) -> Result<Self, String> {
+    pub(super) fn of(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<Self, String> {
         let folder = context.folder;
         let said = context.manifest.tables.get(schema.name);
         let paths = said.map_or(&[][..], |table| &table.path);
@@ -108,7 +108,7 @@ impl ExistingTable {
     /// Reads the existing rows; `keep` takes them with the number of their source.
     pub(super) fn read(
         &self,
-        context: &Context<'_>,
+        context: &LoadContext<'_>,
         mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), NotTaken>,
     ) -> Result<(), NotTaken> {
         let plain = TableManifest::default();
@@ -169,7 +169,7 @@ fn is_ours(path: &Path) -> bool {
 pub(super) fn write(
     spool: TableSpool,
     folder: &Path,
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     refused: &HashSet<u32>,
     origins: Option<&[Origin]>,
 ) -> Result<Written, NotTaken> {

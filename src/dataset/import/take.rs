@@ -9,7 +9,7 @@ use crate::dataset::{
     address::Address,
     findings::{Finding, Findings, Severity},
     load::{
-        Context,
+        LoadContext,
         bind::bind,
         file::{FileRows, Unread},
         fill,
@@ -66,7 +66,7 @@ pub(super) struct RowCounts {
 
 /// A source to be read into a table.
 pub(super) struct Reading<'a> {
-    pub context: &'a Context<'a>,
+    pub context: &'a LoadContext<'a>,
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub name: &'a str,

@@ -10,7 +10,7 @@ use crate::{
             columns::{is_amount, power_of_ten},
         },
         schema::{Column, Kind, Need, TableSchema},
-        source::Wanted,
+        source::ColumnFilter,
     },
     spelling::meant,
 };
@@ -66,7 +66,7 @@ fn letters(name: &str) -> String {
 }
 
 /// The names worth reading from a file of this table.
-pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
+pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> ColumnFilter {
     let mut names: HashSet<String> = HashSet::new();
     for column in schema.columns {
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));

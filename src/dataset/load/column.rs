@@ -18,7 +18,7 @@ use crate::{
         },
         manifest::Decimal,
         schema::Kind,
-        source::Batch,
+        source::SourceBatch,
     },
     untrusted::guarded,
 };
@@ -30,7 +30,7 @@ impl FileRows<'_> {
     /// Reads the column; `given` are its cells where they were made already.
     pub(super) fn column(
         &mut self,
-        batch: &Batch,
+        batch: &SourceBatch,
         bound: &Bound<'_>,
         others: &[Bound<'_>],
         rows: &[usize],
@@ -86,7 +86,7 @@ impl FileRows<'_> {
     }
 
     /// Takes in the digits of amounts that are written as text.
-    pub(super) fn note_digits(&mut self, batch: &Batch, bound: &[Bound<'_>]) {
+    pub(super) fn note_digits(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) {
         for one in bound {
             let name = one.column.name;
             if one.column.kind != Kind::Uint256 && (self.schema.name, name) != ("holders", "balance") {
@@ -144,31 +144,31 @@ impl Content<'_> {
 }
 
 /// What the texts of a column show of the decimal sign.
-fn evidence(batch: &Batch, bound: &Bound<'_>) -> DecimalSigns {
+fn evidence(batch: &SourceBatch, bound: &Bound<'_>) -> DecimalSigns {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
     texts.map_or_else(DecimalSigns::default, |texts| DecimalSigns::of(texts.iter().flatten()))
 }
 
 /// A text of the column that has a decimal comma.
-fn decimal_comma(batch: &Batch, bound: &Bound<'_>) -> Option<String> {
+fn decimal_comma(batch: &SourceBatch, bound: &Bound<'_>) -> Option<String> {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok())?;
     texts.iter().flatten().find(|text| DecimalSigns::of(std::iter::once(*text)).comma).map(str::to_owned)
 }
 
-fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
+fn find<'b>(batch: &'b SourceBatch, name: &str) -> Option<&'b Column> {
     let named = |column: &&Column| column.name().trim() == name.trim();
     let alike = |column: &&Column| column.name().trim().eq_ignore_ascii_case(name.trim());
     batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
 }
 
 /// The column that holds the member a path names, and the rest of the path.
-fn find_inside<'b, 'n>(batch: &'b Batch, name: &'n str) -> Option<(&'b Column, &'n str)> {
+fn find_inside<'b, 'n>(batch: &'b SourceBatch, name: &'n str) -> Option<(&'b Column, &'n str)> {
     let name = name.trim();
     path::heads(name).skip(1).find_map(|head| find(batch, head).map(|column| (column, &name[head.len() + 1..])))
 }
 
 /// The whole column, where it is absent, or every row is kept and no cell needs conversion.
-fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
+fn whole(batch: &SourceBatch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
     match (bound.constant, &bound.raw) {
         (None, None) => Some(coerce::empty(bound.column, height)),
         (None, Some(name)) if every && !bound.rule.explode => {
@@ -179,7 +179,7 @@ fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option
 }
 
 /// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
-fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
+fn whole_texts<'b>(batch: &'b SourceBatch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
     let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.item.is_none())?;
     let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
     texts.filter(|_| every && !bound.rule.explode)
@@ -191,7 +191,7 @@ pub(super) fn every_row(rows: &[usize], height: usize) -> bool {
 }
 
 /// The cells of the rows that serve a column of ours; all empty where the batch lacks it.
-pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
+pub(super) fn gather<'b>(batch: &'b SourceBatch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
     match (bound.constant, &bound.raw) {
         (Some(constant), _) => Ok(vec![RawCell::Text(constant.to_owned().into()); rows.len()]),
         (None, Some(name)) => gather_named(batch, name, rows),
@@ -199,7 +199,7 @@ pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) ->
     }
 }
 
-pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
+pub(super) fn gather_named<'b>(batch: &'b SourceBatch, name: &str, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
     let cells = if let Some(column) = find(batch, name) {
         guarded("column", || Ok(cells(column)))?
     } else {

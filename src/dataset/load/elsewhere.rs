@@ -15,7 +15,7 @@ use std::{
 use glob::Pattern;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, bind::bind, engine, keep, table::Stop};
+use super::{LoadContext, bind::bind, engine, keep, table::Stop};
 use crate::{
     dataset::{
         Dataset, Table,
@@ -139,7 +139,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
 }
 
 /// Of a table that cannot be loaded.
-pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
+pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> Elsewhere {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
     Elsewhere { sources: name.into_iter().collect(), unreached: true, ..Elsewhere::default() }
@@ -171,7 +171,7 @@ pub(super) fn source_failure(manifest: &TableManifest, stop: &Stop) -> Option<St
 }
 
 /// Lists the files that `dataset.toml` names, of which some are remote.
-pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
+pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
         let found = if UrlPattern::is_url(spelled) {
@@ -199,7 +199,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
 }
 
 /// Bytes of remote files that are not kept yet; none of a table that is in the cache.
-fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
+fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
     if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
     }
@@ -208,7 +208,7 @@ fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &Table
 }
 
 /// Tells what is about to be fetched.
-fn tell(context: &Context<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
+fn tell(context: &LoadContext<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
     let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
@@ -224,7 +224,12 @@ pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
 }
 
 /// The objects that a URL matches, by name, and how many `where` leaves out.
-fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
+fn list(
+    context: &LoadContext<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    url: &str,
+) -> Result<(Vec<Object>, usize), Stop> {
     let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
     let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
@@ -270,7 +275,7 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
     })
 }
 
-fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf> {
+fn record_of(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
     let folder = kept::folder(context.cache.folder.as_deref()?);
     let rules = format!("{:?}", manifest.keep);
     let asked = match &manifest.engine {
@@ -281,12 +286,12 @@ fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf>
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }
 
-fn recorded(context: &Context<'_>, manifest: &TableManifest) -> Option<Listed> {
+fn recorded(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<Listed> {
     serde_json::from_slice(&fs::read(record_of(context, manifest)?).ok()?).ok()
 }
 
 /// The files that the last load listed and this one did not, else those that went before.
-fn gone(context: &Context<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
+fn gone(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
     let before = recorded(context, manifest)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
     let mut went = before.objects.iter().filter(|object| !now.contains(object.url.as_str()));
@@ -305,7 +310,7 @@ impl Located {
 }
 
 /// Keeps the listing for an offline load.
-pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located: &Located) {
+pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, located: &Located) {
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
     let answers = answers(&located.files).cloned().collect();
@@ -328,7 +333,7 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
 }
 
 /// The listing of the last load, for an offline load; `why` the source is not asked.
-pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
+pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
     let listed = recorded(context, manifest).filter(|_| is_agreed(context, manifest))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
@@ -341,7 +346,7 @@ pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Strin
 }
 
 /// Whether the person agreed to every origin of the table: without consent the rows of earlier loads are not shown either.
-pub(super) fn is_agreed(context: &Context<'_>, manifest: &TableManifest) -> bool {
+pub(super) fn is_agreed(context: &LoadContext<'_>, manifest: &TableManifest) -> bool {
     origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
 }
 
@@ -391,7 +396,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
 }
 
 /// Opens the object as a file; `offline` reads only the parts that are kept.
-pub(super) fn open(context: &Context<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
+pub(super) fn open(context: &LoadContext<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
     let wire = context.wire.ok_or_else(|| Stop::Unusable("only files here are read".to_owned()))?;
     let cache = context.cache.folder.as_deref();
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());

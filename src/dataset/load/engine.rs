@@ -14,10 +14,10 @@ pub(crate) use self::in_place::EngineSnapshot;
 use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
     in_place::in_place,
-    rows::{Opened, open},
+    rows::{QueryRows, open},
 };
 use super::{
-    Context,
+    LoadContext,
     bind::{Bound, bind, missing, wanted},
     elsewhere::{Located, not_agreed, stop_of},
     table::Stop,
@@ -33,7 +33,7 @@ use crate::{
 
 /// The server that a table is asked of, as the names of kept answers have it: those of another server, which a source of the same name may
 /// become, are never shown as its own. None where no such source is known.
-pub(super) fn server_of(context: &Context<'_>, asked: &EngineTable) -> Option<String> {
+pub(super) fn server_of(context: &LoadContext<'_>, asked: &EngineTable) -> Option<String> {
     let source = context.wire?.engine_source(&asked.source)?;
     Some(format!("{:?}", [&source.url, &source.database, &source.user]))
 }
@@ -66,7 +66,7 @@ fn name_of(asked: &EngineTable) -> String {
 
 /// Queries to an engine about one table.
 struct EngineQuery<'a> {
-    context: &'a Context<'a>,
+    context: &'a LoadContext<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     asked: &'a EngineTable,
@@ -78,7 +78,7 @@ struct EngineQuery<'a> {
 
 /// Counts the rows of the table as they are now; none is fetched yet.
 pub(super) fn locate(
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
     asked: &EngineTable,
@@ -98,7 +98,7 @@ pub(super) fn locate(
 impl<'a> EngineQuery<'a> {
     /// Refused where the person did not agree.
     fn new(
-        context: &'a Context<'a>,
+        context: &'a LoadContext<'a>,
         schema: &'static TableSchema,
         manifest: &'a TableManifest,
         asked: &'a EngineTable,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr};
 
 use super::{
-    Context,
+    LoadContext,
     bind::{Bound, bind},
     column::{every_row, gather, gather_named},
     fill,
@@ -24,12 +24,12 @@ use crate::dataset::{
     },
     manifest::{TableManifest, Unit},
     schema::{self, Kind, Need, TableSchema},
-    source::Batch,
+    source::SourceBatch,
 };
 
 /// The rows and findings of one file so far.
 pub(in crate::dataset) struct FileRows<'a> {
-    pub context: &'a Context<'a>,
+    pub context: &'a LoadContext<'a>,
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub file: &'a str,
@@ -119,7 +119,7 @@ fn consequence(need: Need) -> (Severity, &'static str) {
 
 impl<'a> FileRows<'a> {
     pub(in crate::dataset) fn new(
-        context: &'a Context<'a>,
+        context: &'a LoadContext<'a>,
         schema: &'static TableSchema,
         manifest: &'a TableManifest,
         file: &'a str,
@@ -150,7 +150,7 @@ impl FileRows<'_> {
     }
 
     /// Takes in a batch; `names` are the columns of the file met so far.
-    pub(in crate::dataset) fn add(&mut self, mut batch: Batch, names: &[String]) -> Result<(), String> {
+    pub(in crate::dataset) fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), String> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
         for column in &mut batch.columns {
@@ -310,7 +310,7 @@ impl FileRows<'_> {
     /// Makes a row of every element of a list where `dataset.toml` says so; returns the cells of those columns.
     fn explode<'b>(
         &mut self,
-        batch: &'b Batch,
+        batch: &'b SourceBatch,
         bound: &[Bound<'_>],
         rows: &mut Vec<usize>,
     ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, String> {

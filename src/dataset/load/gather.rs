@@ -3,10 +3,10 @@
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, file::FileState, identity, others, table::Stop};
+use super::{LoadContext, file::FileState, identity, others, table::Stop};
 use crate::{
     dataset::{
-        cache::{CacheBuilder, CacheOptions, Fault, Key, KeyFile, LargeTable, Place, Report},
+        cache::{CacheBuildError, CacheBuilder, CacheOptions, Key, KeyFile, LargeTable, LoadReport, Place},
         manifest::TableManifest,
         progress::Cancelled,
         schema::TableSchema,
@@ -79,7 +79,7 @@ impl Gathered {
         schema: &'static TableSchema,
         wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
     ) -> Result<Option<ReadState>, Stop> {
-        let lock = place.lock(wanted).map_err(|Cancelled| Stop::Cancelled)?.map_err(Fault::from)?;
+        let lock = place.lock(wanted).map_err(|Cancelled| Stop::Cancelled)?.map_err(CacheBuildError::from)?;
         if let Some((table, report)) = place.open(schema) {
             return Err(Stop::Ready(Box::new((table, report))));
         }
@@ -116,20 +116,25 @@ pub(crate) struct ReadState {
     /// What is learnt of this file.
     pub(crate) learnt: FileState,
     /// What was found so far, the sources up to this file among it.
-    pub(crate) report: Report,
+    pub(crate) report: LoadReport,
     /// Where reading goes on, of a file that was appended to.
     #[serde(skip)]
     pub(crate) from: Option<ReadSoFar>,
 }
 
 /// A large table and what its load found.
-pub(super) type Opened = (LargeTable, Report);
+pub(super) type OpenedTable = (LargeTable, LoadReport);
 
 /// Bytes of a row, as a rule, in files that hold more rows than a table in memory may.
 const ROW_BYTES: u64 = 100;
 
 /// Whether the table is large by the look of its files, and not yet in the cache.
-pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> bool {
+pub(super) fn takes_a_while(
+    context: &LoadContext<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    files: &[LocatedFile],
+) -> bool {
     let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
     let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
     place(context, schema, manifest, files).is_some_and(|placed| !placed.place.is_there() && large(&placed.place))
@@ -145,7 +150,7 @@ pub(super) struct Placed {
 
 /// Where the table lies in the cache, if it may be large and there is one.
 pub(super) fn place(
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
     files: &[LocatedFile],

@@ -13,12 +13,12 @@ use crate::dataset::{
     coerce::{cell::RawCell, list, measure},
     manifest::Keep,
     schema::Kind,
-    source::Batch,
+    source::SourceBatch,
 };
 
 impl FileRows<'_> {
     /// Positions of the rows that can be read and that `where` keeps.
-    pub(super) fn kept_rows(&mut self, batch: &Batch, bound: &[Bound<'_>]) -> Result<Vec<usize>, String> {
+    pub(super) fn kept_rows(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) -> Result<Vec<usize>, String> {
         let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
         let mut rows: Vec<usize> = (0..batch.height).filter(|row| !malformed.contains(row)).collect();
         for (name, keep) in &self.manifest.keep {

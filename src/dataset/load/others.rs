@@ -11,7 +11,7 @@ use crate::{
         coerce::{self, cell::is_null_word, manner::Manner},
         manifest::ColumnManifest,
         schema::{Column as SchemaColumn, Kind, Need, TableSchema},
-        source::Batch,
+        source::SourceBatch,
     },
     untrusted::guarded,
 };
@@ -40,7 +40,7 @@ pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str
 }
 
 /// The columns that are not ours, as texts, under marked names.
-pub(super) fn columns(batch: &Batch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
+pub(super) fn columns(batch: &SourceBatch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
     let column = |name: &str| {
         let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
             .iter()

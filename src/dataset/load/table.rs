@@ -14,16 +14,16 @@ use std::{
 use polars::prelude::DataFrame;
 
 use super::{
-    Context,
+    LoadContext,
     elsewhere::{self, Located, Pulse},
     engine, fill,
-    gather::{self, Gathered, Opened, ReadState},
+    gather::{self, Gathered, OpenedTable, ReadState},
     others,
 };
 use crate::{
     dataset::{
         Spot, Table, TableState,
-        cache::{Fault, FileEnd, LargeTable, Place, Report, SourceFile},
+        cache::{CacheBuildError, FileEnd, LargeTable, LoadReport, Place, SourceFile},
         findings::Findings,
         manifest::TableManifest,
         order,
@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// Whether the table is to be imported into the cache first, which takes a while.
-pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema) -> bool {
+pub(super) fn takes_a_while(context: &LoadContext<'_>, schema: &'static TableSchema) -> bool {
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     // A start does not wait for a network.
@@ -48,12 +48,12 @@ pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema)
         && here(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
 }
 
-fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
+fn here(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
     if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
 }
 
 /// The files of the table, local or remote.
-fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
+fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     if let Some(asked) = &manifest.engine {
         return engine::locate(context, schema, manifest, asked);
     }
@@ -72,17 +72,17 @@ pub(super) enum Stop {
     /// The import in the cache cannot be read back.
     Damaged,
     /// Another program has put the table into the cache meanwhile.
-    Ready(Box<Opened>),
+    Ready(Box<OpenedTable>),
     /// A remote file cannot be read: its URL, and why.
     Elsewhere(String, crate::wire::Fault),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<CacheBuildError> for Stop {
+    fn from(fault: CacheBuildError) -> Self {
         match fault {
-            Fault::Cancelled => Self::Cancelled,
-            Fault::Damaged => Self::Damaged,
-            Fault::Failed(reason) => {
+            CacheBuildError::Cancelled => Self::Cancelled,
+            CacheBuildError::Damaged => Self::Damaged,
+            CacheBuildError::Failed(reason) => {
                 let advice = "make room, or name another folder in the configuration: [cache] dir";
                 Self::Unusable(format!("cannot be brought into the cache: {reason}; {advice}"))
             }
@@ -109,7 +109,7 @@ impl From<String> for Stop {
 }
 
 /// Loads a table, and the hash of the ends of each of its sources.
-pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Result<(Table, Vec<[u8; 32]>), Cancelled> {
+pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<(Table, Vec<[u8; 32]>), Cancelled> {
     let start = Instant::now();
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
@@ -181,7 +181,7 @@ pub(super) fn empty(schema: &'static TableSchema) -> Result<DataFrame, String> {
 }
 
 /// The table, with why it is not read.
-fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table, Cancelled> {
+fn unusable(context: &LoadContext<'_>, mut table: Table, stop: Stop) -> Result<Table, Cancelled> {
     match stop {
         Stop::Cancelled => return Err(Cancelled),
         Stop::Unusable(reason) => table.state = TableState::Unusable(reason),
@@ -204,7 +204,7 @@ fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table
 
 /// The state of loading one table.
 struct Reading<'a> {
-    context: &'a Context<'a>,
+    context: &'a LoadContext<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     table: &'a mut Table,
@@ -309,7 +309,7 @@ impl Reading<'_> {
     }
 
     /// The table as the cache has it, with what was found when it was brought there.
-    fn adopt(&mut self, (large, report): Opened) -> Content {
+    fn adopt(&mut self, (large, report): OpenedTable) -> Content {
         self.forget();
         self.resume(report);
         self.table.load_ms = self.table.load_ms.max(1);
@@ -331,7 +331,7 @@ impl Reading<'_> {
     }
 
     /// Goes on from what an earlier run found.
-    fn resume(&mut self, report: Report) {
+    fn resume(&mut self, report: LoadReport) {
         self.table.sources = report.sources.iter().map(SourceFile::source).collect();
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
         self.done = self.table.sources.iter().map(|source| source.bytes).sum();
@@ -341,9 +341,9 @@ impl Reading<'_> {
     }
 
     /// What was found so far, in `files` files.
-    fn report(&self, files: usize, findings: &Findings) -> Report {
+    fn report(&self, files: usize, findings: &Findings) -> LoadReport {
         let sources = self.table.sources.iter().zip(&self.hashes).take(files);
-        Report {
+        LoadReport {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
             findings: findings.clone(),
             observed: self.table.observed.clone(),

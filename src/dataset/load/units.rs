@@ -2,7 +2,7 @@
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 
-use super::{Context, bind::Bound};
+use super::{LoadContext, bind::Bound};
 use crate::dataset::{
     address::Address,
     coerce::{cell::RawCell, manner::Manner, plain_float, raw_amount, smallest_units},
@@ -23,7 +23,7 @@ pub(super) type UnitIssue = (usize, String, &'static str);
 
 /// Fills the empty cells of the column `at` from `cells`, which are in another unit.
 pub(super) fn converted(
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     schema: &TableSchema,
     columns: &[Column],
     at: usize,
@@ -79,13 +79,13 @@ pub(super) fn converted(
 
 /// The decimals of each row's token.
 struct Decimals<'a> {
-    context: &'a Context<'a>,
+    context: &'a LoadContext<'a>,
     own: Option<&'a Column>,
     tokens: Option<&'a Column>,
 }
 
 impl<'a> Decimals<'a> {
-    fn of(context: &'a Context<'a>, schema: &TableSchema, columns: &'a [Column]) -> Self {
+    fn of(context: &'a LoadContext<'a>, schema: &TableSchema, columns: &'a [Column]) -> Self {
         let named = |name: &str| columns.iter().find(|column| column.name() == name);
         Self { context, own: named("decimals").filter(|_| schema.name == "tokens"), tokens: named("token_address") }
     }

@@ -118,12 +118,12 @@ pub(crate) fn side_by_side(schema: &TableSchema) -> bool {
 }
 
 /// The keys of the rows so far.
-pub(crate) struct Keys {
+pub(crate) struct KeySpool {
     spool: Spool,
     schema: &'static TableSchema,
 }
 
-impl Keys {
+impl KeySpool {
     /// In a new file, or one of which an earlier run left so many bytes; none for a table whose repeats show otherwise, or that has none.
     pub(crate) fn open(path: &Path, schema: &'static TableSchema, resume: Option<u64>) -> io::Result<Option<Self>> {
         if schema.key.is_empty() || side_by_side(schema) {

@@ -2,7 +2,7 @@
 //! resumes with the next line, which no CSV library does.
 
 use super::{
-    Batch, RowSource, Wanted,
+    ColumnFilter, RowSource, SourceBatch,
     records::Records,
     text::{Input, MAX_RECORD},
 };
@@ -54,7 +54,7 @@ enum State {
 
 impl CsvRows {
     /// Reads the header. Without a delimiter, it is the comma, else what the header has in its place.
-    pub(super) fn open(input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+    pub(super) fn open(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         let scan = rows.scan()?;
         let header: Option<Vec<String>> = (0..rows.fields.len()).map(|i| rows.field(i).map(|text| text.trim().to_owned())).collect();
@@ -70,7 +70,7 @@ impl CsvRows {
     }
 
     /// Rows of a file that has no header: its columns are called `names`.
-    pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+    pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         for name in names {
             rows.records.add_column(name)?;
@@ -80,7 +80,7 @@ impl CsvRows {
     }
 
     /// Rows of a file that has no header: its columns are called by their numbers, from 1.
-    pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+    pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         rows.scan()?;
         for number in 1..=rows.fields.len() {
@@ -91,13 +91,13 @@ impl CsvRows {
     }
 
     /// The rows of `input`, appended to a file with this header of which `rows` were read before.
-    pub(super) fn going_on(&self, input: Input, rows: u64, wanted: Wanted) -> Result<Self, String> {
+    pub(super) fn going_on(&self, input: Input, rows: u64, wanted: ColumnFilter) -> Result<Self, String> {
         let mut more = Self::headless(input, self.records.names(), Some(self.delimiter), wanted)?;
         more.records.follow(rows);
         Ok(more)
     }
 
-    fn begin(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+    fn begin(mut input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let end = input.line()?;
         if end == 0 {
             return Err("is empty: expected a header".to_owned());
@@ -216,7 +216,7 @@ fn field(data: &[u8], start: usize, at: usize, state: State, doubled: bool, last
 }
 
 impl RowSource for CsvRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         while !self.records.full() {
             let scan = self.scan()?;
             if scan.length == 0 {

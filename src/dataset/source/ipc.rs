@@ -18,7 +18,7 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, empty_columns, read_at::ReadAt, sane};
+use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, sane};
 use crate::untrusted::guarded;
 
 /// Bytes that are announced ahead of reading.
@@ -114,7 +114,7 @@ impl Messages {
 }
 
 impl IpcRows {
-    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Self, String> {
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
         let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
         let mut messages = Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) };
         guarded("Arrow IPC", || {
@@ -243,7 +243,7 @@ fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
 }
 
 impl RowSource for IpcRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let first = !std::mem::replace(&mut self.started, true);
         while self.decoded.height() < BATCH_ROWS && self.advance(0)?.is_some() {}
         if self.decoded.height() == 0 && !first {
@@ -253,11 +253,11 @@ impl RowSource for IpcRows {
         if self.decoded.width() == 0 {
             // Without a batch: the columns all the same.
             let columns = guarded("Arrow IPC", || Ok(empty_columns(&self.fields)))?;
-            return Ok(Some(Batch { columns, first_row, ..Batch::default() }));
+            return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
         taken.rechunk_mut();
-        Ok(Some(Batch { height: taken.height(), columns: taken.into_columns(), first_row, malformed: Vec::new() }))
+        Ok(Some(SourceBatch { height: taken.height(), columns: taken.into_columns(), first_row, malformed: Vec::new() }))
     }
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn open(file: File, columns: &'static [&'static str]) -> Result<IpcRows, String> {
-        let wanted: Wanted = Arc::new(move |name: &str| columns.contains(&name));
+        let wanted: ColumnFilter = Arc::new(move |name: &str| columns.contains(&name));
         IpcRows::open(Arc::new(file), &wanted)
     }
 

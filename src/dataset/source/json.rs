@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{
-    Batch, RowSource, Wanted,
+    ColumnFilter, RowSource, SourceBatch,
     ndjson::{JsonMembers, put_object},
     records::Records,
     text::Input,
@@ -22,18 +22,18 @@ pub(super) struct JsonRows {
 }
 
 impl JsonRows {
-    pub(super) fn new(input: Input, wanted: Wanted) -> Self {
+    pub(super) fn new(input: Input, wanted: ColumnFilter) -> Self {
         Self { input: Some(input), elements: Vec::new().into_iter(), records: Records::new(wanted), bytes: 0 }
     }
 
     /// Rows of objects that were found already, in a text of so many bytes.
-    pub(super) fn of(elements: Vec<Box<RawValue>>, bytes: u64, wanted: Wanted) -> Self {
+    pub(super) fn of(elements: Vec<Box<RawValue>>, bytes: u64, wanted: ColumnFilter) -> Self {
         Self { input: None, elements: elements.into_iter(), records: Records::new(wanted), bytes }
     }
 }
 
 impl RowSource for JsonRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let first = self.input.is_some();
         if let Some(input) = self.input.take() {
             let text = input.whole(MAX_JSON)?;

@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Batch, RowSource, Wanted, records::Records, text::Input};
+use super::{ColumnFilter, RowSource, SourceBatch, records::Records, text::Input};
 
 const NOT_AN_OBJECT: &str = "the line is not a JSON object; it is rejected";
 const NOT_UTF8: &str = "the line is not UTF-8; it is rejected";
@@ -44,12 +44,12 @@ impl<'de> Deserialize<'de> for JsonMembers<'de> {
 }
 
 impl NdjsonRows {
-    pub(super) fn new(input: Input, wanted: Wanted) -> Self {
+    pub(super) fn new(input: Input, wanted: ColumnFilter) -> Self {
         Self { input, records: Records::new(wanted), started: false }
     }
 
     /// As `new`, from an offset in the file that `rows` come before.
-    pub(super) fn going_on(input: Input, rows: u64, wanted: Wanted) -> Self {
+    pub(super) fn going_on(input: Input, rows: u64, wanted: ColumnFilter) -> Self {
         let mut more = Self::new(input, wanted);
         more.records.follow(rows);
         more
@@ -79,7 +79,7 @@ pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Res
 }
 
 impl RowSource for NdjsonRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         while !self.records.full() {
             let length = self.input.line()?;
             if length == 0 {

@@ -10,7 +10,7 @@ use polars_parquet::read::{
 };
 
 use super::{
-    Batch, MAX_ROWS, RowSource, Wanted, empty_columns,
+    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
     sane,
 };
@@ -39,7 +39,7 @@ pub(super) struct ParquetRows {
 }
 
 impl ParquetRows {
-    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Self, String> {
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
         let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
         let (metadata, schema) = guarded("Parquet", || {
             let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
@@ -117,13 +117,13 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
 }
 
 impl RowSource for ParquetRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let first = !std::mem::replace(&mut self.started, true);
         let left = self.rows - self.done;
         if left == 0 && !first {
             return Ok(None);
         }
-        let mut batch = Batch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..Batch::default() };
+        let mut batch = SourceBatch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..SourceBatch::default() };
         if self.wanted.is_empty() {
             self.done += batch.height;
             return Ok(Some(batch));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
 
-use super::{Batch, RowSource};
+use super::{RowSource, SourceBatch};
 
 /// Rows of a file, each with the values of its partition.
 pub(crate) struct Partitioned {
@@ -45,7 +45,7 @@ impl Partitioned {
 }
 
 impl RowSource for Partitioned {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let batch = self.rows.next_batch()?;
         self.columns = self.rows.columns().iter().cloned().chain(self.given().map(|(name, _)| name.clone())).collect();
         Ok(batch.map(|mut batch| {

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunkedBuilder};
 
-use super::{BATCH_ROWS, Batch, Wanted};
+use super::{BATCH_ROWS, ColumnFilter, SourceBatch};
 
 /// How many columns a file may have.
 pub(super) const MAX_COLUMNS: usize = 10_000;
 
 /// The batch that is being built.
 pub(super) struct Records {
-    wanted: Wanted,
+    wanted: ColumnFilter,
     /// Every column met, in the order they were.
     names: Vec<String>,
     index: HashMap<String, usize>,
@@ -24,7 +24,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(wanted: Wanted) -> Self {
+    pub(super) fn new(wanted: ColumnFilter) -> Self {
         Self {
             wanted,
             names: Vec::new(),
@@ -107,7 +107,7 @@ impl Records {
     }
 
     /// The batch gathered so far; the next one begins.
-    pub(super) fn take(&mut self) -> Batch {
+    pub(super) fn take(&mut self) -> SourceBatch {
         let height = self.rows;
         let mut columns: Vec<Column> = Vec::new();
         for ((cells, length), name) in self.cells.iter_mut().zip(&mut self.lengths).zip(&self.names) {
@@ -120,7 +120,7 @@ impl Records {
             }
             *length = 0;
         }
-        let batch = Batch { columns, height, first_row: self.first_row, malformed: std::mem::take(&mut self.malformed) };
+        let batch = SourceBatch { columns, height, first_row: self.first_row, malformed: std::mem::take(&mut self.malformed) };
         self.first_row += height as u64;
         self.rows = 0;
         batch

@@ -15,7 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{WHERE, columns, known_table, order::Wanted};
+use super::{WHERE, columns, known_table, order::RowQuery};
 use crate::{
     analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer},
     dataset::{
@@ -139,7 +139,7 @@ fn cell(_: &mut SchemaGenerator) -> Schema {
 /// What is looked for: the rows of a table and one of its columns. The terminal asks it as it is, with the words of its filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnScan {
-    pub wanted: Wanted,
+    pub wanted: RowQuery,
     pub column: String,
     /// Values to count.
     pub limit: usize,
@@ -160,7 +160,7 @@ impl Find for ColumnScan {
         let columns = columns::of(table);
         let named = columns::known("column", &self.column, &columns)?;
         let grid = Grid::of(table);
-        let places = Wanted { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
+        let places = RowQuery { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
         let read = Read { grid: &grid, places: &places, column: named.name, progress };
         looked(table, named.kind, &read, self.limit)
     }
@@ -181,7 +181,7 @@ fn ask(
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
     let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
-    let wanted = Wanted { filter, ..Wanted::all(table.schema) };
+    let wanted = RowQuery { filter, ..RowQuery::all(table.schema) };
     ColumnScan { wanted, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }
 

@@ -43,20 +43,20 @@ const STRETCHES_AHEAD: usize = 8;
 
 /// The rows of a table that are wanted, in their order: filtered, then sorted by the columns one after the other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct RowQuery {
     pub table: &'static TableSchema,
     pub filter: Filter,
     pub sort: Vec<Order>,
 }
 
-/// All of the rows that `Wanted` found the first of.
+/// All of the rows that `RowQuery` found the first of.
 #[derive(Debug, Clone)]
 pub struct Whole {
-    pub wanted: Wanted,
+    pub wanted: RowQuery,
     pub found: OrderedRows,
 }
 
-impl Wanted {
+impl RowQuery {
     pub fn all(table: &'static TableSchema) -> Self {
         Self { table, filter: Filter::default(), sort: Vec::new() }
     }
@@ -120,7 +120,7 @@ impl Wanted {
     }
 }
 
-impl Find for Wanted {
+impl Find for RowQuery {
     type Found = OrderedRows;
 
     /// The first of a large table, where all of them take a while; `Whole` makes them all.
@@ -310,11 +310,11 @@ mod tests {
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
             let sort = sort.into_iter().map(|(column, descending)| Order { column, descending }).collect();
-            assert_eq!(found(&frame, &Wanted { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
+            assert_eq!(found(&frame, &RowQuery { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
         }
     }
 
-    fn found(frame: &DataFrame, wanted: &Wanted, progress: &Progress) -> Result<Vec<usize>> {
+    fn found(frame: &DataFrame, wanted: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
         let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(wanted.table) };
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
         wanted.find(&snapshot, progress).map(|shown| shown.places.iter().collect())
@@ -335,12 +335,12 @@ mod tests {
             (&[("log_index", false), ("value", true)], &[1, 0, 2, 3, 4]),
         ];
         for (sort, expected) in cases {
-            let wanted = Wanted { sort: by(sort), ..Wanted::all(schema) };
+            let wanted = RowQuery { sort: by(sort), ..RowQuery::all(schema) };
             assert_eq!(found(&transfers, &wanted, &Progress::default()).unwrap(), expected, "{sort:?}");
         }
         let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
         let candles = DataFrame::new(4, vec![intervals]).unwrap();
-        let wanted = Wanted { sort: by(&[("interval", false)]), ..Wanted::all(schema::table("candles").unwrap()) };
+        let wanted = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
         assert_eq!(found(&candles, &wanted, &Progress::default()).unwrap(), [3, 1, 0, 2]);
     }
 
@@ -350,7 +350,7 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let filter = filter::parse("usd", &filter::of_table(schema)).unwrap();
-        let stopped = found(&frame, &Wanted { filter, ..Wanted::all(schema) }, &progress);
+        let stopped = found(&frame, &RowQuery { filter, ..RowQuery::all(schema) }, &progress);
         assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{TableQuestion, columns, loaded_table, order::Wanted, whose::Whose};
+use super::{TableQuestion, columns, loaded_table, order::RowQuery, whose::Whose};
 use crate::{
     dataset::{
         Table,
@@ -23,7 +23,7 @@ pub(super) struct PageRequest<'a> {
     snapshot: &'a Snapshot,
     grid: Grid,
     columns: Vec<&'static str>,
-    wanted: Wanted,
+    wanted: RowQuery,
     /// What names the rows and their order: the same for every page.
     key: String,
     /// Of a table whose rows stay where they are: the token that the page is of, and `table` has its rows, those of the page alone where
@@ -53,7 +53,7 @@ impl<'a> PageRequest<'a> {
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::read(cursor, snapshot, &key)).transpose()?;
         let Cursor { place, token } = cursor.unwrap_or_default();
         let whose = table.shelf.as_deref().and_then(|shelf| Whose::of(shelf, table.schema.name, &filter, token));
-        let wanted = Wanted { table: table.schema, filter, sort };
+        let wanted = RowQuery { table: table.schema, filter, sort };
         let want = whose.as_ref().map(|whose| whose.want(&wanted, place, question.limit, whole));
         let here = whose.as_ref().zip(want.as_ref()).and_then(|(whose, want)| whose.rows(table, want));
         let table = here.map_or(Cow::Borrowed(table), Cow::Owned);

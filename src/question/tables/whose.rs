@@ -9,7 +9,7 @@ use crate::{
     },
     question::{
         filter::{FieldValue, Filter},
-        tables::order::Wanted,
+        tables::order::RowQuery,
     },
 };
 
@@ -55,7 +55,7 @@ impl<'a> Whose<'a> {
     }
 
     /// What has to be fetched for a page that begins at a place among the token's rows.
-    pub(super) fn want(&self, wanted: &Wanted, place: usize, limit: u64, whole: bool) -> Want {
+    pub(super) fn want(&self, wanted: &RowQuery, place: usize, limit: u64, whole: bool) -> Want {
         let (table, token) = (self.table, self.token());
         if wanted.sort.is_empty() && !Self::reads_rows(&wanted.filter) && !whole {
             return self.shelf.page(table, token, place as u64, limit);

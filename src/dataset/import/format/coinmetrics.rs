@@ -7,7 +7,7 @@ use super::{
     },
     FileToImport, ImportPlan, Refusal, Take, has,
 };
-use crate::dataset::source::{Batch, Layout};
+use crate::dataset::source::{Layout, SourceBatch};
 
 /// Any of these beside `time` tells the format.
 const METRICS: &[&str] = &["adrbalcnt", "priceusd", "adractcnt", "capmrktcurusd", "splycur", "referencerateusd", "referencerate"];
@@ -61,7 +61,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 }
 
 /// Marks the rows in which one of the columns has a value.
-fn mark(batch: &mut Batch, names: &[&str]) {
+fn mark(batch: &mut SourceBatch, names: &[&str]) {
     let mut kept = vec![None; batch.height];
     for name in names {
         for (kept, cell) in kept.iter_mut().zip(cells(batch, name)) {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    source::{Batch, RowSource},
+    source::{RowSource, SourceBatch},
     time::Time,
 };
 
@@ -187,7 +187,7 @@ struct Events {
 }
 
 impl RowSource for Events {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
         add_columns(&mut batch, &self.columns, self.only);
         batch.columns.retain(|column| MADE.contains(&column.name().as_str()));
@@ -204,7 +204,7 @@ impl RowSource for Events {
 }
 
 /// Adds our columns.
-fn add_columns(batch: &mut Batch, of: &Columns, only: Option<Address>) {
+fn add_columns(batch: &mut SourceBatch, of: &Columns, only: Option<Address>) {
     let topics: Vec<_> = of.topics.iter().map(|name| cells(batch, name)).collect();
     let (data, token) = (cells(batch, &of.data), cells(batch, &of.token));
     let removed = of.removed.as_ref().map(|name| cells(batch, name)).unwrap_or_default();

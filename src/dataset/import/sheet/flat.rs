@@ -5,7 +5,7 @@ use polars::prelude::Column;
 use crate::{
     dataset::{
         coerce::cell::{RawCell, cells},
-        source::{Batch, RowSource},
+        source::{RowSource, SourceBatch},
     },
     untrusted::guarded,
 };
@@ -40,7 +40,7 @@ fn flatten(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> 
 }
 
 impl RowSource for Flat {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
         let mut columns = Vec::with_capacity(batch.columns.len());
         for column in std::mem::take(&mut batch.columns) {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use self::on_demand::OnDemand;
 use super::{
-    Columns, Context, EngineQuery, digest, name_of,
+    Columns, EngineQuery, LoadContext, digest, name_of,
     sql::{EngineColumn, HexSpelling},
     sum::{Sum, holders, market},
 };
@@ -62,7 +62,7 @@ struct InPlaceTable {
 
 /// Loads the table: its sums, and a shelf that fetches the rest on demand. Where the engine fails, it is what it was last time.
 pub(in crate::dataset::load) fn in_place(
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
     asked: &EngineTable,
@@ -105,7 +105,7 @@ pub(in crate::dataset::load) fn in_place(
 impl InPlaceTable {
     /// As the engine has it now.
     fn ask(
-        context: &Context<'_>,
+        context: &LoadContext<'_>,
         schema: &'static TableSchema,
         manifest: &TableManifest,
         asked: &EngineTable,

@@ -16,9 +16,9 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
 use crate::{
     dataset::{
-        load::{Context, elsewhere::Pulse},
+        load::{LoadContext, elsewhere::Pulse},
         source::{
-            self, Batch, Layout, RowSource, Wanted,
+            self, ColumnFilter, Layout, RowSource, SourceBatch,
             forward::Forward,
             kept::{self, name_of},
             locate::Answer,
@@ -68,17 +68,17 @@ impl RowsOutcome {
 }
 
 /// The rows of a query, and how reading them goes.
-pub(in crate::dataset::load) struct Opened {
+pub(in crate::dataset::load) struct QueryRows {
     pub(in crate::dataset::load) rows: Box<dyn RowSource>,
     pub(in crate::dataset::load) tell: Arc<RowsOutcome>,
 }
 
-fn place(context: &Context<'_>, answer: &Answer) -> Option<PathBuf> {
+fn place(context: &LoadContext<'_>, answer: &Answer) -> Option<PathBuf> {
     place_of(context, &[&answer.name, &answer.mark])
 }
 
 /// The folder of a copy that depends on these texts alone; none without a cache.
-pub(super) fn place_of(context: &Context<'_>, texts: &[&str]) -> Option<PathBuf> {
+pub(super) fn place_of(context: &LoadContext<'_>, texts: &[&str]) -> Option<PathBuf> {
     Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
@@ -93,18 +93,18 @@ pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Wr
 }
 
 /// Whether there is a copy of the rows.
-pub(super) fn is_kept(context: &Context<'_>, answer: &Answer) -> bool {
+pub(super) fn is_kept(context: &LoadContext<'_>, answer: &Answer) -> bool {
     place(context, answer).is_some_and(|place| place.join(BYTES).is_file())
 }
 
 /// Begins to read the rows: of the copy, else from the engine, unless that is `offline`.
 pub(in crate::dataset::load) fn open(
-    context: &Context<'_>,
+    context: &LoadContext<'_>,
     answer: &Arc<Answer>,
     pulse: &Pulse,
     offline: Option<&Fault>,
-    wanted: Wanted,
-) -> Result<Opened, Fault> {
+    wanted: ColumnFilter,
+) -> Result<QueryRows, Fault> {
     let tell = Arc::new(RowsOutcome::default());
     let place = place(context, answer);
     if let Some(file) = place.as_deref().and_then(whole) {
@@ -153,7 +153,13 @@ fn shown(sum: crc32fast::Hasher) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-fn begin(reader: TeeReader, answer: &Arc<Answer>, tell: Arc<RowsOutcome>, wanted: Wanted, copy: Option<Copy>) -> Result<Opened, Fault> {
+fn begin(
+    reader: TeeReader,
+    answer: &Arc<Answer>,
+    tell: Arc<RowsOutcome>,
+    wanted: ColumnFilter,
+    copy: Option<Copy>,
+) -> Result<QueryRows, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(Forward::new(Box::new(reader)));
         let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(SAID_MAX)));
@@ -163,7 +169,7 @@ fn begin(reader: TeeReader, answer: &Arc<Answer>, tell: Arc<RowsOutcome>, wanted
     };
     let rows = rows.map_err(|reason| odd(&tell, &reason))?;
     let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copy };
-    Ok(Opened { rows: Box::new(rows), tell })
+    Ok(QueryRows { rows: Box::new(rows), tell })
 }
 
 /// The engine's own reason, else that its rows cannot be read.
@@ -290,7 +296,7 @@ fn as_text(column: Column) -> Result<Column, String> {
 }
 
 impl RowSource for AnswerRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         if self.ended {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use super::{
     read::{RowsFrom, stacked},
 };
 use crate::dataset::{
-    cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, Report, SourceFile, Tail},
+    cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, SourceFile, Tail},
     findings::{Finding, Severity},
     load::{
         gather::{Gathered, Placed, ReadState},
@@ -37,7 +37,7 @@ impl Reading<'_> {
         if place.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
             return Ok(None);
         }
-        let fits = |report: &Report| changes(report, files, &placed.files).is_some();
+        let fits = |report: &LoadReport| changes(report, files, &placed.files).is_some();
         let Some((base, report, name)) = place.like(self.schema, &placed.stem, fits) else { return Ok(None) };
         let Some(changes) = changes(&report, files, &placed.files) else { return Ok(None) };
         let (context, schema) = (self.context, self.schema);
@@ -110,7 +110,7 @@ impl Reading<'_> {
 }
 
 /// How each file differs from what the table was made of; none where it was otherwise written to, or too much is new.
-fn changes(report: &Report, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
+fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
     let same = |(source, file): (&SourceFile, &LocatedFile)| source.name() == file.name;
     if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
         return None;

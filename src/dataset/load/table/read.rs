@@ -58,7 +58,7 @@ impl Reading<'_> {
     ) -> Result<(), Stop> {
         let wanted = wanted(self.schema, self.manifest);
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
-        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::stop_of(&file.name, fault))?;
+        let engine::QueryRows { rows, tell } = opened.map_err(|fault| elsewhere::stop_of(&file.name, fault))?;
         let mark = identity::answered(answer);
         let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&mark), gathered, from);
         if let Some(source) = self.table.sources.get_mut(at as usize) {

@@ -31,7 +31,7 @@ use crate::{
         snapshot::Snapshot,
         tables::{
             columns, in_place,
-            order::{Wanted, Whole},
+            order::{RowQuery, Whole},
         },
     },
     tui::{
@@ -100,12 +100,12 @@ pub(super) struct RowsPane {
     /// Its filter and order are those that were chosen; places are those in the order shown.
     pub(super) list: List<RowFields>,
     /// What stands on screen, and the text of its filter.
-    shown: Wanted,
+    shown: RowQuery,
     shown_filter: String,
     /// The rows in the order shown.
     order: OrderedRows,
     /// The next order on its way, and what it will be.
-    next: Option<(Coming<OrderedRows>, Wanted)>,
+    next: Option<(Coming<OrderedRows>, RowQuery)>,
     problem: Option<String>,
     /// Of a table that stays at its source.
     remote: Option<RemoteRows>,
@@ -129,7 +129,7 @@ impl RowsPane {
             snapshot: Arc::clone(snapshot),
             columns,
             list,
-            shown: Wanted::all(table.schema),
+            shown: RowQuery::all(table.schema),
             shown_filter: String::new(),
             order: OrderedRows::all(height),
             grid,
@@ -152,8 +152,8 @@ impl RowsPane {
     }
 
     /// What was chosen.
-    fn wanted(&self) -> Wanted {
-        Wanted { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
+    fn wanted(&self) -> RowQuery {
+        RowQuery { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
     }
 
     /// Restores what was chosen in an earlier run.
@@ -177,7 +177,7 @@ impl RowsPane {
         self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
     }
 
-    fn show(&mut self, shown: Wanted, order: OrderedRows) {
+    fn show(&mut self, shown: RowQuery, order: OrderedRows) {
         self.list.set_count(order.places.len());
         self.list.filter_text().clone_into(&mut self.shown_filter);
         (self.shown, self.order) = (shown, order);

@@ -15,7 +15,7 @@ use super::{
         rows::{keep, place_of, whole},
         sum::{Repeated, Sum, chart, holders, page, state},
     },
-    Context, EngineSnapshot,
+    EngineSnapshot, LoadContext,
 };
 use crate::{
     dataset::{
@@ -53,7 +53,7 @@ pub(super) struct OnDemand {
 
 impl OnDemand {
     pub(super) fn new(
-        context: &Context<'_>,
+        context: &LoadContext<'_>,
         schema: &'static TableSchema,
         wire: Arc<Wire>,
         snapshot: EngineSnapshot,
@@ -71,7 +71,7 @@ impl OnDemand {
     }
 
     /// A load of one token's rows alone.
-    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&LoadContext<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
             if let Some(asked) = &mut table.engine {
@@ -79,7 +79,7 @@ impl OnDemand {
             }
             table.keep = vec![("token_address".to_owned(), Keep::OneOf(vec![token.to_string()]))];
         }
-        let context = Context {
+        let context = LoadContext {
             folder: &self.folder,
             manifest: &manifest,
             progress,
@@ -130,7 +130,7 @@ impl OnDemand {
 
     fn ask<T>(
         &self,
-        context: &Context<'_>,
+        context: &LoadContext<'_>,
         sum: &Sum,
         expected: State,
         pulse: &Pulse,

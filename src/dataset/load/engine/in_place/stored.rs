@@ -14,7 +14,7 @@ use super::{
         rows::{keep, place_of, whole},
         server_of,
     },
-    Context, EngineSnapshot, InPlaceTable, TableManifest, TableSchema, elsewhere,
+    EngineSnapshot, InPlaceTable, LoadContext, TableManifest, TableSchema, elsewhere,
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
 
@@ -32,13 +32,13 @@ struct Record {
 
 impl InPlaceTable {
     /// The folder of the file, named by a hash of all that `dataset.toml` says of the table, and of the server.
-    fn place(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<PathBuf> {
+    fn place(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<PathBuf> {
         let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
         let server = server_of(context, manifest.engine.as_ref()?)?;
         place_of(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
     }
 
-    pub(super) fn keep(&self, context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) {
+    pub(super) fn keep(&self, context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) {
         let Some(place) = Self::place(context, schema, manifest) else { return };
         let Self { snapshot, rows, warnings, notes, mark, sums } = self;
         let (warnings, notes) = (warnings.clone(), notes.clone());
@@ -54,7 +54,7 @@ impl InPlaceTable {
     }
 
     /// The table as it was last kept, and when.
-    pub(super) fn kept(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
+    pub(super) fn kept(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
         let place = Self::place(context, schema, manifest).filter(|_| elsewhere::is_agreed(context, manifest))?;
         let mut bytes = Vec::new();
         whole(&place)?.read_to_end(&mut bytes).ok()?;

@@ -14,7 +14,7 @@ use crate::{
         snapshot::Snapshot,
         tables::{
             column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
-            order::Wanted,
+            order::RowQuery,
         },
     },
     tui::{
@@ -49,10 +49,10 @@ pub(super) struct ColumnPane {
 }
 
 impl ColumnPane {
-    pub(super) fn new(kind: ColumnQuestion, wanted: &Wanted, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+    pub(super) fn new(kind: ColumnQuestion, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut pane = Self {
             kind,
-            look: ColumnScan { wanted: Wanted { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
+            look: ColumnScan { wanted: RowQuery { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
             coming: None,
             looked: None,
             problem: None,
@@ -68,7 +68,7 @@ impl ColumnPane {
     }
 
     /// Takes what has come; asks anew for another column or other rows, which cancels what is on its way.
-    pub(super) fn follow(&mut self, wanted: &Wanted, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
+    pub(super) fn follow(&mut self, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.look.column != column || self.look.wanted.filter != wanted.filter {
             *self = Self::new(self.kind, wanted, column, snapshot, context);
         }
