@@ -42,10 +42,10 @@ use tokendeck::{
         yields::{RiskLevel, YieldQuestion},
     },
     tui::{
-        app::{Appearance, Setup, wall_clock},
+        app::{Setup, wall_clock},
         keymap::{Keymap, VIEWS},
         run::picture,
-        theme::{Depth, Options, Palette, Theme},
+        theme::{Appearance, Depth, Options, Palette, Theme},
         view::NoApi,
     },
 };

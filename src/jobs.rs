@@ -1,6 +1,7 @@
 //! Work in the background, kept in a store: deep-analysis jobs, which ask several analyses of several tokens, and alerts, which are
 //! checked with each generation of the data. A request is acknowledged only once it is on disk. Knows no face.
 
+mod alert;
 mod alerts;
 mod ask;
 mod id;
@@ -19,7 +20,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
-    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert, Heard},
+    alert::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
+    alerts::Heard,
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},

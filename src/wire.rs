@@ -12,6 +12,7 @@ mod keys;
 mod ledger;
 mod place;
 mod source;
+mod store;
 
 use std::{
     collections::HashMap,
@@ -98,7 +99,7 @@ pub struct Wire {
     options: WireOptions,
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
-    stores: Mutex<HashMap<String, Arc<source::Store>>>,
+    stores: Mutex<HashMap<String, Arc<store::Store>>>,
     engines: Mutex<HashMap<String, Arc<clickhouse::Server>>>,
     places: Arc<Semaphore>,
     requests: AtomicU64,
@@ -248,14 +249,14 @@ impl Wire {
         self.runtime.get().ok_or_else(|| Fault::Failed("cannot be asked".to_owned()))
     }
 
-    async fn store(&self, place: &UrlPattern) -> Result<Arc<source::Store>, Fault> {
+    async fn store(&self, place: &UrlPattern) -> Result<Arc<store::Store>, Fault> {
         // A source may have a part of an origin, as a folder of a web server: that store is another one.
         let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
         if let Some(store) = locked(&self.stores).get(&key) {
             return Ok(Arc::clone(store));
         }
-        let store = Arc::new(source::open(place, &self.options.sources, &self.options.patience).await?);
+        let store = Arc::new(store::open(place, &self.options.sources, &self.options.patience).await?);
         locked(&self.stores).insert(key, Arc::clone(&store));
         Ok(store)
     }

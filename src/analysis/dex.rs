@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::token::descending;
+use super::numeric::{descending, known_sum};
 use crate::dataset::{
     Dataset,
     address::Address,
@@ -188,10 +188,6 @@ fn volume(venue: &Venue<'_>) -> Option<f64> {
 
 fn liquidity(venue: &Venue<'_>) -> Option<f64> {
     known_sum(venue.pools.iter().map(|pool| pool.liquidity))
-}
-
-pub(super) fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())
 }
 
 /// Tiers of that chain, else those that hold on every chain.

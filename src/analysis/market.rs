@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    dex::known_sum,
     growth::{self, WINDOW_DAYS_DEFAULT},
+    numeric::known_sum,
     patterns::{Pattern, Status, TradeAction},
     trendlines::Trend,
 };

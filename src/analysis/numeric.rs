@@ -1,6 +1,8 @@
 //! Statistics that several analyses share: quantiles, least squares, goodness of fit, Mann-Kendall. Plain slices of finite numbers
 //! in, finite numbers out; nothing here knows what a candle is.
 
+use std::cmp::Ordering;
+
 /// The number as an answer may carry it: never NaN or infinite, and -0.0 written 0.
 pub fn finite(number: f64) -> f64 {
     if number.is_nan() {
@@ -8,6 +10,19 @@ pub fn finite(number: f64) -> f64 {
     }
     // Adding 0.0 turns -0.0 into 0.0 and changes nothing else.
     number.clamp(f64::MIN, f64::MAX) + 0.0
+}
+
+/// Sum of the known figures; none where all are unknown, or it is beyond f64.
+pub fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())
+}
+
+/// Largest first, unknown last.
+pub fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => b.total_cmp(&a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
 }
 
 /// The share `q` of the numbers lies at or below the result: linear interpolation between order statistics, definition 7 of Hyndman

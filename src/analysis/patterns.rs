@@ -8,6 +8,7 @@ mod find;
 pub mod market;
 mod name;
 mod overlap;
+mod record;
 mod series;
 mod textbook;
 mod zigzag;
@@ -18,16 +19,14 @@ use serde::Serialize;
 pub use self::{
     advice::HORIZON,
     name::{Family, PatternName},
+    record::PatternRecord,
 };
 use self::{
     find::{BoundaryLine, FoundPattern},
     market::Model,
     series::CandleSeries,
 };
-use super::{
-    numeric::{Line, finite},
-    track_record::PatternRecord,
-};
+use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
 
 /// Patterns found in the candles of a token, and what they advise.

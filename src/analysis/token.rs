@@ -1,7 +1,7 @@
 //! A token's detail: social figures, leaders, how its supply is spread. Pure; every figure given in the data stands, the others are
 //! derived where they can be.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     growth::{self, WhaleTrend},
     market::TokenSummary,
-    security::facts::nobodys,
+    numeric::descending,
 };
 use crate::dataset::{
     Dataset, RowsOf, Token,
@@ -174,7 +174,7 @@ pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribu
     // The table keeps a token's holders largest first.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.rows() {
-        let burns = nobodys(&holder) || dataset.is_labelled(&holder, "burn");
+        let burns = holder.is_burn_address() || dataset.is_labelled(&holder, "burn");
         if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();
@@ -185,14 +185,6 @@ pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribu
     }
     let share = |n: usize| Some((kept.iter().take(n).sum::<f64>() / whole).clamp(0.0, 1.0));
     HoldersDistribution { top_10_holders: share(10), top_50_holders: share(50) }
-}
-
-/// Largest first, unknown last.
-pub fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
-    match (a, b) {
-        (Some(a), Some(b)) => b.total_cmp(&a),
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,7 @@ use terminal_colorsaurus::{QueryOptions, background_color};
 use super::outcome::Failure;
 use crate::{
     config::{Terminal, ThemeChoice, plain_reason},
-    tui::{
-        app::Appearance,
-        theme::{Depth, Options, Palette, Theme, is_light},
-    },
+    tui::theme::{Appearance, Depth, Options, Palette, Theme, is_light},
 };
 
 /// A theme has some twenty colours; a longer file is something else.

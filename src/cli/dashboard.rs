@@ -23,10 +23,11 @@ use crate::{
     state::{Dirs, keys::Keys},
     tui::{
         self,
-        app::{Appearance, Setup, wall_clock},
+        app::{Setup, wall_clock},
         keymap::Keymap,
         memory::{Forgetful, Memory},
         terminal,
+        theme::Appearance,
         view::{ApiDesk, LiveSettings, NoApi},
     },
 };

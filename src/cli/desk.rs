@@ -12,7 +12,10 @@ use tokio::{runtime::Runtime, sync::oneshot};
 use crate::{
     api::{self, Api, metrics::LATENCY_MICROS},
     config::plain_reason,
-    tui::view::{ApiDesk, ApiState, RequestLine, Wake},
+    tui::{
+        task::Wake,
+        view::{ApiDesk, ApiState, RequestLine},
+    },
 };
 
 /// How often the dashboard is woken, if there were new requests.

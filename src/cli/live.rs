@@ -19,7 +19,8 @@ use crate::{
     deck::Deck,
     tui::{
         keymap::Keymap,
-        view::{LiveSettings, NewSettings, Wake},
+        task::Wake,
+        view::{LiveSettings, NewSettings},
     },
 };
 

@@ -20,10 +20,11 @@ use crate::{
     dataset::{address::Address, schema::Kind},
     question::known_token,
     tui::{
-        app::{Appearance, Setup, wall_clock},
+        app::{Setup, wall_clock},
         keymap::{Keymap, VIEWS, ViewId},
         picture as ink,
         run::picture,
+        theme::Appearance,
         view::NoApi,
     },
 };

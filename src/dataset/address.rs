@@ -14,6 +14,17 @@ impl Address {
     /// The zero address, which issuers use to burn.
     pub const ZERO: Self = Self([0; 20]);
 
+    /// Whether it is an address that nobody has a key of, where tokens are burned: zero, one, 0x…dead, or
+    /// 0xdead000000000000000042069420694206942069 and others that begin so.
+    pub fn is_burn_address(&self) -> bool {
+        let bytes = &self.0;
+        let zeros = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+        let ends_dead = bytes[18..] == [0xde, 0xad] && zeros(&bytes[..18]);
+        let begins_dead = bytes[..2] == [0xde, 0xad] && zeros(&bytes[2..10]);
+        let zero_or_one = zeros(&bytes[..19]) && bytes[19] <= 1;
+        ends_dead || begins_dead || zero_or_one
+    }
+
     /// Any letter case; exactly `0x` and 40 hex digits, else `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     analysis::{
+        patterns::PatternRecord,
         security::{AnomalyCode, CheckState, Group, score::too_little_known},
-        track_record::PatternRecord,
     },
     dataset::chain::Chain,
 };

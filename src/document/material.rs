@@ -12,7 +12,7 @@ use super::{
     sources,
 };
 use crate::{
-    analysis::{patterns::PatternName, track_record::PatternRecord},
+    analysis::patterns::{PatternName, PatternRecord},
     dataset::{address::Address, time::Time},
     deck::{Deck, known::Known},
     error::Result,

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    alerts::{AlertBody, HOLDING_MAX, dataset, held, symbol},
+    alert::AlertBody,
+    alerts::{HOLDING_MAX, dataset, held, symbol},
     store::{AlertCheck, StoredAlert},
     worker::Shared,
 };

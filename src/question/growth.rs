@@ -11,7 +11,7 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    analysis::{growth, market::TokenSummary, token::descending},
+    analysis::{growth, market::TokenSummary, numeric::descending},
     dataset::{address::Address, time::Day},
     error::Result,
 };

@@ -25,7 +25,7 @@ use super::{
     tabular::{Tabled, Tabular, members},
 };
 use crate::{
-    analysis::{market::TokenSummary, token::descending},
+    analysis::{market::TokenSummary, numeric::descending},
     dataset::{address::Address, chain::Chain, shelf::Want},
     error::{Code, Problem, Result},
 };

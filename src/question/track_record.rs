@@ -19,9 +19,9 @@ use super::{
 use crate::{
     analysis::{
         frames::{CandleVec, frame},
-        patterns::market::Model,
+        patterns::{PatternRecord, market::Model},
         track_record::{
-            PatternRecord, REPLAYED, Signal, records, replay,
+            REPLAYED, Signal, records, replay,
             returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
         },
     },

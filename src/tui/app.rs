@@ -30,8 +30,9 @@ use super::{
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
-    theme::Theme,
-    view::{ApiDesk, ApiState, Effect, LiveSettings, View, Wake},
+    task::Wake,
+    theme::Appearance,
+    view::{ApiDesk, ApiState, Effect, LiveSettings, View},
 };
 use crate::{
     dataset::{address::Address, time::Time},
@@ -58,19 +59,6 @@ pub struct Setup {
     pub demo_folder: Option<std::path::PathBuf>,
     /// Things that went wrong before the screen was taken, to be said in the header.
     pub warnings: Vec<String>,
-}
-
-/// How things look.
-#[derive(Debug, Clone)]
-pub struct Appearance {
-    pub theme: Theme,
-    /// Only ASCII glyphs.
-    pub ascii: bool,
-    /// An alert that fires is heard.
-    pub bell: bool,
-    pub options: super::theme::Options,
-    /// The theme was asked for by name; what the last run had chosen does not count.
-    pub fixed: bool,
 }
 
 /// What the footer says.

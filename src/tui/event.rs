@@ -18,7 +18,7 @@ use signal_hook::{
 };
 use tokio::sync::broadcast::error::RecvError;
 
-use super::view::Wake;
+use super::task::Wake;
 use crate::deck::{Deck, DeckEvent};
 
 #[derive(Debug, Clone)]

@@ -2,16 +2,21 @@
 //! polled, cancelled when dropped.
 
 use std::{
-    sync::mpsc::{Receiver, TryRecvError, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, TryRecvError, sync_channel},
+    },
     thread,
     time::Duration,
 };
 
-use super::view::Wake;
 use crate::{
     error::{Code, Problem, Result},
     question::progress::Progress,
 };
+
+/// Called from any thread when an answer is there: wakes the event loop.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Debug)]
 pub struct BackgroundTask<T> {

@@ -88,6 +88,19 @@ impl Default for Options {
     }
 }
 
+/// Theme, glyphs and bell, as settings and flags choose them.
+#[derive(Debug, Clone)]
+pub struct Appearance {
+    pub theme: Theme,
+    /// Only ASCII glyphs.
+    pub ascii: bool,
+    /// An alert that fires is heard.
+    pub bell: bool,
+    pub options: Options,
+    /// The theme was asked for by name; what the last run had chosen does not count.
+    pub fixed: bool,
+}
+
 /// How much of a role's colour its tint has: seen, and what is written in the colour can still be read on it.
 const TINT: f64 = 0.13;
 

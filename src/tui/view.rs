@@ -10,10 +10,11 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    app::Appearance,
     keymap::{Action, Keymap, ViewId},
     list::{ColumnLayout, Listing},
-    theme::Theme,
+    task::Wake,
+    theme::{Appearance, Theme},
+    widgets::table::AlertMark,
 };
 use crate::{
     analysis::indicators::Indicator,
@@ -23,9 +24,6 @@ use crate::{
     jobs::Jobs,
     question::{Question, progress::Progress, snapshot::Snapshot},
 };
-
-/// Called when an answer is there, from any thread: makes the program look again.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// What every view may look at. Made afresh for every update and every frame.
 pub struct Context<'a> {
@@ -46,15 +44,6 @@ pub struct Context<'a> {
     /// The wall clock, for ages.
     pub now: Time,
     pub wake: &'a Wake,
-}
-
-/// What a row tells of the alerts of its token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AlertMark {
-    /// One is up.
-    Up,
-    /// One fired that was not looked at yet.
-    Fired,
 }
 
 /// A view of the selected token or of the whole market.

@@ -16,12 +16,10 @@ use reqwest::{
 };
 
 use super::{
-    fault::NO_PARTS,
+    fault::{NEAR, NO_PARTS},
     place::{is_near, is_public},
 };
 
-/// The words for an address that a dataset may not name.
-pub(super) const NEAR: &str = "an address of this machine or its network";
 const REDIRECTS_MAX: usize = 5;
 
 /// Timeouts and retries.

@@ -4,9 +4,9 @@ use std::{error::Error, fmt};
 
 use object_store::client::{HttpError, HttpErrorKind};
 
-use super::client::NEAR;
-
-/// What a server says that gives files whole.
+/// The words for an address that a dataset may not name.
+pub(super) const NEAR: &str = "an address of this machine or its network";
+/// The reason where a server ignores range requests and sends whole files.
 pub(super) const NO_PARTS: &str = "non-partial response";
 
 /// Why there are no bytes.

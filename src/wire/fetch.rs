@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
 
-use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, source::Store};
+use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, store::Store};
 
 /// Receives bytes as they come, on a thread of the wire.
 pub trait ByteSink: Send + Sync {

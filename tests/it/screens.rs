@@ -8,10 +8,10 @@ use tokendeck::{
     dataset::time::Time,
     deck::{Deck, DeckOptions},
     tui::{
-        app::{Appearance, Setup},
+        app::Setup,
         keymap::{Keymap, VIEWS, ViewId, ViewRow},
         picture, run,
-        theme::{Depth, Options, Palette, Role, Theme},
+        theme::{Appearance, Depth, Options, Palette, Role, Theme},
         view::NoApi,
     },
 };

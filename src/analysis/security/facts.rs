@@ -110,16 +110,6 @@ pub fn labels_table() -> String {
 /// Labels that call an address a scam.
 const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
 
-/// Addresses that nobody has the key of.
-pub fn nobodys(address: &Address) -> bool {
-    let bytes = &address.0;
-    let dead = bytes[18..] == [0xde, 0xad] && bytes[..18].iter().all(|b| *b == 0);
-    // 0xdead000000000000000042069420694206942069 and its like.
-    let begins_dead = bytes[..2] == [0xde, 0xad] && bytes[2..10].iter().all(|b| *b == 0);
-    let tiny = bytes[..19].iter().all(|b| *b == 0) && bytes[19] <= 1;
-    dead || begins_dead || tiny
-}
-
 /// Labels of who runs a venue or issues a token: where one stands, a label beside it that speaks of a scam is as likely to be about an
 /// attack on it, or a mistake.
 const TRUSTED_LABELS: &[&str] =
@@ -229,7 +219,7 @@ impl<'a> Facts<'a> {
         if let Some(role) = self.roles.get(address) {
             return *role;
         }
-        if nobodys(address) {
+        if address.is_burn_address() {
             return AddressRole::Burned;
         }
         let labels = self.dataset.labels_of(address);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{PartSection, ROWS, answered, change, day, list, number, price, shown_of, word};
 use crate::{
-    analysis::track_record::PatternRecord,
+    analysis::patterns::PatternRecord,
     document::{
         Block, Piece, Section, Tone,
         chart::Chart,

@@ -7,7 +7,7 @@ use crate::{
     dataset::{address::Address, time::Time},
     error::{Code, Problem, Result},
     jobs::{
-        alerts::{ALERTS_MAX, Alert, AlertList, FiredAlert, no_alert},
+        alert::{ALERTS_MAX, Alert, AlertList, FiredAlert, no_alert},
         id,
     },
 };
@@ -316,7 +316,7 @@ fn fired_alert(row: &Row<'_>) -> rusqlite::Result<FiredAlert> {
 mod tests {
     use super::*;
     use crate::jobs::{
-        alerts::FIRED_ID_MAX,
+        alert::FIRED_ID_MAX,
         store::tests::{LIMITS, store},
     };
 

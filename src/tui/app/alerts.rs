@@ -19,7 +19,7 @@ use crate::{
             alerts::{AboutToken, AlertsDialog},
         },
         task::{self, BackgroundTask},
-        view::AlertMark,
+        widgets::table::AlertMark,
     },
 };
 

@@ -12,7 +12,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 
-use super::{App, Appearance, Setup, wall_clock};
+use super::{App, Setup, wall_clock};
 use crate::{
     dataset::Dataset,
     deck::{Deck, DeckEvent, DeckOptions},
@@ -20,7 +20,7 @@ use crate::{
         event::Event,
         keymap::Keymap,
         picture,
-        theme::{Options, Theme},
+        theme::{Appearance, Options, Theme},
         view::{NoApi, View},
     },
 };

@@ -15,10 +15,9 @@ use crate::{
     dataset::export::{self, Unwritten},
     error::{Code, Problem},
     tui::{
-        format,
+        format::{self, many},
         overlay::{Overlay, export::ExportDialog},
         task::BackgroundTask,
-        views::many,
     },
 };
 

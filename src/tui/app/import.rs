@@ -11,9 +11,9 @@ use crate::{
     error::{Code, Problem},
     question,
     tui::{
+        format::many,
         overlay::{Overlay, import::ImportDialog},
         task::BackgroundTask,
-        views::many,
     },
 };
 

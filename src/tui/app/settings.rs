@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::App;
-use crate::tui::view::{LiveSettings, NewSettings, Wake};
+use crate::tui::{
+    task::Wake,
+    view::{LiveSettings, NewSettings},
+};
 
 /// What stands before a problem of the settings among the warnings of the header.
 const PROBLEM: &str = "settings: ";

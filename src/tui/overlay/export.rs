@@ -8,8 +8,8 @@ use super::{Command, Dialog, OverlayOutcome, TypedLine, floating};
 use crate::{
     dataset::export::form::ExportFormat,
     tui::{
+        format::many,
         theme::{Role, Theme},
-        views::many,
         widgets::{put, put_wrapped},
         words,
     },

@@ -8,9 +8,9 @@ use super::{Command, Dialog, OverlayOutcome, floating};
 use crate::{
     dataset::import::{FileReport, ImportReport, Preview as Table, Taken},
     tui::{
-        format, text,
+        format::{self, many},
+        text,
         theme::{Role, Theme},
-        views::many,
         widgets::put,
         words::CANCEL,
     },

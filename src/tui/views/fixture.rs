@@ -25,8 +25,10 @@ use crate::{
     tui::{
         keymap::Action,
         picture,
+        task::Wake,
         theme::Theme,
-        view::{AlertMark, ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, Wake, take_filter_off},
+        view::{ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, take_filter_off},
+        widgets::table::AlertMark,
     },
 };
 

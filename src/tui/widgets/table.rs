@@ -12,7 +12,6 @@ pub use self::columns::{ColumnAlign, GAP, TableColumn};
 use crate::tui::{
     text,
     theme::{Role, Theme},
-    view::AlertMark,
 };
 
 /// A cell: pieces of text, each with its role.
@@ -116,6 +115,15 @@ pub enum Hit {
     Star(usize),
     /// The scrollbar; the row that the place stands for.
     Scrollbar(usize),
+}
+
+/// The alerts of a row's token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlertMark {
+    /// One is up.
+    Up,
+    /// One fired that was not looked at yet.
+    Fired,
 }
 
 /// What stands beside the star of a row.

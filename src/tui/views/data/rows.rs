@@ -38,8 +38,9 @@ use crate::{
         format,
         keymap::Action,
         list::{Did, Field, Fields, List, ListRow, Listing, Value},
+        task::Wake,
         theme::Role,
-        view::{Context, Effect, Export, Wake},
+        view::{Context, Effect, Export},
         widgets::table::{Cell, TableWidgetState},
     },
 };

@@ -11,8 +11,8 @@ use crate::{
     error::Problem,
     jobs::{Job, JobBody, Jobs, TaskProgress},
     tui::{
-        task::{self, BackgroundTask},
-        view::{Context, Wake},
+        task::{self, BackgroundTask, Wake},
+        view::Context,
     },
 };
 

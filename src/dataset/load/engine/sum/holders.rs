@@ -90,8 +90,8 @@ pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, L
     Some(listed)
 }
 
-/// Addresses that nobody has the key of, as `facts::nobodys` has them.
-const NOBODYS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
+/// As `Address::is_burn_address`.
+const IS_BURN_ADDRESS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
                        '0x0000000000000000000000000000000000000001', '0x000000000000000000000000000000000000dead'))";
 
 fn is_one_of(addresses: &[Address]) -> String {
@@ -104,7 +104,7 @@ pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
     let (named, burned, watched) = (is_one_of(&apart.named), is_one_of(&apart.burned), is_one_of(&apart.watched));
     let supply = apart.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
     let placed = format!(
-        "SELECT holder, b, hash, {named} AS apart, apart OR {NOBODYS} AS own, {burned} OR ({NOBODYS} AND NOT apart) AS gone, {watched} AS seen, \
+        "SELECT holder, b, hash, {named} AS apart, apart OR {IS_BURN_ADDRESS} AS own, {burned} OR ({IS_BURN_ADDRESS} AND NOT apart) AS gone, {watched} AS seen, \
          row_number() OVER (PARTITION BY own ORDER BY isNull(b), b DESC, holder) AS place, NOT own AND b > 0 AS free, \
          ifNull(NOT own AND place > {LARGEST} AND b > 0, 0) AS behind FROM {base}"
     );

@@ -18,9 +18,11 @@ use crate::{
         },
     },
     tui::{
-        format, text,
+        format,
+        task::Wake,
+        text,
         theme::Role,
-        view::{Context, Wake},
+        view::Context,
         views::{inset, parts::low_bar},
         widgets::{
             panel::{self, Panel},

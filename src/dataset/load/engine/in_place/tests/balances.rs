@@ -28,14 +28,10 @@ use crate::{
 /// A token's rows in the order of the table.
 type Rows = Vec<(Address, Option<f64>)>;
 
-fn nobodys(holder: &Address) -> bool {
-    holder.to_string().ends_with("00000000dead") || holder.0 == [0; 20]
-}
-
 /// The same as `holders::balances_sql` says, with `largest` told one by one.
 fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
-    let is_named = |holder: &Address| apart.named.contains(holder) || nobodys(holder);
-    let is_gone = |holder: &Address| apart.burned.contains(holder) || (nobodys(holder) && !apart.named.contains(holder));
+    let is_named = |holder: &Address| apart.named.contains(holder) || holder.is_burn_address();
+    let is_gone = |holder: &Address| apart.burned.contains(holder) || (holder.is_burn_address() && !apart.named.contains(holder));
     let positive = |balance: Option<f64>| balance.filter(|balance| *balance > 0.0).unwrap_or_default();
     let (mut told, mut behind, mut rest) = (Rows::new(), Vec::new(), Vec::new());
     let mut place = 0;

@@ -1,0 +1,137 @@
+//! Alerts as people write and read them: the body that asks for one, the alert, and its firings. Shapes and words; `alerts` adds and
+//! lists them, `watch` checks them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::request::address;
+use crate::{
+    dataset::{address::Address, time::Time},
+    error::{Code, Problem, Result},
+    question::{
+        filter::TEXT_CHARS_MAX,
+        json::{invalid, members, pointer, text, well_formed},
+        parameter::{EXAMPLE_TOKEN, clip},
+    },
+};
+
+/// The most alerts of one dataset.
+pub const ALERTS_MAX: usize = 1_000;
+
+/// A condition that is checked with each new generation of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Alert {
+    pub alert_id: String,
+    /// The token it is about; null where it is about every token.
+    pub token_address: Option<Address>,
+    /// The token's symbol when the alert was made.
+    pub symbol: Option<String>,
+    /// The condition, written as `where` of GET /tokens.
+    pub condition: String,
+    pub created_at: Time,
+    /// Tokens that met it at the last check.
+    pub holds: u64,
+    /// When it was checked last.
+    pub checked_at: Time,
+    /// Why the last check failed, `holds` being that of the check before; null where it did not.
+    pub problem: Option<String>,
+    /// How often it fired.
+    pub fired: u64,
+    pub last_fired_at: Option<Time>,
+}
+
+/// An alert that fired for a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FiredAlert {
+    /// Counts up.
+    pub fired_id: u64,
+    pub alert_id: String,
+    pub token_address: Address,
+    pub symbol: Option<String>,
+    pub condition: String,
+    /// When the data were checked.
+    pub fired_at: Time,
+}
+
+impl Alert {
+    /// The token it is about: its symbol, else its short address, else `any token`.
+    pub fn about(&self) -> String {
+        about(self.symbol.as_deref(), self.token_address.as_ref())
+    }
+}
+
+impl FiredAlert {
+    /// The token it fired for: its symbol, else its short address.
+    pub fn about(&self) -> String {
+        about(self.symbol.as_deref(), Some(&self.token_address))
+    }
+
+    /// The message for a person: token and condition.
+    pub fn says(&self) -> String {
+        format!("{}: {}", self.about(), self.condition)
+    }
+}
+
+fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
+    symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
+}
+
+/// A `fired_id` that none reaches: the largest whole number that every JSON reader holds exactly.
+pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
+
+/// The alerts of the dataset, and what fired.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct AlertList {
+    /// The newest first.
+    pub alerts: Vec<Alert>,
+    /// The latest that fired, newest first; those of removed alerts too.
+    pub fired: Vec<FiredAlert>,
+}
+
+/// The body of POST /alerts.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
+pub struct AlertBody {
+    /// Without it the alert is about every token.
+    #[schemars(default)]
+    pub token_address: Option<Address>,
+    /// Written as `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
+    #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
+    pub condition: String,
+}
+
+impl AlertBody {
+    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer). The condition is read with the data.
+    pub fn parse(body: &[u8]) -> Result<Self> {
+        let (mut token_address, mut condition) = (None, None);
+        for (name, value) in members("", well_formed(body)?)? {
+            let at = pointer("", &name);
+            match name.as_str() {
+                "token_address" if value.get() == "null" => {}
+                "token_address" => token_address = Some(address(&at, value)?),
+                "condition" => {
+                    let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
+                    condition = Some(text(value).ok_or_else(wrong)?);
+                }
+                _ => return Err(invalid(&at, "no such member: expected `condition`, and `token_address` for one token")),
+            }
+        }
+        let condition = condition.ok_or_else(|| invalid("/condition", "it is missing: expected a text as in `price>20`"))?;
+        Ok(Self { token_address, condition: condition.trim().to_owned() })
+    }
+
+    /// The problem with an alert that came in a body: it names the member by its JSON pointer.
+    pub fn refused(problem: Problem) -> Problem {
+        match problem.code {
+            Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
+            Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
+            _ => problem,
+        }
+    }
+}
+
+/// The problem `alert_not_found`.
+pub(super) fn no_alert(id: &str) -> Problem {
+    Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
+}

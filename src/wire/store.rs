@@ -1,0 +1,110 @@
+//! Object stores, built from the sources of `config.toml`. A place that belongs to no source is asked without keys.
+
+use std::sync::Arc;
+
+use object_store::{ClientOptions, ObjectStore, azure, gcp, http::HttpBuilder};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+use super::{
+    client::{Connector, Patience},
+    fault::{AccessKind, AskedStore, Fault, NEAR},
+    keys,
+    place::{Scheme, UrlPattern, is_near},
+    source::{Source, SourceKind},
+};
+
+/// A store, and how it is called in faults.
+pub(super) struct Store {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) asked: AskedStore,
+}
+
+/// The store of a place; that of the hub is asked by `hub`.
+pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
+    let source = sources.iter().find(|source| source.has(place));
+    if source.is_none() {
+        if place.scheme == Scheme::Http {
+            return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
+        }
+        if place.host().is_some_and(is_near) {
+            return Err(Fault::Refused(format!("lies at {}: name it in `[sources]` of config.toml", NEAR)));
+        }
+    }
+    if let Some(reason) = source.and_then(Source::fault) {
+        return Err(Fault::Refused(format!("belongs to a source that {reason}")));
+    }
+    let mut headers = HeaderMap::new();
+    let token = source.map(|source| source.token_env.as_str()).filter(|name| !name.is_empty());
+    if let Some(name) = token {
+        let value = std::env::var(name).ok().filter(|token| !token.is_empty());
+        let header = value.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        let mut header = header.ok_or_else(|| Fault::Refused(format!("needs the token in the variable `{name}`, which is not set")))?;
+        header.set_sensitive(true);
+        headers.insert(AUTHORIZATION, header);
+    }
+    let address = source.map_or("", |source| if source.kind == SourceKind::Https { &source.url } else { &source.endpoint });
+    let plain = address.to_ascii_lowercase().starts_with("http://");
+    let connector = Connector { patience: patience.clone(), named: source.is_some(), plain, headers };
+    let options = ClientOptions::new().with_allow_http(plain);
+    let asked = asked(place, source);
+    let odd = |error: object_store::Error| asked.fault(&error);
+    // Each kind of store has a builder of a type of its own, which takes the same settings.
+    macro_rules! built {
+        ($builder:expr) => {{
+            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry());
+            Arc::new(builder.build().map_err(odd)?)
+        }};
+    }
+    let store: Arc<dyn ObjectStore> = match place.scheme {
+        Scheme::S3 => built!(keys::s3(place, source, &connector).await?),
+        Scheme::Gs => built!(gcs(place, source)),
+        Scheme::Az => built!(azure(place, source)?),
+        Scheme::Https | Scheme::Http => built!(HttpBuilder::new().with_url(place.origin())),
+        Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
+    };
+    Ok(Store { store, asked })
+}
+
+/// How the store of the place is called in faults.
+fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
+    let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
+    AskedStore {
+        name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
+        root: place.root.clone(),
+        access: match source {
+            None => AccessKind::Public,
+            Some(source) if source.anonymous => AccessKind::Anonymous,
+            Some(_) => AccessKind::Keys,
+        },
+        web,
+        keys: match place.scheme {
+            Scheme::Gs => "GOOGLE_APPLICATION_CREDENTIALS and its like in the environment, or `buckets`",
+            Scheme::Az => "AZURE_STORAGE_ACCOUNT_KEY and its like in the environment, or `account`",
+            _ => "AWS_ACCESS_KEY_ID and its like in the environment, ~/.aws, or `profile`",
+        },
+    }
+}
+
+fn gcs(place: &UrlPattern, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {
+    let keys = source.is_some_and(|source| !source.anonymous);
+    let builder =
+        if keys { gcp::GoogleCloudStorageBuilder::from_env() } else { gcp::GoogleCloudStorageBuilder::new().with_skip_signature(true) };
+    let builder = match source.map(|source| source.endpoint.as_str()).filter(|endpoint| !endpoint.is_empty()) {
+        Some(endpoint) => builder.with_base_url(endpoint),
+        None => builder,
+    };
+    builder.with_bucket_name(&place.root)
+}
+
+fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
+    let source = source.ok_or_else(|| {
+        Fault::Refused("belongs to no storage account that is known: name account and buckets in `[sources]` of config.toml".to_owned())
+    })?;
+    let builder = if source.anonymous {
+        azure::MicrosoftAzureBuilder::new().with_skip_signature(true)
+    } else {
+        azure::MicrosoftAzureBuilder::from_env()
+    };
+    let builder = if source.endpoint.is_empty() { builder } else { builder.with_endpoint(source.endpoint.clone()) };
+    Ok(builder.with_account(&source.account).with_container_name(&place.root))
+}
