@@ -309,7 +309,7 @@ fn date(text: &str, order: TimeStyle) -> Option<NaiveDate> {
         2 => 2_000 + year.parse::<i32>().ok()?,
         _ => return None,
     };
-    // An invalid month means the other order was used, whichever one the column has.
+    // `None` if the month or day is out of range in this order.
     NaiveDate::from_ymd_opt(full, month, day)
 }
 
