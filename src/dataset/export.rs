@@ -24,7 +24,7 @@ const BUFFER: usize = 1 << 18;
 
 /// The rows to export.
 pub enum ExportRows {
-    /// In memory: one JSON value a cell.
+    /// In memory: one JSON value per cell.
     Values(Vec<Vec<Value>>),
     /// Read while they are written.
     Batches(Box<dyn RowBatches>),

@@ -142,7 +142,7 @@ struct Run<'a> {
     sources: u32,
     /// Files found during the merge to hold several series, with their refusals.
     refused_late: BTreeMap<String, Refusal>,
-    /// Columns whose amounts are floating-point numbers.
+    /// Tables and columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
     /// Symbol of the first file that `--token` was applied to.
     said_for: Option<String>,

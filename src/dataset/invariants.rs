@@ -151,7 +151,7 @@ pub const RULES: &[Rule] = rules! {
         "price times supply is over a million times off the market cap: is the supply in smallest units?";
 };
 
-/// The rule of that name.
+/// Returns the rule of this name.
 pub(crate) fn named(name: &str) -> &'static Rule {
     // A test checks that every name used is in the table.
     RULES.iter().find(|rule| rule.name == name).unwrap_or(&RULES[0])

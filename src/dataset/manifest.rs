@@ -65,7 +65,7 @@ pub struct EngineTable {
     pub in_place: bool,
 }
 
-/// The FROM clause of the query.
+/// The relation in the FROM clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     Table(String),
@@ -194,7 +194,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
     Ok(table)
 }
 
-/// Maximum of `skip`.
+/// Upper limit of `skip`.
 const MAX_SKIP: i64 = 10_000;
 
 fn read_keep(member: &TomlEntry<'_>) -> Result<Keep, TomlError> {

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Maximum of interned names: 64 columns of as many datasets as one session is likely to open.
+/// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open.
 const MAX: usize = 4_096;
 /// Maximum length of a name, in bytes.
 const BYTES_MAX: usize = 200;

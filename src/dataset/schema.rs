@@ -119,7 +119,7 @@ impl TableSchema {
     }
 }
 
-/// The schema of the table `name`.
+/// Returns the schema of the table `name`.
 pub fn table(name: &str) -> Option<&'static TableSchema> {
     TABLES.iter().find(|table| table.name == name)
 }

@@ -40,7 +40,7 @@ impl Day {
         DateTime::from_timestamp_millis(self.start().0).map(|time| time.date_naive())
     }
 
-    /// Monday is 0.
+    /// Day of the week, counting from Monday as 0.
     pub fn weekday(self) -> u32 {
         self.date().map_or(0, |date| date.weekday().num_days_from_monday())
     }

@@ -35,7 +35,7 @@ pub enum ExportFormat {
 /// A chunk of rows with the columns that the sink was created with.
 #[derive(Debug)]
 pub enum RowChunk<'a> {
-    /// One JSON value a cell.
+    /// One JSON value per cell.
     Values(&'a [Vec<Value>]),
     Frame(DataFrame),
 }

@@ -66,7 +66,7 @@ pub(super) struct Replaced {
     pub tokens: Vec<String>,
 }
 
-/// Maximum of tokens kept of replaced rows.
+/// Maximum number of tokens kept of replaced rows.
 const TOKENS_KEPT: usize = 8;
 
 impl Replaced {

@@ -1,4 +1,4 @@
-//! SQLite databases are refused with a list of their tables and the command that writes one of them as CSV.
+//! SQLite databases are refused, with a list of their tables and the command that exports one of them as CSV.
 
 use std::path::Path;
 

@@ -184,7 +184,7 @@ struct FileFacts {
     used: HashSet<String>,
     /// Most rows have the file's own columns rather than columns that the format generates.
     has_own_columns: bool,
-    /// Columns whose amounts are floating-point numbers.
+    /// Tables and columns whose amounts are floating-point numbers.
     approximate: Vec<(&'static str, &'static str)>,
     /// Notes that every load repeats.
     notes: Vec<String>,

@@ -1,5 +1,5 @@
-//! A file as a single table: column names, a sample of its first rows as text, texts beside the table, and a source of all rows. The common
-//! form of delimited text, JSON, Parquet and workbooks; what cells mean is decided elsewhere.
+//! A file as a single table: column names, a sample of its first rows as text, texts beside the table, and a source of all rows. Delimited
+//! text, JSON, Parquet and workbooks all become this; cells are not interpreted here.
 
 pub(super) mod flat;
 pub(super) mod header;

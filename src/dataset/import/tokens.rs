@@ -16,7 +16,7 @@ use crate::dataset::{
     rows::{FromFrame, TokenRow},
 };
 
-/// Maximum of shared symbols reported, and of tokens reported for each.
+/// Maximum number of shared symbols reported, and of tokens reported for each.
 const SHARING_SHOWN: usize = 4;
 
 /// A token of the dataset, by the attributes that tell namesakes apart.

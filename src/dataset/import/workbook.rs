@@ -10,7 +10,7 @@ use crate::{
     untrusted::caught,
 };
 
-/// Maximum of cells in a workbook, which is read whole.
+/// Maximum number of cells in a workbook, which is read whole.
 const MAX_CELLS: usize = 40_000_000;
 
 /// A sheet's name and its rows of cells.

@@ -15,7 +15,7 @@ use crate::dataset::{
 
 /// Distinct step lengths counted per token and interval.
 const STEPS_MAX: usize = 64;
-/// Maximum of series (token and interval) per file.
+/// Maximum number of series (token and interval) per file.
 const SERIES_MAX: usize = 200_000;
 /// Turnovers sampled per series, spread evenly over its rows.
 const SAMPLE: usize = 24;
@@ -105,7 +105,7 @@ struct Step {
 }
 
 impl Series {
-    /// Number of series, or of tokens with transfers.
+    /// Number of series, or of tokens with transfers if there are more.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
     }

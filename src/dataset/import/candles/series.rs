@@ -18,7 +18,7 @@ use super::{
 
 /// Members beside the table that name the quote currency.
 const QUOTED: &str = "currency quotecurrency vscurrency quote";
-/// Maximum of series per file.
+/// Maximum number of series per file.
 const MAX_SERIES: usize = 20_000;
 
 /// The columns that identify a row's series, and their values in the whole file.

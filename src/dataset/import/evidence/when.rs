@@ -101,7 +101,7 @@ fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
     let (over_months, over_days) = (gap(&months), gap(&days));
     match (by_month - by_day).abs() {
-        // A few days of an hourly series: the wrong reading spreads it over months, the right one keeps it contiguous.
+        // A few days of an hourly series: one reading leaves gaps of weeks, the other none.
         _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
         _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
         // Dates written with points have the day first.

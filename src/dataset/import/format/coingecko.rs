@@ -1,4 +1,4 @@
-//! CoinGecko's `market_chart` (points) and `ohlc` (candles named by their end).
+//! CoinGecko's `market_chart` (price points) and `ohlc` (candles stamped with their close time).
 
 use serde_json::value::RawValue;
 

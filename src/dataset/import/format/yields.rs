@@ -19,7 +19,8 @@ use crate::dataset::{
 pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean_30d"];
 /// Schema columns that may be missing: pools are then listed without the values, and plans that need these skip them.
 pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"];
-/// More than half of all pools pay more than this many percent a year, and almost none more than this many times the deposit.
+/// Median that tells percentages from fractions: more than half of all pools pay more than this many percent a year, and almost none more
+/// than this many times the deposit.
 const PERCENT_MEDIAN: f64 = 1.0;
 
 /// Words in names of rates that may be per period, or annualised at that time.

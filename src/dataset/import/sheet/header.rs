@@ -19,7 +19,7 @@ pub(in crate::dataset::import) struct TextLayout {
 /// A row with its line number, counting from 0.
 pub(in crate::dataset::import) type NumberedRow = (usize, Vec<String>);
 
-/// Maximum of lines inspected.
+/// Maximum number of lines inspected.
 const LOOKED: usize = 60;
 
 /// Detects the layout of the rows; `None` without rows.

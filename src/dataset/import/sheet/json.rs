@@ -11,14 +11,14 @@ use super::super::evidence::{CellKind, kind_of};
 /// Maximum depth of the search for a table, and of nested objects in a row.
 const DEPTH: usize = 6;
 const ROW_DEPTH: usize = 4;
-/// Maximum of columns in a table, and of values noted beside it.
+/// Maximum number of columns in a table, and of values noted beside it.
 const COLUMNS: usize = 600;
 const BESIDE: usize = 200;
 /// The column of keys, if the rows are an object's members.
 pub(in crate::dataset::import) const KEY: &str = "key";
 /// The column of list names, if the rows of several lists of one shape are joined.
 pub(in crate::dataset::import) const LIST: &str = "list";
-/// Minimum of object members, and of list values, for two lists of such rows to count as one shape.
+/// Minimum number of object members, and of list values, for two lists of such rows to count as one shape.
 const OBJECT_TELLS: usize = 3;
 const LIST_TELLS: usize = 5;
 
