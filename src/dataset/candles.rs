@@ -1,5 +1,5 @@
-//! Candles as struct-of-arrays slices. A token's rows are a slice of the ordered table, whatever
-//! the table is made of: vectors in memory, or a mapped file. Resampling is the analysis's.
+//! Candles (OHLCV) as struct-of-arrays slices. A token's candles are a slice of the sorted table, which is either in memory or
+//! memory-mapped. Resampling lives in the analysis.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -15,14 +15,14 @@ use super::{
 };
 pub use super::{interval::Interval, invariants::sound};
 
-/// Days of candles that are here of what stays elsewhere, before the last of each interval.
+/// Days of candles prefetched per interval, before its last candle, for a table in place.
 pub const RECENT_DAYS: i64 = 40;
-/// Daily closes that the market's figures look at.
+/// Daily closes that the market figures use.
 pub const HISTORY_DAYS: usize = 30;
-/// How far back, in milliseconds, the market's figures look for a price to compare the last one with.
+/// Lookback periods of the market figures' price changes, in milliseconds.
 pub(crate) const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 
-/// One token's candles of one interval, oldest first. All slices have one length.
+/// One token's candles of one interval, oldest first. All slices have the same length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candles<'a> {
     /// Start of each candle, milliseconds since 1970 UTC.
@@ -31,7 +31,7 @@ pub struct Candles<'a> {
     pub high: &'a [f64],
     pub low: &'a [f64],
     pub close: &'a [f64],
-    /// Whole tokens traded; NaN where unknown.
+    /// Base volume: whole tokens traded; NaN where unknown.
     pub volume: &'a [f64],
 }
 
@@ -44,7 +44,7 @@ impl<'a> Candles<'a> {
         self.timestamp.is_empty()
     }
 
-    /// Those at these places.
+    /// The candles in a range of positions.
     #[must_use]
     pub fn part(&self, places: Range<usize>) -> Candles<'a> {
         Candles {
@@ -57,33 +57,33 @@ impl<'a> Candles<'a> {
         }
     }
 
-    /// Those that start less than `span` milliseconds before the last.
+    /// The candles that start less than `span` milliseconds before the last one.
     fn last(&self, span: i64) -> Candles<'a> {
         let last = self.timestamp.last().copied().unwrap_or_default();
         let first = self.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
         self.part(first..self.len())
     }
 
-    /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
+    /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
     pub fn valid(&self, i: usize) -> bool {
         sound(self.open[i], self.high[i], self.low[i], self.close[i])
     }
 }
 
-/// The candles of every token, and where each token's lie.
+/// The candles of all tokens.
 #[derive(Debug)]
 pub enum CandleTable {
     Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
-    /// They stay where they are: here are the last of each token, and the charts of those tokens that were asked for.
+    /// A table in place: only each token's last candles and cached charts are here; the other rows stay at their source.
     InPlace(Arc<Shelf>),
 }
 
-/// A token's candles, held for as long as somebody looks at them.
+/// One token's candles; fetched ones stay in memory while this value exists.
 #[derive(Debug)]
 pub enum ChartCandles<'a> {
     Here(Vec<(Interval, Candles<'a>)>),
-    /// `Fetched::Chart`.
+    /// Holds a `Fetched::Chart`.
     Fetched(Arc<Fetched>),
 }
 
@@ -94,7 +94,7 @@ impl Default for ChartCandles<'_> {
 }
 
 impl ChartCandles<'_> {
-    /// The series of each interval, the finest first.
+    /// The series of each interval, finest interval first.
     pub fn series(&self) -> Vec<(Interval, Candles<'_>)> {
         match self {
             Self::Here(series) => series.clone(),
@@ -107,10 +107,10 @@ impl ChartCandles<'_> {
     }
 }
 
-/// Candles in memory, ordered by (token, interval, time).
+/// Candles in memory, sorted by (token, interval, time).
 #[derive(Debug, Default)]
 pub struct HeldCandles {
-    /// Of one chunk each and without an empty cell; the memory is the table's.
+    /// These columns have one chunk and no nulls; they share the table's memory.
     timestamp: Int64Chunked,
     open: Float64Chunked,
     high: Float64Chunked,
@@ -137,7 +137,7 @@ impl CandleTable {
         }
     }
 
-    /// The token's candles; empty without any, and where they stay elsewhere and were not fetched.
+    /// Returns the token's candles; empty if it has none, or if its table is in place and they were not fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
         if let Self::InPlace(shelf) = self {
             return shelf.get(&Want::Chart(*token)).map_or_else(ChartCandles::default, ChartCandles::Fetched);
@@ -145,21 +145,21 @@ impl CandleTable {
         ChartCandles::Here(self.held(token))
     }
 
-    /// The token's candles that are here.
+    /// The token's candles of a table that is not in place.
     fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
         self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 
-    /// As `of`, of each interval the last candles alone, that start less than `span` milliseconds before its last; and whether that is
-    /// fewer than there are. What is not asked for is not read.
+    /// As `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves
+    /// any out. Older rows are not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         let mut cut = false;
-        // Where the rows stay at their source, the recent ones are here.
+        // Of a table in place, recent candles are prefetched.
         if let Self::InPlace(shelf) = self {
             return shelf.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
         }
         let recent = self.runs(token).into_iter().map(|(interval, rows)| {
-            // As many as there can be at this interval, with room for some that lie closer.
+            // Twice the candles that fit in the span, in case some are closer together than their interval.
             let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
             let recent = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
             cut |= recent.len() < rows.len();
@@ -169,7 +169,7 @@ impl CandleTable {
         (recent, cut)
     }
 
-    /// The first token's, of a table that holds one token.
+    /// The first token's candles, for a table of a single token.
     pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
         self.tokens().first().map_or_else(Vec::new, |token| self.held(token))
     }
@@ -194,7 +194,7 @@ impl CandleTable {
         }
     }
 
-    /// The close of the token's latest candle in any interval; of two that start together, the finer.
+    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
         let all = || match self {
@@ -208,7 +208,7 @@ impl CandleTable {
         match self {
             Self::Memory(held) => held.slice(rows),
             Self::InPlace(_) => Candles::default(),
-            // A part that is damaged gives no candles; the table tells that it is.
+            // A damaged part yields no candles; the table reports the damage.
             Self::Large(table) => large_slice(table, &rows).unwrap_or_default(),
         }
     }
@@ -240,7 +240,7 @@ fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
 }
 
 impl HeldCandles {
-    /// From a canonical frame: ordered, `interval` filled, no empty cell but in `volume`.
+    /// From a canonical frame: sorted, `interval` filled, nulls only in `volume`.
     pub(crate) fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| {
             let column = frame.column(name).ok().and_then(|column| column.f64().ok());
@@ -273,17 +273,17 @@ impl HeldCandles {
         self.index.get(token).into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
     }
 
-    /// The first token's, of a table that holds one token.
+    /// The first token's candles, for a table of a single token.
     pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
         self.tokens().next().map_or_else(Vec::new, |token| self.of(&token))
     }
 
-    /// About how much memory they take.
+    /// Approximate memory of the columns, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         6 * 8 * self.timestamp.len() as u64
     }
 
-    /// See `CandleTable::recent`. Of candles picked for the market's figures, those of as long a time as these look at stand for all.
+    /// See `CandleTable::recent`. If `span` covers all `RECENT_DAYS` that are prefetched, nothing counts as left out.
     fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         let mut known = self.of(token);
         if span >= RECENT_DAYS * DAY_MS {
@@ -323,7 +323,7 @@ impl HeldCandles {
     }
 }
 
-/// Some rows of a column of one chunk without an empty cell.
+/// A range of rows of a column that has one chunk and no nulls.
 fn part<'a, T: PolarsNumericType>(column: &'a ChunkedArray<T>, rows: &Range<usize>) -> &'a [T::Native] {
     column.cont_slice().ok().and_then(|numbers| numbers.get(rows.clone())).unwrap_or_default()
 }

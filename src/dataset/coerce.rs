@@ -1,5 +1,5 @@
-//! Type coercion: a raw column, of whatever type its source gave it, becomes the canonical column of its kind, each cell a value, null or
-//! bad. Only what loses nothing is done. Whether a bad cell costs its row is the loader's to decide.
+//! Type coercion: converts a raw column of any source type to the canonical type of its kind; each cell becomes a value, null or bad. Only
+//! lossless conversions are made. Whether a bad cell rejects its row is the loader's decision.
 //!
 //! Canonical types: Text, Address, Chain, Uint256, Hex are String; Chains, Addresses List(String); Integer Int64; Float Float64;
 //! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
@@ -31,17 +31,17 @@ use super::{
     text_runs::{Texts, rewritten},
 };
 
-/// A cell that was not what it should be.
+/// A bad or odd cell of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Issue {
-    /// Position in the batch.
+    /// Row number in the batch.
     pub row: usize,
     pub value: String,
-    /// The value stands all the same; the reason says what is odd about it.
+    /// Set if the value was kept: the reason it is odd.
     pub odd: Option<&'static str>,
 }
 
-/// A column read, and the cells that could not be.
+/// A coerced column, and its bad and odd cells.
 #[derive(Debug)]
 pub(crate) struct Coerced {
     pub column: Column,
@@ -50,18 +50,18 @@ pub(crate) struct Coerced {
 
 pub(crate) const CHECKSUM: &str = "the letter case breaks the EIP-55 checksum; the address is accepted, but compare it with its source";
 
-/// Why a cell has no value: it cannot be read.
+/// Error of a cell that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bad;
 
 pub(crate) type Read<T> = Result<Option<T>, Bad>;
 
-/// Reads the cells into the canonical column `ours`.
+/// Coerces the cells to the canonical column `ours`.
 pub(crate) fn coerce(ours: &SchemaColumn, cells: &[RawCell<'_>], rule: &ColumnManifest, manner: Manner) -> Coerced {
     coerced(ours, cells.iter(), cells.len(), rule, manner)
 }
 
-/// As `coerce`, of a column of text that needs nothing done before, without a list of its cells.
+/// As `coerce`, for a text column that needs no preprocessing; avoids a list of its cells.
 pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest, manner: Manner) -> Coerced {
     match ours.kind {
         Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
@@ -79,7 +79,7 @@ fn text_cell(text: &str) -> RawCell<'_> {
     RawCell::Text(Cow::Borrowed(text))
 }
 
-/// A text in its canonical spelling, and what is odd about it.
+/// A text in canonical spelling, and the reason it is odd, if it is.
 struct Spelt<'a>(Cow<'a, str>, Option<&'static str>);
 
 impl<'a> Spelt<'a> {
@@ -92,7 +92,7 @@ impl<'a> Spelt<'a> {
     }
 }
 
-/// A column of texts from one of texts, run by run: rows on end that say the same are read once.
+/// Maps a text column to a text column run by run: equal consecutive texts are parsed once.
 fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<Spelt<'a>>) -> Coerced {
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
@@ -150,7 +150,7 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     Coerced { column, issues }
 }
 
-/// `read` without what it says of an address's checksum: where that is broken, the value stands and `odd` notes it.
+/// Wraps `read` to drop its checksum flag: an address with a broken checksum keeps its value and is recorded in `odd`.
 fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Read<(T, bool)>) -> impl FnMut(&RawCell<'a>) -> Read<T> {
     let mut rows = 0..;
     move |cell| {
@@ -163,7 +163,7 @@ fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Re
     }
 }
 
-/// A number by which a cell can be compared: times in milliseconds, numbers as they are.
+/// A number by which to compare cells: times in milliseconds, numbers unchanged.
 pub(crate) fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
     let time = || time::time(cell, None, false).ok().flatten().map(|time| time as f64);
     match kind {
@@ -172,13 +172,13 @@ pub(crate) fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
     }
 }
 
-/// A number as it is written.
+/// Parses a number in the given notation; a decimal point where none is known.
 pub(crate) fn plain_float(cell: &RawCell<'_>, manner: Manner) -> Read<f64> {
     number::float(cell, None, manner.decimal.or(Some(Decimal::Point)))
 }
 
-/// The column as it is, where each cell would be read as itself: its type is the canonical one and no value is out of bounds. What
-/// this leaves to `coerce`, it reads the same, only slower.
+/// Fast path: the column unchanged, where its type is canonical and every value is within bounds. Columns it declines give the same result
+/// through `coerce`, only slower.
 pub(crate) fn as_it_is(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) -> Option<Column> {
     if raw.dtype() != &canonical(ours.kind) || rule.scale.is_some() || rule.item.is_some() || !rule.values.is_empty() {
         return None;
@@ -192,7 +192,7 @@ pub(crate) fn as_it_is(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest)
     usable.then(|| raw.clone().with_name(PlSmallStr::from_static(ours.name)))
 }
 
-/// Whether all values are such. Where no cell is empty every one is looked at, without a way out, which the processor does many at a time.
+/// Whether all values satisfy `such`. Without nulls there is no early exit, so that the loop vectorises.
 fn all<T: PolarsNumericType>(values: &ChunkedArray<T>, such: impl Fn(T::Native) -> bool) -> bool {
     match values.cont_slice() {
         Ok(values) => values.iter().fold(true, |all, value| all & such(*value)),
@@ -200,7 +200,7 @@ fn all<T: PolarsNumericType>(values: &ChunkedArray<T>, such: impl Fn(T::Native) 
     }
 }
 
-/// The canonical type of a kind.
+/// The canonical polars type of a kind.
 pub(crate) fn canonical(kind: Kind) -> DataType {
     match kind {
         Kind::Text | Kind::Address | Kind::Chain | Kind::Uint256 | Kind::Hex => DataType::String,
@@ -213,7 +213,7 @@ pub(crate) fn canonical(kind: Kind) -> DataType {
     }
 }
 
-/// A canonical column without a value in any row. Not as polars makes one: it sets aside 8 MiB of zeros for the first.
+/// A canonical column of nulls. Not built with polars' own constructor, which allocates 8 MiB of zeros for the first one.
 pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
     let (name, dtype) = (PlSmallStr::from_static(ours.name), canonical(ours.kind));
     match dtype {
@@ -234,12 +234,12 @@ pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
     }
 }
 
-/// Times and days from their physical numbers, which always succeeds.
+/// Casts physical numbers to times or dates, which always succeeds.
 fn cast(column: &Column, to: &DataType) -> Column {
     column.cast(to).unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
 }
 
-/// Replaces texts by those `dataset.toml` gives for them; `""` stands for an empty cell.
+/// Replaces texts by those that `dataset.toml` maps them to; `""` makes the cell null.
 pub(crate) fn replace(cells: &mut [RawCell<'_>], rule: &ColumnManifest) {
     if rule.values.is_empty() {
         return;
@@ -259,7 +259,7 @@ fn issue(row: usize, cell: &RawCell<'_>, odd: Option<&'static str>) -> Issue {
     Issue { row, value: cell.shown(), odd }
 }
 
-/// A cell of whatever kind, through `read`; what is bad is noted and left empty.
+/// Reads cells of any kind with `read`; bad ones become null and are added to `issues`.
 fn each<'a, T, C: Borrow<RawCell<'a>>>(
     cells: impl Iterator<Item = C>,
     issues: &mut Vec<Issue>,
@@ -319,7 +319,7 @@ fn lists<'a, C: Borrow<RawCell<'a>>>(
     builder.finish().into_column()
 }
 
-/// An address in lower case, which it mostly is.
+/// Parses an address; borrows the text if it is already in lower case.
 fn address(text: &str) -> Read<Spelt<'_>> {
     let read = cell::address(&text_cell(text))?;
     Ok(read.map(|(address, broken)| {

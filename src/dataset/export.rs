@@ -1,5 +1,5 @@
-//! Exports a table to a file: CSV, JSON, NDJSON or Parquet by its ending, chunk by chunk, so that it may have any number of rows. The file is
-//! written whole or not at all, and replaces another only where that is asked for. How rows stand in a file is `form`'s.
+//! Exports a table to a file: CSV, JSON, NDJSON or Parquet by file extension, in chunks, so that the row count is unlimited. The write is
+//! atomic, and an existing file is replaced only on request. The encoding of rows is in `form`.
 
 mod cells;
 pub mod form;
@@ -17,36 +17,36 @@ use tempfile::NamedTempFile;
 
 use self::form::{ExportFormat, RowChunk, typed};
 
-/// Chunks after which what was written is brought to the disk, so that the end does not wait for all of it.
+/// Chunks between syncs to disk, so that the final sync does not have to write everything.
 const CHUNKS_SYNCED: u64 = 128;
-/// Bytes gathered before they are written to a file.
+/// Bytes of the file's write buffer.
 const BUFFER: usize = 1 << 18;
 
 /// The rows to export.
 pub enum ExportRows {
-    /// In memory: one JSON value a cell.
+    /// In memory: one JSON value per cell.
     Values(Vec<Vec<Value>>),
-    /// Read as they are written.
+    /// Read while they are written.
     Batches(Box<dyn RowBatches>),
 }
 
-/// Rows that are read a chunk at a time, in typed columns in the order they are written.
+/// A table read in batches: typed columns, in output order.
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
-    /// Some of the rows; the error says why they cannot be had.
+    /// Reads a range of rows. Errors: why they cannot be read.
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String>;
 }
 
 /// Why no file was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unwritten {
-    /// It was not wanted any more.
+    /// The export was cancelled.
     Stopped,
-    /// For the person: what to do.
+    /// The reason, worded for the user.
     Failed(String),
 }
 
-/// Hears how many rows are written; false ends it.
+/// Progress callback with the rows written so far; false cancels.
 pub type ExportStep<'a> = &'a mut dyn FnMut(u64) -> bool;
 
 impl ExportRows {
@@ -57,7 +57,7 @@ impl ExportRows {
         }
     }
 
-    /// Every cell, as it stands in JSON.
+    /// Every cell as a JSON value.
     #[cfg(test)]
     pub(crate) fn values(&self, columns: usize) -> Vec<Vec<Value>> {
         let all = self.stretch(0..self.count()).expect("rows that can be had");
@@ -88,18 +88,18 @@ impl RowBatches for DataFrame {
     }
 }
 
-/// Whether a table can be written there, as far as is seen without writing its rows; what decides is `write`.
+/// Checks whether the file can be written, without writing rows; `write` decides in the end.
 pub fn check(path: &Path, replace: bool) -> Result<(), Unwritten> {
     format_of(path, replace)?;
     temporary_beside(path).map(drop).map_err(|error| Unwritten::Failed(format!("`{}`: {error}", path.display())))
 }
 
-/// Whether a file or a folder of that name exists.
+/// Whether the path exists, as a file or a folder.
 pub fn is_taken(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// What a file of that name is.
+/// The export format of a file name, by its extension.
 fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     let Some(form) = ExportFormat::FILES.into_iter().find(|form| form.ending() == ending) else {
@@ -109,15 +109,14 @@ fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         return Err(Unwritten::Failed(format!("the folder `{}` does not exist", folder.display())));
     }
-    // Seen early, so that nothing large is written in vain; what decides is `place`.
+    // Checked early to fail before writing anything large; `publish` decides in the end.
     if is_taken(path) && !(replace && path.is_file()) {
         return Err(exists(path));
     }
     Ok(form)
 }
 
-/// Writes the rows under `columns` into `path`; a file that is there is replaced only where `replace` says so. Gives back how many
-/// there are.
+/// Writes the rows under `columns` to `path`; an existing file is replaced only if `replace` is set. Returns the row count.
 pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, Unwritten> {
     let form = format_of(path, replace)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
@@ -128,11 +127,11 @@ pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, 
         Unwritten::Stopped => Unwritten::Stopped,
     })?;
     let count = rows.count() as u64;
-    // The last look, as bringing it to the disk may take a while.
+    // Last cancellation check, as syncing may have taken a while.
     if step(count) { publish(part, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
 }
 
-/// Writes the rows into a file that is new and empty.
+/// Writes the rows to a new, empty file.
 fn fill_file(file: &File, form: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
     let (mut chunks, mut full) = (0, None);
@@ -147,7 +146,7 @@ fn fill_file(file: &File, form: ExportFormat, columns: &[String], rows: &ExportR
     full.map_or(poured, |error| Err(failed(error)))
 }
 
-/// Writes the rows into `out`, chunk by chunk, to its end.
+/// Writes all rows to `out`, in chunks.
 pub fn pour<W: Write + Send + 'static>(
     out: W,
     form: ExportFormat,
@@ -155,7 +154,7 @@ pub fn pour<W: Write + Send + 'static>(
     rows: &ExportRows,
     step: ExportStep<'_>,
 ) -> Result<(), Unwritten> {
-    // One type a column is seen on all rows at hand.
+    // Column types of JSON values are inferred from all rows.
     let whole;
     let rows = match rows {
         ExportRows::Values(values) if form.is_typed() => {
@@ -165,7 +164,7 @@ pub fn pour<W: Write + Send + 'static>(
         rows => rows,
     };
     let mut sink = form.over(out, columns).map_err(Unwritten::Failed)?;
-    // A table without rows has types all the same.
+    // A table without rows still has column types.
     sink.rows(&rows.stretch(0..0).map_err(Unwritten::Failed)?).map_err(Unwritten::Failed)?;
     for start in (0..rows.count()).step_by(form.stretch()) {
         if !step(start as u64) {
@@ -196,7 +195,7 @@ fn exists(path: &Path) -> Unwritten {
     Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()))
 }
 
-/// A new file beside the one to be, which goes unless it gets its name.
+/// A temporary file in the same folder, deleted unless it is renamed.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut part = tempfile::Builder::new();
@@ -206,7 +205,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     part.tempfile_in(folder)
 }
 
-/// Gives the finished `part` its name, unless that is taken and not to be replaced.
+/// Renames the finished `part` to `path`, unless that exists and must not be replaced.
 fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Unwritten> {
     let placed = if replace { part.persist(path) } else { part.persist_noclobber(path) };
     placed.map(drop).map_err(|error| match error.error.kind() {
@@ -239,7 +238,7 @@ mod tests {
         ExportRows::Values(vec![vec![json!("A,B"), json!(1.5), json!(["eth"])], vec![Value::Null, Value::Null, json!([])]])
     }
 
-    /// Numbers and texts, over the end of chunks and row groups.
+    /// Numbers and texts, across chunk and row-group boundaries.
     struct Numbers(usize);
 
     impl RowBatches for Numbers {
@@ -309,7 +308,7 @@ mod tests {
         };
         assert!(text.lines().skip(1).enumerate().all(|(row, line)| line == expected(row)));
         assert_eq!(text.lines().count(), rows.count() + 1);
-        // As text, since reading a number back may move its last bit.
+        // Compared as text, since parsing a number back may change its last bit.
         let lines = fs::read_to_string(path("ndjson")).unwrap();
         let expected = |row: usize| {
             let text = if row.is_multiple_of(3) { Value::Null } else { json!(format!("row \"{row}\"")) };
@@ -338,7 +337,7 @@ mod tests {
         for form in ExportFormat::FILES {
             let ending = form.ending();
             let path = folder.path().join(format!("t.{ending}"));
-            // At once, in the middle, and when all is written but has no name yet.
+            // At the start, midway, and after the last row but before the rename.
             for stop_at in [0, CHUNK_ROWS as u64, 2 * CHUNK_ROWS as u64] {
                 let rows = ExportRows::Batches(Box::new(Numbers(2 * CHUNK_ROWS)));
                 assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
@@ -367,7 +366,7 @@ mod tests {
         let away = folder.path().join("away");
         let error = go(&away.join("t.csv"), &[], &values()).unwrap_err();
         assert_eq!(error, Unwritten::Failed(format!("the folder `{}` does not exist", away.display())));
-        // What is no folder cannot be written into, as one that is not ours.
+        // A file as the parent folder fails, as a folder without write permission does.
         let error = go(&path.join("t.csv"), &[], &values()).unwrap_err();
         assert!(matches!(&error, Unwritten::Failed(reason) if reason.contains("Not a directory")), "{error:?}");
     }

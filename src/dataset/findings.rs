@@ -1,28 +1,29 @@
-//! Findings: defects of the data, for the person who can mend them: file, row, column, value, expectation. All are counted, the first kept.
+//! Findings: defects of the data, worded for the person who can fix them: file, row, column, value, expectation. All are counted, only the
+//! first are kept.
 
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many findings of one file, column and reason are kept; all are counted.
+/// Findings kept per file, column and reason; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
-/// The same for notes.
+/// The same limit for notes.
 const NOTES_KEPT_PER_REASON: u64 = 1;
 
 fn kept_of(severity: Severity) -> u64 {
     if severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON }
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Data were left out: a row set aside, a table unusable.
+    /// Data were dropped: a rejected row, an unusable table.
     Error,
-    /// Data were changed: a cell made null, the last of two rows kept.
+    /// Data were altered: a cell set to null, the last of two rows kept.
     Warning,
-    /// Worth knowing: a column that is ignored.
+    /// Informational: an ignored column.
     Note,
 }
 
@@ -30,15 +31,15 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub severity: Severity,
-    /// Relative to the dataset's folder where it lies in it.
+    /// Relative to the dataset's folder if it is inside.
     pub file: String,
-    /// The row in the file, the first data row being 1.
+    /// Row number in the file, counting data rows from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// The column of ours.
+    /// The schema column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// What stood there, shortened.
+    /// The offending value, truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// What is wrong, what was expected and what was done.
@@ -46,7 +47,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Of a file as a whole; `at`, `column` and `value` say where in it.
+    /// A finding about a whole file; `at`, `column` and `value` narrow it down.
     pub(crate) fn new(severity: Severity, file: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { severity, file: file.into(), row: None, column: None, value: None, reason: reason.into() }
     }
@@ -67,7 +68,7 @@ impl Finding {
     }
 }
 
-/// How often one reason was met in one column of one file.
+/// Occurrences of one reason in one column of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingCount {
     pub severity: Severity,
@@ -91,7 +92,7 @@ pub struct Findings {
 /// File, column, reason.
 type Reason = (String, Option<String>, String);
 
-/// Findings as they are written down.
+/// Serialised form of `Findings`.
 #[derive(Deserialize)]
 struct Written {
     kept: Vec<Finding>,
@@ -125,7 +126,7 @@ impl Findings {
         }
     }
 
-    /// Counts further findings of a reason that was met, without keeping them.
+    /// Adds to the count of a known reason without keeping findings.
     pub(crate) fn count_more(&mut self, file: &str, column: Option<&str>, reason: &str, more: u64) {
         let same = |count: &&mut FindingCount| count.file == file && count.column.as_deref() == column && count.reason == reason;
         if let Some(count) = self.counts.iter_mut().find(same) {
@@ -133,7 +134,7 @@ impl Findings {
         }
     }
 
-    /// Where a reason was met in every one of `rows` rows, replaces its findings by one of the column that says `all`.
+    /// If a reason occurred in every one of `rows` rows, replaces its findings by a single one of the column, worded `all`.
     pub(crate) fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
         let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
         let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };
@@ -147,7 +148,7 @@ impl Findings {
         (self.counts[position].count, self.counts[position].reason) = (1, all);
     }
 
-    /// Takes in the findings of others.
+    /// Merges other findings into these.
     pub(crate) fn absorb(&mut self, others: &Self) {
         others.kept.iter().for_each(|finding| self.add(finding.clone()));
         for count in &others.counts {
@@ -156,12 +157,12 @@ impl Findings {
         }
     }
 
-    /// The findings kept, in the order they were met.
+    /// The kept findings, in order of occurrence.
     pub fn kept(&self) -> &[Finding] {
         &self.kept
     }
 
-    /// Every reason met, with its exact count.
+    /// Every reason, with its exact count.
     pub fn counts(&self) -> &[FindingCount] {
         &self.counts
     }

@@ -1,5 +1,5 @@
-//! A token's balances as analyses take them: row by row; or, of a table in place, the largest ones and those of named addresses row by row,
-//! and the others as the sums that measures of concentration need. The two give the same measures.
+//! A token's balances for the analyses: row by row, or, for a table in place, row by row only for the largest and for named addresses, with
+//! the rest as the aggregates that concentration measures need. Both give the same measures.
 
 use std::{
     hash::{Hash, Hasher},
@@ -8,30 +8,30 @@ use std::{
 
 use super::{Dataset, RowsOf, address::Address, rows::HolderRow, shelf::Fetched};
 
-/// How many holders of a token are listed.
+/// Holder counts of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ListedBalances {
     pub rows: u64,
-    /// Those with a balance above zero.
+    /// Rows with a balance above zero.
     pub held: u64,
-    /// The checksum of the rows.
+    /// Checksum of the rows.
     pub mark: u64,
 }
 
-/// Which holders are counted apart when an engine sums up balances.
+/// Holders that an engine reports individually when it aggregates balances.
 #[derive(Debug, Clone, Default)]
 pub struct Apart {
-    /// Their balances come row by row, and are in no sum.
+    /// Reported row by row and left out of the aggregates.
     pub named: Vec<Address>,
-    /// Those of `named` whose tokens are burned.
+    /// The subset of `named` whose tokens are burned.
     pub burned: Vec<Address>,
-    /// Their balances are in the sums, and come row by row too.
+    /// Counted in the aggregates and reported row by row too.
     pub watched: Vec<Address>,
-    /// Whole tokens, where known.
+    /// Total supply in whole tokens, where known.
     pub supply: Option<f64>,
 }
 
-/// All are equal: it follows from the token asked about, and must not make another key of it.
+/// All values are equal, so that it does not take part in cache keys: it follows from the token in question.
 impl PartialEq for Apart {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -44,14 +44,14 @@ impl Hash for Apart {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The balances of a token, as an engine sums them up.
+/// A token's balances as an engine aggregates them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Balances {
-    /// Rows of the token.
+    /// Number of rows of the token.
     pub listed: u64,
-    /// The largest balances and those of `Apart::named`, in the order of the table.
+    /// The largest balances and those of `Apart::named`, in table order.
     pub rows: Vec<(Address, Option<f64>)>,
-    /// Those of `Apart::watched` that are among the rest.
+    /// Those of `Apart::watched` that `rest` includes.
     pub behind: Vec<(Address, f64)>,
     pub rest: Rest,
 }
@@ -62,24 +62,25 @@ impl Balances {
     }
 }
 
-/// Sums of the balances above zero that do not come row by row: none is larger than one that does.
+/// Aggregates of the balances above zero that are not listed row by row: none exceeds a listed one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rest {
     pub count: u64,
     pub sum: f64,
-    /// Of their squares.
+    /// Sum of squares.
     pub squares: f64,
-    /// The sum of each times its rank, the smallest having rank 1.
+    /// Sum of balance times rank, the smallest having rank 1.
     pub ranked: f64,
-    /// The fewest holders, without `Apart::named`, that have more than half of what is not burned; none where all have less.
+    /// Nakamoto coefficient: fewest holders, without `Apart::named`, that together have more than half of the unburned tokens; `None` if
+    /// they do not reach it.
     pub majority: Option<u64>,
 }
 
-/// A token's balances.
+/// A token's balances: in memory, or aggregated by an engine.
 #[derive(Debug)]
 pub enum Holding<'a> {
     Here(RowsOf<'a, HolderRow>),
-    /// `Fetched::Balances`.
+    /// Holds a `Fetched::Balances`.
     There(Arc<Fetched>),
 }
 
@@ -94,7 +95,7 @@ impl Holding<'_> {
         }
     }
 
-    /// Rows of the token.
+    /// Number of rows of the token.
     pub fn listed(&self) -> u64 {
         match self {
             Self::Here(rows) => rows.len() as u64,
@@ -102,7 +103,7 @@ impl Holding<'_> {
         }
     }
 
-    /// Whether every row comes by itself.
+    /// Whether every row is listed individually, so that `rest` is empty.
     pub fn is_whole(&self) -> bool {
         self.rows().count() as u64 == self.listed()
     }
@@ -111,19 +112,19 @@ impl Holding<'_> {
         self.listed() == 0
     }
 
-    /// Holder and balance of every row that comes by itself, the largest first; those of `rest` are not among them.
+    /// Holder and balance of every individually listed row, largest first, without those in `rest`.
     pub fn rows(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
         let here = if let Self::Here(rows) = self { Some(rows.balances()) } else { None };
         let there = self.there().map_or(&[][..], |balances| &balances.rows);
         here.into_iter().flatten().chain(there.iter().copied())
     }
 
-    /// `rows`, then the watched holders outside them, which `rest` counts too.
+    /// `rows`, then the watched holders that `rest` includes.
     pub fn known(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
         self.rows().chain(self.behind().iter().map(|(holder, balance)| (*holder, Some(*balance))))
     }
 
-    /// The balances of watched holders that `rest` counts.
+    /// Balances of the watched holders that `rest` includes.
     pub fn behind(&self) -> &[(Address, f64)] {
         self.there().map_or(&[], |balances| &balances.behind)
     }
@@ -134,19 +135,19 @@ impl Holding<'_> {
 }
 
 impl Dataset {
-    /// The token's balances, for a question about the token `about`. Those of a table in place were fetched before.
+    /// The token's balances, for a question about the token `about`. Those of a table in place must have been fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
         let there = self.shelf("holders").and_then(|shelf| shelf.balances(token, about));
         there.map_or_else(|| Holding::Here(self.holders.of(token)), Holding::There)
     }
 
-    /// How many holders of the token are listed.
+    /// Number of holders of the token.
     pub fn holders_listed(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).len() as u64;
         self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().rows)
     }
 
-    /// How many holders of the token have a balance above zero.
+    /// Number of holders of the token with a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
         self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().held)

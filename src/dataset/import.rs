@@ -1,6 +1,6 @@
-//! `import`: takes files as researchers get them into a dataset's own columns. Each is told by what it holds (`sniff`, `format`), read as
-//! the loader reads (`file`, `take`), its rows spilled to disk by table (`spool`), merged with the rows that are there (`combine`, `table`),
-//! and put in place by renaming once all of it is written (`place`).
+//! `import`: brings files in any known layout into the dataset's own tables. The type and format of a file are detected from its content
+//! (`sniff`, `format`); its rows are read as by the loader (`file`, `take`), spilled to disk per table (`spool`), merged with the existing
+//! rows (`combine`, `table`), and put in place by rename once everything is written (`place`).
 
 mod archive;
 mod candles;
@@ -59,11 +59,11 @@ use super::{
 };
 use crate::untrusted::guarded;
 
-/// Why nothing was imported.
+/// Why an import failed as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportError {
     Cancelled,
-    /// One line for the person.
+    /// One line for the user.
     Failed(String),
 }
 
@@ -82,7 +82,7 @@ impl From<String> for ImportError {
     }
 }
 
-/// Imports the files into the dataset's folder `into`. What is refused is in the report, and the rest is imported.
+/// Imports the files into the dataset's folder `into`. Refused files are in the report; the others are imported.
 pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn LoadProgress) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
@@ -115,7 +115,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         if run.refused_late.len() == known {
             break (finished, run.report);
         }
-        // That a file holds several series shows when all of its rows are there; the import is then done again without it.
+        // Conflicting rows that reveal a file of several series show up only after the merge; the import is then rerun without that file.
         refused_late = run.refused_late;
     };
     if !options.dry_run {
@@ -124,29 +124,29 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     Ok(report)
 }
 
-/// One import under way.
+/// The state of one import.
 struct Run<'a> {
     options: &'a ImportOptions,
     folder: &'a Path,
     context: LoadContext<'a>,
     tokens: KnownTokens,
-    /// By place in the schema, so that tokens come first.
+    /// By the table's position in the schema, so that tokens come first.
     spools: BTreeMap<usize, TableSpool>,
     existing: BTreeMap<usize, ExistingTable>,
-    /// Numbers of the sources whose rows do not count.
+    /// Source numbers whose rows are ignored.
     refused: HashSet<u32>,
-    /// Tokens that rows are about, with what is known of them: symbol and chain.
+    /// Tokens that imported rows refer to, with their symbol and chain as far as known.
     needed: BTreeMap<Address, (Option<String>, Chain)>,
     report: ImportReport,
-    /// The number of the next source.
+    /// Number of the next source.
     sources: u32,
-    /// Files that were found to hold several series once all their rows were read, and why they are refused.
+    /// Files found during the merge to hold several series, with their refusals.
     refused_late: BTreeMap<String, Refusal>,
-    /// Columns whose amounts are floating-point numbers.
+    /// Tables and columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
-    /// The symbol of the file that `--token` was taken for.
+    /// Symbol of the first file that `--token` was applied to.
     said_for: Option<String>,
-    /// By number of the source and table, where rows came from.
+    /// Provenance of rows, by source number and table.
     origins: Vec<(u32, &'static str, Origin)>,
 }
 
@@ -171,13 +171,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The place of the table in the schema.
+/// The table's position in the schema.
 fn table_index(table: &str) -> usize {
     TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
 }
 
 impl Run<'_> {
-    /// What the dataset knows of tokens: names to find files' tokens by, decimals to read amounts with.
+    /// Reads the dataset's tokens: symbols to match files by, decimals to convert amounts with.
     fn read_existing_tokens(&mut self) -> Result<(), ImportError> {
         let existing = ExistingTable::of(&self.context, &TABLES[0])?;
         let mut frames = Vec::new();
@@ -192,7 +192,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Every file in turn, those that bring tokens first, as the others find theirs among them.
+    /// Imports the files, those with tokens first, as the others refer to them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
         let mut known = Vec::new();
         let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |sniffed| (file, sniffed)));
@@ -238,7 +238,7 @@ impl Run<'_> {
         self.report.files.push(report);
     }
 
-    /// Spills the existing rows of a table to disk, before the first new one.
+    /// Spills the table's existing rows before its first new ones.
     fn open(&mut self, table: &'static str) -> Result<(), NotTaken> {
         let place = table_index(table);
         if self.spools.contains_key(&place) {

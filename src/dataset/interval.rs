@@ -1,4 +1,4 @@
-//! The length of a candle: how it is written, and which one candles at given times have.
+//! Candle intervals: parsing and formatting, and inferring the interval from timestamps.
 
 use std::{collections::HashMap, fmt};
 
@@ -14,7 +14,7 @@ impl Interval {
     pub const DAY: Self = Self(DAY_MS);
     pub const WEEK: Self = Self(7 * DAY_MS);
 
-    /// `1h`, `15m`, `1d`, `1w`, also `60` (minutes) as exchanges write it; lengths up to a year.
+    /// Parses `1h`, `15m`, `1d`, `1w`, also `60` (minutes) as exchanges write it; lengths up to a year.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -31,7 +31,7 @@ impl Interval {
         (1..=366 * DAY_MS).contains(&length).then_some(Self(length))
     }
 
-    /// The interval of candles at these times: see `frequent`.
+    /// Infers the interval of candles at these times; see `frequent`.
     pub(crate) fn between(mut times: Vec<i64>) -> Self {
         times.sort_unstable();
         times.dedup();
@@ -42,8 +42,8 @@ impl Interval {
         Self::frequent(steps)
     }
 
-    /// The interval of candles that lie so far apart, so many times each: the most frequent step, the finest of several; a day without
-    /// any, or where it is longer than any interval there is.
+    /// Infers the interval from steps between candles and their counts: the most frequent step, the shortest of ties; one day if there are
+    /// no steps or the step is not a valid interval.
     pub(crate) fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
         let best = steps.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
         best.map(|(step, _)| Self(step)).filter(|step| Self::parse(&step.to_string()).is_some()).unwrap_or(Self::DAY)

@@ -1,7 +1,7 @@
-//! The rules that figures must keep, whatever file they came from: one table, each rule with its name, its sentence and the columns it
-//! needs. Pure: canonical columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
+//! The data rules, which hold for any source: one table, each rule with its name, its sentence and the columns it needs. Pure: canonical
+//! columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
 //!
-//! Three kinds: of one row (`judge` here), of the rows of one file in their order (`series`), and of tables together (`together`).
+//! Three kinds of rules: per row (`judge` here), over the rows of one file in order (`series`), and across tables (`together`).
 
 pub mod series;
 pub(crate) mod together;
@@ -13,28 +13,28 @@ use super::{
     time::{DAY_MS, Time},
 };
 
-/// Something that must hold.
+/// A data rule.
 #[derive(Debug)]
 pub struct Rule {
     pub name: &'static str,
-    /// What it judges, as `table.column`; the first names it in a finding.
+    /// The columns it judges, as `table.column`; the first names it in a finding.
     pub columns: &'static [&'static str],
-    /// What else it needs to know.
+    /// Other columns it reads.
     pub needs: &'static [&'static str],
-    /// The finding where it is broken.
+    /// Worded for the finding of a breach.
     pub sentence: &'static str,
     pub outcome: Consequence,
     test: Test,
 }
 
-/// What becomes of a figure that breaks a rule.
+/// Effect of a breach on the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
-    /// The figure stays.
+    /// The value is kept.
     Stays,
-    /// The candle is left as it is, and not valid for any analysis.
+    /// The candle is kept unchanged, and is invalid for every analysis.
     NotUsed,
-    /// It cannot be, so the cell is left empty.
+    /// An impossible value: the cell becomes null.
     Emptied,
 }
 
@@ -48,27 +48,27 @@ impl Consequence {
     }
 }
 
-/// How a figure is judged.
+/// The test of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Test {
-    /// Not below the first, not above the second.
+    /// From the first to the second, both included.
     Between(f64, f64),
-    /// A price of a candle.
+    /// A candle's price.
     Price,
     Low,
     High,
-    /// A time at which there was something to record.
+    /// A time at which blockchains existed.
     Era,
-    /// Over several rows, by `series`, or over several tables, by `together`.
+    /// Over several rows, by `series`, or across tables, by `together`.
     SeveralRows,
 }
 
-/// The first block of Bitcoin, 2009-01-03, less a day for time zones.
+/// The day of Bitcoin's first block, 2009-01-03, less a day for time zones.
 const FIRST: i64 = 14_246 * DAY_MS;
 /// 2100-01-01.
 const LAST: i64 = 47_482 * DAY_MS;
 
-/// A rule: its name, what becomes of the figure, and its test; the columns it judges, and those it needs beside; the finding's sentence.
+/// Builds a rule from its name, consequence and test; the columns it judges, and those it needs besides; the finding's sentence.
 macro_rules! rules {
     ($($name:ident $outcome:ident $test:expr, [$($column:literal),*] $(needs [$($need:literal),*])? $sentence:literal;)*) => {
         &[$(Rule {
@@ -151,26 +151,26 @@ pub const RULES: &[Rule] = rules! {
         "price times supply is over a million times off the market cap: is the supply in smallest units?";
 };
 
-/// The rule of that name.
+/// Returns the rule of this name.
 pub(crate) fn named(name: &str) -> &'static Rule {
-    // A test holds every use to a name of the table.
+    // A test checks that every name used is in the table.
     RULES.iter().find(|rule| rule.name == name).unwrap_or(&RULES[0])
 }
 
 impl Rule {
-    /// The column of ours that a finding names.
+    /// The schema column that a finding names.
     pub fn column(&self) -> &'static str {
         let first = self.columns.first().copied().unwrap_or_default();
         first.split_once('.').map_or(first, |(_, column)| column)
     }
 
-    /// The table whose rows break it.
+    /// The table whose rows the rule judges.
     pub fn table(&self) -> &'static str {
         let first = self.columns.first().copied().unwrap_or_default();
         first.split_once('.').map_or(first, |(table, _)| table)
     }
 
-    /// What a finding says: what is wrong, and what was done.
+    /// The finding's reason: the defect, and the consequence.
     pub fn reason(&self) -> String {
         format!("{}; {}", self.sentence, self.outcome.words())
     }
@@ -180,11 +180,11 @@ impl Rule {
 #[derive(Debug, Clone)]
 pub(crate) struct Breach {
     pub rule: &'static Rule,
-    /// The column of ours.
+    /// The schema column.
     pub column: &'static str,
-    /// Their places, rising.
+    /// Row indexes, ascending.
     pub rows: Vec<usize>,
-    /// The values of the first of them.
+    /// The values of the first of these rows.
     pub values: Vec<String>,
 }
 
@@ -201,7 +201,7 @@ impl Breach {
     }
 }
 
-/// Judges the rows of a table, whose canonical columns these are, and empties the cells that cannot be.
+/// Judges the rows of a table, given its canonical columns, and sets impossible cells to null.
 pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     let mut breaches = if table == "candles" { candles(columns) } else { Vec::new() };
     for rule in RULES {
@@ -224,14 +224,14 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     breaches
 }
 
-/// Whether a candle of these prices can be believed: finite and above zero, the high and low around the rest.
+/// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
 #[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
 pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six say all of it.
+    // A comparison with NaN is false, so these six cover NaN and infinity as well.
     (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
 }
 
-/// The first rule that a candle breaks, if any. Analyses take a candle as valid if it breaks none.
+/// The first rule that a candle breaks. Analyses treat a candle as valid if it breaks none.
 pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {
     if sound(open, high, low, close) {
         return None;
@@ -258,7 +258,7 @@ fn candles(columns: &[Column]) -> Vec<Breach> {
     }
     let mut breaches: Vec<Breach> = Vec::new();
     for row in 0..open.len() {
-        // A row without a price is set aside, and is none of ours.
+        // A row without a price is rejected elsewhere.
         let (Some(o), Some(h), Some(l), Some(c)) = (open.get(row), high.get(row), low.get(row), close.get(row)) else { continue };
         let Some(rule) = candle(o, h, l, c) else { continue };
         let column = match rule.test {
@@ -286,7 +286,7 @@ fn candles(columns: &[Column]) -> Vec<Breach> {
 fn between(rule: &'static Rule, name: &'static str, column: &Column, least: f64, most: f64) -> Breach {
     let mut breach = Breach::new(rule, name);
     if let Ok(numbers) = column.f64() {
-        // Most columns break nothing: that is seen many cells at a time.
+        // Fast path: most columns break nothing, which a vectorised scan shows.
         let holds = |number: f64| number >= least && number <= most;
         if numbers.cont_slice().is_ok_and(|numbers| numbers.iter().fold(true, |all, number| all & holds(*number))) {
             return breach;
@@ -327,7 +327,7 @@ fn era(rule: &'static Rule, name: &'static str, column: &Column) -> Breach {
     breach
 }
 
-/// The column with these cells empty.
+/// The column with these rows set to null.
 fn emptied(column: &Column, rows: &[usize]) -> Column {
     let mut mask = vec![false; column.len()];
     for row in rows {

@@ -1,5 +1,5 @@
-//! `dataset.toml`: the dataset's title, where its tables are, and how their columns are mapped to ours. It is read and checked here; the
-//! loader follows it.
+//! `dataset.toml`: the dataset's title, the location of its tables, and the mapping of their columns to the schema. Parsed and validated
+//! here; applied by the loader.
 
 pub(crate) mod columns;
 mod decimal;
@@ -23,10 +23,10 @@ use super::{
 };
 use crate::toml_reader::{TomlDocument, TomlEntry, TomlError};
 
-/// The file's name in the dataset's folder.
+/// File name in the dataset's folder.
 pub const FILE: &str = "dataset.toml";
 
-/// What `dataset.toml` says; everything empty without one.
+/// The contents of `dataset.toml`; all empty without that file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Manifest {
     pub title: Option<String>,
@@ -35,51 +35,51 @@ pub struct Manifest {
     pub tables: HashMap<&'static str, TableManifest>,
 }
 
-/// What `dataset.toml` says of one table.
+/// The section of one table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableManifest {
-    /// Files, folders or globs, relative to the file. Empty: what is named after the table.
+    /// Files, folders or globs, relative to `dataset.toml`. Empty: files named after the table.
     pub path: Vec<String>,
-    /// By column of ours.
+    /// By schema column.
     pub columns: HashMap<&'static str, ColumnManifest>,
-    /// Constants by column of ours.
+    /// Constants by schema column.
     pub set: HashMap<&'static str, String>,
-    /// The conditions of `where`, by column of ours or of the file.
+    /// The `where` conditions, by schema column or by column of the file.
     pub keep: Vec<(String, Keep)>,
-    /// Text files have no header: their columns are numbered.
+    /// Text files have no header: columns go by number.
     pub headless: bool,
-    /// Lines of text files before the header, or the first row.
+    /// Lines of text files to skip before the header, or before the first row.
     pub skip: usize,
-    /// The rows are an engine's, and no file's.
+    /// The rows come from an engine instead of files.
     pub engine: Option<EngineTable>,
 }
 
-/// A table, or a query, on a source of config.toml.
+/// A table or query of a source in config.toml.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineTable {
     pub source: String,
     pub from: Relation,
-    /// FINAL: of rows that were written more than once, the last.
+    /// FINAL: of several versions of a row, only the last.
     pub last: bool,
-    /// Its rows stay at the engine, and those of a token are fetched on demand.
+    /// In place: the rows stay at the engine, and those of a token are fetched on demand.
     pub in_place: bool,
 }
 
-/// What the rows are selected from.
+/// The relation in the FROM clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     Table(String),
     Query(String),
 }
 
-/// Which rows are kept.
+/// A filter condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Keep {
-    /// With one of the values.
+    /// Is one of the values.
     OneOf(Vec<String>),
     /// From `min` to `max`, both included.
     Between { min: Option<String>, max: Option<String> },
-    /// Of a token of the dataset.
+    /// Is a token of the dataset.
     Tokens,
 }
 
@@ -89,33 +89,33 @@ impl FromIterator<String> for Keep {
     }
 }
 
-/// How a column of the file is mapped to ours.
+/// The mapping of a file's column to a schema column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnManifest {
-    /// The column of the file; else one of our names.
+    /// The column in the file; else found by name or alias.
     pub from: Option<String>,
-    /// Numbers are multiplied by it.
+    /// Factor applied to numbers.
     pub scale: Option<f64>,
-    /// How times are written, in strftime's words.
+    /// Time format, in strftime syntax.
     pub format: Option<String>,
-    /// What stands between the elements of a list.
+    /// Delimiter of list elements.
     pub split: Option<String>,
-    /// The element of the list to take, the first being 1.
+    /// The list element to take, counting from 1.
     pub item: Option<usize>,
-    /// A row for every element of the list.
+    /// Makes a row of every list element.
     pub explode: bool,
-    /// What the figures are in, where it is not our unit.
+    /// Unit of the figures, if not the schema's.
     pub unit: Option<Unit>,
-    /// Amounts are read from floating-point numbers, whose last digits are lost.
+    /// Accepts amounts that are floating-point numbers, whose last digits are lost.
     pub approximate: bool,
-    /// The sign before the decimals of its numbers; else what its cells show.
+    /// Decimal separator; else inferred from the cells.
     pub decimal: Option<Decimal>,
-    /// Texts to replace before reading.
+    /// Texts replaced before parsing.
     pub values: HashMap<String, String>,
 }
 
 impl Manifest {
-    /// Reads the text of a `dataset.toml`.
+    /// Parses the text of a `dataset.toml`.
     pub(crate) fn parse(text: &str) -> Result<Self, TomlError> {
         let document = TomlDocument::parse(text)?;
         let mut manifest = Self::default();
@@ -140,7 +140,7 @@ impl Manifest {
 
 fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
     let mut table = TableManifest::default();
-    // The columns first, as what is said for the whole table is spread over them.
+    // Columns first, as settings of the whole table are spread over them.
     let columns = members.iter().find(|member| member.key == "columns").cloned();
     if let Some(member) = &columns {
         table.columns = read_columns(schema, member)?;
@@ -194,7 +194,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
     Ok(table)
 }
 
-/// Lines that may stand before a header.
+/// Upper limit of `skip`.
 const MAX_SKIP: i64 = 10_000;
 
 fn read_keep(member: &TomlEntry<'_>) -> Result<Keep, TomlError> {

@@ -1,19 +1,19 @@
-//! Interned names of columns outside the schema, so that they are `&'static str` as ours are. Each is kept once, and only so many; names
-//! from requests never come here.
+//! Interns names of columns outside the schema as `&'static str`, like the schema's own. The interner is bounded; names from requests never
+//! get here.
 
 use std::{
     collections::HashSet,
     sync::{Mutex, PoisonError},
 };
 
-/// Names kept at the most: 64 columns of as many datasets as one session is likely to open.
+/// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open.
 const MAX: usize = 4_096;
-/// Bytes of a name.
+/// Maximum length of a name, in bytes.
 const BYTES_MAX: usize = 200;
 
 static KEPT: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
 
-/// The interned name; none for one that is too long, or once too many are kept.
+/// Returns the interned name; `None` if it is too long or the interner is full.
 pub fn lasting(name: &str) -> Option<&'static str> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();

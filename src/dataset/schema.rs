@@ -1,5 +1,5 @@
-//! THE table of tables and columns: name, type, unit, meaning, whether required. Everything that speaks of a column (loader,
-//! `check`, `schema`, Data view, demo data, documents) reads it from here. No code that loads anything.
+//! THE table of tables and columns: name, type, unit, meaning, whether required. Every user of a column (loader, `check`, `schema`, Data
+//! view, demo data, documents) reads it from here. No loading code.
 
 /// A table of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -7,9 +7,9 @@ pub struct TableSchema {
     pub name: &'static str,
     pub meaning: &'static str,
     pub columns: &'static [Column],
-    /// The columns that together name a row; the last of two rows with one key is kept (of `yields` the first that can be used). Empty: rows have no key.
+    /// Key columns. Of two rows with one key the last is kept (of `yields` the first usable one). Empty: rows have no key.
     pub key: &'static [&'static str],
-    /// The order rows are stored in: the columns, `-` first for descending. Rows without a value come last.
+    /// Sort order of stored rows: column names, `-` first for descending. Nulls come last.
     pub order: &'static [&'static str],
 }
 
@@ -20,16 +20,16 @@ pub struct Column {
     pub kind: Kind,
     pub need: Need,
     pub meaning: &'static str,
-    /// Other names of common sources that it is read by.
+    /// Column names of common sources, read as this column.
     pub aliases: &'static [&'static str],
 }
 
-/// What a cell holds, and so what is read without loss.
+/// Semantic type of a column's cells, which decides what is read without loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Any text, trimmed.
     Text,
-    /// 20 bytes as `0x` and 40 hex digits.
+    /// 20 bytes, as `0x` and 40 hex digits.
     Address,
     /// A chain's short name, alias or number.
     Chain,
@@ -54,7 +54,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How a person is told what was expected.
+    /// The expectation that a finding states.
     pub fn expectation(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// The word `schema` prints.
+    /// The type name that `schema` prints.
     pub fn word(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -91,19 +91,19 @@ impl Kind {
     }
 }
 
-/// What happens when a column or a cell has no value.
+/// Consequence of a missing column or cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// The column must be there and every cell must have a value: a bad or empty one sets the row aside.
+    /// The column must exist and every cell must have a value: a null or bad one rejects the row.
     Cell,
-    /// The column must be there; a bad or empty cell is null.
+    /// The column must exist; a bad cell becomes null.
     Column,
-    /// The column may be missing; a bad or empty cell is null.
+    /// The column may be missing; a bad cell becomes null.
     Optional,
 }
 
 impl TableSchema {
-    /// What of it decides how cells are read and rows are ordered.
+    /// A text of all that decides how cells are read and rows are sorted, to compare schemas by.
     pub(crate) fn text(&self) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
@@ -119,7 +119,7 @@ impl TableSchema {
     }
 }
 
-/// The schema of the table `name`.
+/// Returns the schema of the table `name`.
 pub fn table(name: &str) -> Option<&'static TableSchema> {
     TABLES.iter().find(|table| table.name == name)
 }

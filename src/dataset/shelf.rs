@@ -1,5 +1,5 @@
-//! The shelf of a table in place: what the market's figures need of it, from the start, and an LRU cache of what was fetched for questions.
-//! A generation never changes: rows that are fetched later are of the same state. `load::engine` fetches them.
+//! The shelf of a table in place (its rows stay at the engine): the rows prefetched for the market figures, and an LRU cache of those
+//! fetched for questions. A generation is immutable: later fetches must see the same state. `load::engine` does the fetching.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,29 +20,29 @@ use super::{
     rows::{FromFrame as _, HolderRow},
 };
 
-/// Memory of the LRU cache, as much as for memoised answers: the charts of some hundred tokens. What one question needs is held for as long
-/// as it is answered, however large.
+/// Capacity of the LRU cache, the same as for memoised answers: the charts of some hundred tokens. An entry in use stays in memory until
+/// its question is answered, however large.
 const BYTES_MAX: u64 = 48 << 20;
-/// What memory-mapped rows count as: only their index is in memory.
+/// Size charged for memory-mapped rows: only their index is in memory.
 const MAPPED: u64 = 64 << 10;
-/// How often one who waits for another's fetch looks whether it was cancelled.
+/// Polling interval for cancellation while another thread fetches the same rows.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Something that an answer needs of a table in place.
+/// A cache key: rows of a table in place that an answer needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Want {
-    /// A token's candles for its charts: those of intervals that divide an hour come by the hour.
+    /// A token's candles for its charts, with intervals that divide an hour resampled to hours.
     Chart(Address),
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
-    /// A page of a token's rows, in the order of the table: `count` of them, with `from` before and `behind` after them.
+    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `behind` rows after them.
     Page { table: &'static str, token: Address, from: u64, count: u64, behind: u64 },
-    /// The balances of a token, for a question about the token `about`: its own, or those of its liquidity pool.
+    /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, apart: Arc<Apart> },
 }
 
 impl Want {
-    /// The table that it is of.
+    /// The table the rows are in.
     pub fn table(&self) -> &'static str {
         match self {
             Self::Chart(_) => "candles",
@@ -51,38 +51,38 @@ impl Want {
         }
     }
 
-    /// The token that it is of.
+    /// The token the rows are of.
     pub fn token(&self) -> Address {
         match self {
             Self::Chart(token) | Self::Rows { token, .. } | Self::Page { token, .. } | Self::Balances { token, .. } => *token,
         }
     }
 
-    /// The key of fetched balances.
+    /// The cache key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
         Self::Balances { token, about, apart: Arc::default() }
     }
 
-    /// Without the holders counted apart, of whom there may be as many as labels.
+    /// The key without the holders reported individually, who may be as many as there are labels.
     fn as_key(&self) -> Self {
         if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
     }
 
-    /// Not cached: who pages through a table asks for each page once.
+    /// Whether it bypasses the cache: paging asks for each page once.
     fn is_passing(&self) -> bool {
         matches!(self, Self::Page { .. })
     }
 }
 
-/// Why something could not be fetched.
+/// Fetch error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfetched {
     Cancelled,
-    /// In words for the person.
+    /// The reason, worded for the user.
     Unavailable(String),
 }
 
-/// Something that was fetched.
+/// Fetched rows.
 #[derive(Debug)]
 pub enum Fetched {
     Chart(Box<HeldCandles>),
@@ -91,7 +91,7 @@ pub enum Fetched {
     Balances(Balances),
 }
 
-/// By which a token's rows are known to be those of the generation: their number, and a checksum of their content.
+/// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) rows: u64,
@@ -104,11 +104,11 @@ impl Fetched {
         Self::Rows(Box::new(table), candles)
     }
 
-    /// Memory, about.
+    /// Approximate memory, in bytes.
     fn bytes(&self) -> u64 {
         match self {
             Self::Chart(candles) => candles.bytes(),
-            // As columns, and candles as slices of them.
+            // Rows are held twice: as typed columns, and as candle slices.
             Self::Rows(table, _) if table.large.is_some() => MAPPED,
             Self::Rows(table, _) => 2 * table.frame.estimated_size() as u64,
             Self::Page(rows) => rows.estimated_size() as u64,
@@ -116,7 +116,7 @@ impl Fetched {
         }
     }
 
-    /// Its rows of holders.
+    /// The rows as holders.
     pub fn holders(&self) -> Vec<HolderRow> {
         match self {
             Self::Page(rows) => HolderRow::rows(rows),
@@ -141,21 +141,21 @@ impl Fetched {
     }
 }
 
-/// Fetches what is wanted of a token's rows in this state; rows of another state are an error.
+/// Fetches rows of a token in a given state. Errors: also if the rows have changed since.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
 }
 
-/// What is there from the start.
+/// Rows loaded together with the dataset.
 #[derive(Debug)]
 pub(crate) enum Prefetched {
-    /// The candles that the market's figures need, and the state of each token's rows.
+    /// The candles that the market figures need, and each token's state.
     Candles(Box<HeldCandles>, HashMap<Address, State>),
-    /// How many holders each token has.
+    /// Holder counts of each token.
     Holders(HashMap<Address, ListedBalances>),
 }
 
-/// An entry of the cache: held, or there for as long as a question holds it.
+/// A cache entry: `held` keeps it in the cache, `there` finds it while any question still uses it.
 #[derive(Debug)]
 struct Entry {
     held: Option<Arc<Fetched>>,
@@ -168,24 +168,24 @@ struct Entry {
 struct Held {
     entries: HashMap<Want, Entry>,
     bytes: u64,
-    /// Counts up with every use.
+    /// LRU clock: increases with every use.
     now: u64,
 }
 
-/// What is held of a table in place.
+/// The prefetched and cached rows of a table in place.
 #[derive(Debug)]
 pub struct Shelf {
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub rows: u64,
-    /// What the person calls the source.
+    /// The source's name in config.toml.
     pub source: String,
     known: Prefetched,
-    /// Every token that has rows, in the order of the table, and how many rows they have together.
+    /// The tokens that have rows, in table order, and their total number of rows.
     tokens: Vec<Address>,
     total: u64,
     held: Mutex<Held>,
     bytes_max: u64,
-    /// What is being fetched.
+    /// Fetches in flight.
     fetching: Mutex<HashSet<Want>>,
     fetch: Box<dyn Fetch>,
 }
@@ -204,22 +204,22 @@ impl Shelf {
         Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
     }
 
-    /// Every token that has rows, in the order of the table.
+    /// The tokens that have rows, in table order.
     pub fn tokens(&self) -> &[Address] {
         &self.tokens
     }
 
-    /// The candles that are here from the start.
+    /// The prefetched candles.
     pub(super) fn recent(&self) -> Option<&HeldCandles> {
         if let Prefetched::Candles(recent, _) = &self.known { Some(recent) } else { None }
     }
 
-    /// How many holders the token has.
+    /// The token's holder counts.
     pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
         if let Prefetched::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
     }
 
-    /// How many rows the token has.
+    /// The token's number of rows.
     pub fn count(&self, token: &Address) -> u64 {
         self.state(token).rows
     }
@@ -232,19 +232,19 @@ impl Shelf {
         }
     }
 
-    /// Rows that can be fetched: those of a token.
+    /// Total number of rows of all tokens, all of which can be fetched.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The page of a token's rows from `from` on, of `most` at most.
+    /// The page of a token's rows that starts at `from` and has at most `most` rows.
     pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> Want {
         let left = self.count(&token).saturating_sub(from);
         let count = most.min(left);
         Want::Page { table, token, from, count, behind: left - count }
     }
 
-    /// The pages that hold these rows of all tokens' rows in order.
+    /// The pages that cover a range of rows, counted over all tokens in order.
     pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = Want> {
         let mut before = 0;
         self.tokens.iter().filter_map(move |token| {
@@ -259,7 +259,7 @@ impl Shelf {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was fetched, if it is still held.
+    /// Returns the cached rows and marks them as used.
     pub fn get(&self, want: &Want) -> Option<Arc<Fetched>> {
         let mut held = self.held();
         held.now += 1;
@@ -269,12 +269,12 @@ impl Shelf {
         entry.there.upgrade()
     }
 
-    /// The balances of a token, if they are held.
+    /// Returns the token's balances if cached.
     pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Fetched>> {
         self.get(&Want::balances(*token, *about))
     }
 
-    /// Whether it has to be fetched; tokens without rows have nothing to fetch.
+    /// Whether the rows have to be fetched first; never for tokens without rows.
     pub fn lacks(&self, want: &Want) -> bool {
         self.has(&want.token()) && self.get(want).is_none()
     }
@@ -283,7 +283,8 @@ impl Shelf {
         self.tokens.binary_search(token).is_ok()
     }
 
-    /// Fetches it unless it is held; of several who ask at once one fetches. It is held for as long as the value returned.
+    /// Returns the rows, fetching them on a cache miss; concurrent requests for the same rows share one fetch. The rows stay in memory at
+    /// least as long as the returned `Arc`.
     pub fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, Unfetched> {
         if !self.has(&want.token()) {
             return Ok(None);
@@ -298,7 +299,7 @@ impl Shelf {
             progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
             std::thread::sleep(LOOK);
         };
-        // Whoever had the turn may have fetched it.
+        // The previous holder of the turn may have fetched it.
         if let Some(fetched) = self.get(want) {
             return Ok(Some(fetched));
         }
@@ -324,14 +325,14 @@ impl Shelf {
         held.entries.retain(|_, entry| entry.there.strong_count() > 0);
     }
 
-    /// Whether fetched rows of some token are damaged on disk.
+    /// Whether fetched rows in use are damaged on disk.
     pub(crate) fn is_damaged(&self) -> bool {
         self.held().entries.values().filter_map(|entry| entry.there.upgrade()).any(|fetched| fetched.is_damaged())
     }
 }
 
 impl Dataset {
-    /// The shelf of the table, if it is in place.
+    /// The shelf of a table; `None` unless the table is in place.
     pub fn shelf(&self, table: &str) -> Option<&Arc<Shelf>> {
         self.table(table)?.shelf.as_ref()
     }
@@ -342,7 +343,7 @@ impl Dataset {
     }
 }
 
-/// The turn to fetch something, given up when it is dropped.
+/// Exclusive right to fetch one key, released on drop.
 struct Turn<'a> {
     fetching: &'a Mutex<HashSet<Want>>,
     want: Want,
@@ -370,7 +371,7 @@ mod tests {
     use super::*;
     use crate::dataset::progress::Silent;
 
-    /// Gives a kilobyte of each token, and counts.
+    /// Returns a kilobyte per token and counts the fetches.
     #[derive(Debug, Default)]
     struct Kilobytes(Arc<AtomicUsize>);
 
@@ -408,7 +409,7 @@ mod tests {
         let (shelf, count) = shelf(4 << 10);
         for nth in 0..100 {
             shelf.fetch(&want(nth), &Silent).expect("fetched");
-            // The first one is used all the time.
+            // The first entry is used all the time.
             assert!(shelf.get(&want(0)).is_some(), "{nth}");
             assert!(shelf.held().bytes <= 4 << 10);
         }
@@ -446,13 +447,13 @@ mod tests {
             assert!(shelf.get(&page).is_none(), "{from}");
         }
         assert_eq!((count.load(Ordering::Acquire), shelf.held().entries.len() < 25), (70, true));
-        // Larger than all that may be held: there for the one who asked.
+        // Larger than the cache's capacity: available only while the caller holds it.
         let (shelf, _) = self::shelf(100);
         let held = shelf.fetch(&want(1), &Silent).expect("fetched");
         assert!(shelf.get(&want(1)).is_some());
         drop(held);
         assert_eq!((shelf.get(&want(1)).is_none(), shelf.held().bytes), (true, 0));
-        // Nobody is asked of a token without rows.
+        // No fetch for a token without rows.
         assert!(shelf.fetch(&want(200), &Silent).expect("nothing").is_none() && !shelf.lacks(&want(200)));
     }
 }

@@ -1,4 +1,4 @@
-//! Times and days as the datasets hold them and as they are answered: UTC, RFC 3339, to the second. No clock.
+//! UTC times and days, with their text forms (RFC 3339, to the second). No clock.
 
 use std::{borrow::Cow, fmt};
 
@@ -24,14 +24,14 @@ impl Time {
         Day(self.0.div_euclid(DAY_MS) as i32)
     }
 
-    /// `2026-08-14 09:30`, for people.
+    /// `2026-08-14 09:30`, for display.
     pub fn minute_text(self) -> String {
         DateTime::from_timestamp_millis(self.0).map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M").to_string())
     }
 }
 
 impl Day {
-    /// Midnight, its first moment.
+    /// Midnight at the start of the day.
     pub fn start(self) -> Time {
         Time(i64::from(self.0) * DAY_MS)
     }
@@ -40,7 +40,7 @@ impl Day {
         DateTime::from_timestamp_millis(self.start().0).map(|time| time.date_naive())
     }
 
-    /// Monday is 0.
+    /// Day of the week, counting from Monday as 0.
     pub fn weekday(self) -> u32 {
         self.date().map_or(0, |date| date.weekday().num_days_from_monday())
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Day {
     }
 }
 
-/// Answered as the text that it is shown as.
+/// Serialises the type as its text form.
 macro_rules! as_text {
     ($type:ident $format:literal $description:literal) => {
         impl Serialize for $type {

@@ -1,4 +1,4 @@
-//! A raw cell, whatever its source: the few shapes all polars types come down to. Texts, addresses, bytes and truth values.
+//! Raw cells: the few shapes that all polars types are reduced to. Parses texts, addresses, bytes and booleans.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use polars::prelude::{AnyValue, Column, TimeUnit};
 
 use super::{super::address::Address, Bad, Read};
 
-/// How much of a value is shown in a finding.
+/// Characters of a value that a finding shows.
 const SHOWN: usize = 80;
 
-/// A cell as it was found.
+/// A cell of any source type, before coercion.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RawCell<'a> {
     Null,
@@ -23,14 +23,14 @@ pub(crate) enum RawCell<'a> {
     Time(i64),
     Bytes(Cow<'a, [u8]>),
     List(Vec<RawCell<'static>>),
-    /// Nothing we read: a struct, a duration.
+    /// Unsupported types: structs, durations.
     Other,
 }
 
-/// The cells of a raw column, which must be of one chunk.
+/// The cells of a raw column, which must have one chunk.
 pub(crate) fn cells(column: &Column) -> Vec<RawCell<'_>> {
     let series = column.as_materialized_series();
-    // The two commonest types are read without asking the type of every cell.
+    // Fast paths for the two most common types, without an `AnyValue` per cell.
     if let Ok(texts) = series.str() {
         texts.iter().map(|text| text.map_or(RawCell::Null, |text| RawCell::Text(Cow::Borrowed(text)))).collect()
     } else if let Ok(numbers) = series.f64() {
@@ -55,7 +55,7 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
         AnyValue::Int32(n) => RawCell::Int(n.into()),
         AnyValue::Int64(n) => RawCell::Int(n.into()),
         AnyValue::Int128(n) => RawCell::Int(n),
-        // The shortest text of an f32 is what was meant: 0.1, not 0.10000000149.
+        // An f32 is widened through its shortest text: 0.1, not 0.10000000149.
         AnyValue::Float32(n) => n.to_string().parse().map_or(RawCell::Null, RawCell::Float),
         AnyValue::Float64(n) => RawCell::Float(n),
         AnyValue::Date(day) => RawCell::Day(day),
@@ -78,7 +78,7 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
     }
 }
 
-/// A decimal as text, without zeros at the end of its fraction.
+/// Decimal text of a fixed-point number, without trailing zeros.
 fn decimal(unscaled: i128, scale: usize) -> String {
     let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
@@ -111,7 +111,7 @@ impl RawCell<'_> {
         }
     }
 
-    /// The cell as text, where it has one; empty cells are `""`.
+    /// The cell as text, `None` if its type has none; null is `""`.
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         Some(match self {
             RawCell::Null => Cow::Borrowed(""),
@@ -126,7 +126,7 @@ impl RawCell<'_> {
         })
     }
 
-    /// The cell as a finding shows it, shortened.
+    /// The cell as a finding shows it, truncated.
     pub(crate) fn shown(&self) -> String {
         let text = match self {
             RawCell::Bytes(bytes) => Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)])),
@@ -140,7 +140,7 @@ impl RawCell<'_> {
     }
 }
 
-/// Whether the text stands for no value.
+/// Whether the text is a null marker.
 pub(crate) fn is_null_word(text: &str) -> bool {
     matches!(text.trim(), "" | "null" | "NULL" | "NA" | "NaN" | "nan" | "-")
 }
@@ -152,7 +152,7 @@ pub(super) fn text(cell: &RawCell<'_>) -> Read<String> {
     cell.to_text().map(|text| Some(text.into_owned())).ok_or(Bad)
 }
 
-/// An address, and whether its checksum is broken.
+/// Parses an address, with whether its EIP-55 checksum is wrong.
 pub(super) fn address(cell: &RawCell<'_>) -> Read<(Address, bool)> {
     match cell {
         _ if cell.is_null() => Ok(None),
@@ -163,7 +163,7 @@ pub(super) fn address(cell: &RawCell<'_>) -> Read<(Address, bool)> {
         }
         RawCell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {
             Ok(bytes) => Ok(Some((Address(bytes), false))),
-            // Text that its source called binary.
+            // Text stored in a binary column.
             Err(_) => address(&RawCell::Text(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| Bad)?))),
         },
         _ => Err(Bad),

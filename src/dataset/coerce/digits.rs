@@ -1,41 +1,42 @@
-//! Detects amounts that went through floating-point numbers before they were written as text: such amounts end after the 15th to 17th
-//! significant digit whatever their size, and exact ones do not.
+//! Detects amounts that passed through floating-point numbers before they were written as text: such amounts end after the 15th to 17th
+//! significant digit whatever their magnitude, exact ones do not.
 
 use serde::{Deserialize, Serialize};
 
 use super::cell::RawCell;
 
-/// The digits that a floating-point number has at most, and that it shows as a rule.
+/// Most significant digits of an f64's shortest text, and the usual number of them.
 const MOST: usize = 17;
 const USUAL: usize = 16;
-/// From here on an amount has digits enough for its end to tell anything.
+/// Fewest significant digits for which an amount's end is evidence.
 const TELLING: usize = 15;
-/// Decimals that exact amounts are rounded to; beyond it they have all there are.
+/// Exact amounts may be rounded to fewer decimals than this.
 const ROUNDED: usize = 10;
-/// Digits of a whole number of smallest units from which a floating-point number could not hold them all.
+/// Whole amounts in smallest units of at least this many digits do not fit an f64 exactly.
 const LONG: usize = 19;
-/// Amounts that decide for a column; and how many do where others show that its token has the usual 18 decimals.
+/// Float-like amounts required to decide for a column; the second applies where other amounts show that its token has the usual 18
+/// decimals.
 const LEAST: u64 = 5;
 const LEAST_OF_DEEP: u64 = 2;
 const DEEP: usize = 18;
-/// Cells that are looked at.
+/// Cells sampled.
 const LOOKED: u64 = 20_000;
 
-/// What the amounts seen so far tell.
+/// Counts of the amounts seen so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Digits {
     cells: u64,
-    /// Amounts with more digits than a floating-point number has.
+    /// Amounts with more significant digits than an f64 has.
     exact: u64,
-    /// Amounts that end where such a number ends, and a little before.
+    /// Amounts with 16 or 17 significant digits (`ended`), and with 15 (`short`).
     ended: u64,
     short: u64,
-    /// Amounts with so many decimals that one above zero that ends earlier was cut.
+    /// Amounts with all 18 decimals: beside these, an amount above zero with fewer digits was truncated.
     deep: u64,
 }
 
 impl Digits {
-    /// How many cells more are looked at.
+    /// Cells still to be sampled.
     pub(crate) fn wanted(&self) -> usize {
         LOOKED.saturating_sub(self.cells) as usize
     }
@@ -63,7 +64,7 @@ impl Digits {
         self.deep += u64::from(fraction.len() == DEEP);
         let zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
         let digits = all - zeros;
-        // Below one, or rounded to a few decimals, an exact amount may have as few digits.
+        // An exact amount below one, or rounded to a few decimals, may have as few digits.
         let tells = !whole.is_empty() && (exponent || fraction.len() >= ROUNDED || fraction.is_empty() && all >= LONG && zeros < ROUNDED);
         match digits {
             _ if !tells => {}
@@ -74,7 +75,7 @@ impl Digits {
         }
     }
 
-    /// Whether the amounts are floating-point numbers written out.
+    /// Whether the amounts are f64 numbers written as text.
     pub(crate) fn are_floats(&self) -> bool {
         let enough = self.ended >= LEAST || self.ended >= LEAST_OF_DEEP && self.deep >= LEAST;
         enough && self.exact == 0 && self.ended >= self.short

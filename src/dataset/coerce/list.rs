@@ -1,4 +1,4 @@
-//! Lists: real ones, JSON text, or text with something between the elements.
+//! Parses lists: list columns, JSON text, or delimited text.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::{
     cell::{self, RawCell},
 };
 
-/// The elements of a list cell; a cell that is no list is a list of one. `Err` when it begins as JSON and is none.
+/// The elements of a list cell; a scalar is a list of one. `Err` if the cell starts like JSON but does not parse.
 pub(crate) fn elements(cell: &RawCell<'_>, split: Option<&str>, spaces: bool) -> Result<Vec<RawCell<'static>>, Bad> {
     match cell {
         _ if cell.is_null() => Ok(Vec::new()),
@@ -43,7 +43,7 @@ fn json(text: &str) -> Result<Vec<RawCell<'static>>, Bad> {
         .collect()
 }
 
-/// Several chains, each once.
+/// Parses a list of chains, without duplicates.
 pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String>> {
     let mut chains: Vec<String> = Vec::new();
     for element in elements(cell, split, false)? {
@@ -51,7 +51,7 @@ pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String
             continue;
         }
         let text = element.to_text().ok_or(Bad)?;
-        // Names may hold spaces; where the whole is no chain, its words may be.
+        // Chain names may contain spaces: split at spaces only if the whole text is no chain and every word is one.
         let words: Vec<&str> = match Chain::known(&text) {
             None if split.is_none() && text.split_whitespace().all(|word| Chain::known(word).is_some()) => {
                 text.split_whitespace().collect()
@@ -68,7 +68,7 @@ pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String
     Ok(Some(chains).filter(|chains| !chains.is_empty()))
 }
 
-/// Several addresses, and whether the checksum of one is broken.
+/// Parses a list of addresses, with whether any EIP-55 checksum is wrong.
 pub(super) fn addresses(cell: &RawCell<'_>, split: Option<&str>) -> Read<(Vec<String>, bool)> {
     if cell.is_null() {
         return Ok(None);

@@ -1,24 +1,24 @@
-//! Infers the notation of a column from all of its cells: which decimal sign it has, whether its times are Excel's day numbers. One cell
-//! alone does not show it: `1,234` is a thousand or one and a bit.
+//! Infers a column's notation from all of its cells: its decimal separator, and whether its times are Excel serial dates. A single cell is
+//! ambiguous: `1,234` may be 1234 or 1.234.
 
 use super::cell::RawCell;
 use crate::dataset::{manifest::Decimal, time::DAY_MS};
 
-/// How the cells of a column are read.
+/// The notation of a column's cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Manner {
-    /// None: a number with a comma in it is not read.
+    /// `None`: numbers with a comma are bad.
     pub decimal: Option<Decimal>,
-    /// Times are Excel's days since 1899-12-30.
+    /// Times are Excel serial dates (days since 1899-12-30).
     pub days: bool,
 }
 
-/// What multiplies a number, and by which power of ten.
+/// Magnitude suffixes and their powers of ten.
 const SUFFIXES: &[(char, i32)] = &[('K', 3), ('M', 6), ('B', 9), ('T', 12)];
-/// What may stand between thousands beside the comma or the point.
+/// Thousands separators other than the comma and the point.
 const GAPS: &[char] = &[' ', '\u{a0}', '\u{202f}', '\'', '’', '_'];
 
-/// What texts say of their decimal sign.
+/// Which decimal separators the texts prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DecimalSigns {
     pub point: bool,
@@ -34,7 +34,7 @@ impl DecimalSigns {
         Self { point: self.point || other.point, comma: self.comma || other.comma }
     }
 
-    /// The sign, where all speak for one.
+    /// The decimal separator, if all texts agree on one.
     pub(crate) fn decimal(self) -> Option<Decimal> {
         match (self.point, self.comma) {
             (true, false) => Some(Decimal::Point),
@@ -44,7 +44,7 @@ impl DecimalSigns {
     }
 }
 
-/// The decimal sign that one text shows; none where it could be either.
+/// The decimal separator that one text proves; neither if it is ambiguous.
 fn decimal_sign(text: &str) -> DecimalSigns {
     let (body, _) = without_suffix(text.trim().trim_start_matches(['+', '-']));
     let (point, comma) = (DecimalSigns { point: true, comma: false }, DecimalSigns { point: false, comma: true });
@@ -52,9 +52,9 @@ fn decimal_sign(text: &str) -> DecimalSigns {
     let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return DecimalSigns::default() };
     let (dots, commas) = (body.matches('.').count(), body.matches(',').count());
     match (dots, commas) {
-        // Of two signs the last is the decimal's.
+        // If both signs occur, the last one is the decimal separator.
         (1.., 1..) if body[last..].starts_with(',') => comma,
-        // Thousands in three digits, or decimals that happen to be three.
+        // Three digits after the sign: thousands, or three decimals.
         (1, 0) | (0, 1) if grouped(&body.replace(',', "."), b'.') => DecimalSigns::default(),
         (1.., 1..) | (1, 0) => point,
         (0, 1) => comma,
@@ -64,14 +64,14 @@ fn decimal_sign(text: &str) -> DecimalSigns {
     }
 }
 
-/// The number without spaces and suffix, and the power of ten that the suffix stands for.
+/// The number without spaces and suffix, and the suffix's power of ten.
 fn without_suffix(text: &str) -> (&str, i32) {
     let text = text.trim();
     let power = text.chars().next_back().and_then(|last| SUFFIXES.iter().find(|(suffix, _)| suffix.eq_ignore_ascii_case(&last)));
     power.map_or((text, 0), |(_, power)| (text[..text.len() - 1].trim_end(), *power))
 }
 
-/// Whether `sign` stands between groups of three digits, the first of one to three and not zero.
+/// Whether `sign` separates groups of three digits, the first of one to three and not zero.
 fn grouped(digits: &str, sign: u8) -> bool {
     let mut groups = digits.split(char::from(sign));
     let first = groups.next().unwrap_or_default();
@@ -79,8 +79,8 @@ fn grouped(digits: &str, sign: u8) -> bool {
     (1..=3).contains(&first.len()) && number(first) && !first.starts_with('0') && groups.all(|group| group.len() == 3 && number(group))
 }
 
-/// The plain decimal text of a number, digit for digit: decimals after a point, nothing between thousands, K, M, B or T multiplied out; an
-/// exponent stays one. `None` where it is no number.
+/// Plain decimal text of a number, digit for digit: decimals after a point, no thousands separators, K, M, B or T multiplied out; an
+/// exponent is kept. `None` if it is no number.
 pub(crate) fn plain(text: &str, decimal: Decimal) -> Option<String> {
     let text = text.trim();
     let (negative, text) = match text.strip_prefix(['-', '−']) {
@@ -110,7 +110,7 @@ pub(crate) fn plain(text: &str, decimal: Decimal) -> Option<String> {
     Some(format!("{minus}{}", shifted(&whole, fraction, power)))
 }
 
-/// The digits before the decimals, thousands put together: groups of three, or of two as in India, the last of three.
+/// The integer part without thousands separators: groups of three, or of two as in India, the last of three.
 fn without_gaps(whole: &str, separator: char) -> Option<String> {
     if whole.bytes().all(|digit| digit.is_ascii_digit()) {
         return Some(whole.to_owned());
@@ -127,7 +127,7 @@ fn without_gaps(whole: &str, separator: char) -> Option<String> {
     (grouped && groups.iter().all(digits)).then(|| groups.concat())
 }
 
-/// The number times a power of ten, by moving the point.
+/// Multiplies by a power of ten by moving the decimal point.
 fn shifted(whole: &str, fraction: &str, power: i32) -> String {
     let digits = format!("{whole}{fraction}");
     let point = whole.len() as i64 + i64::from(power);
@@ -145,13 +145,13 @@ fn shifted(whole: &str, fraction: &str, power: i32) -> String {
     if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
 }
 
-/// In what unit a column's times are written as numbers, by their size. Bits of `Times`.
+/// Bit set of the epoch units that fit a column's numeric times by magnitude; see `UNITS`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times(u8);
 
-/// Excel's day numbers from 1954 to 2119; as seconds they would all be of the first day of 1970.
+/// Excel serial dates from 1954 to 2119; read as seconds, all of them would be on 1970-01-01.
 const DAYS: std::ops::Range<f64> = 20_000.0..80_000.0;
-/// 1970-01-01 as Excel numbers it.
+/// 1970-01-01 as an Excel serial date.
 const EPOCH_DAY: f64 = 25_569.0;
 const UNITS: [&str; 5] = ["Excel's days", "seconds", "milliseconds", "microseconds", "nanoseconds"];
 
@@ -168,7 +168,7 @@ impl Times {
         Self(self.0 | other.0)
     }
 
-    /// Of a cell; nothing of one that is no number.
+    /// Unit of one cell; empty if it is no number.
     pub(crate) fn of_cell(cell: &RawCell<'_>) -> Self {
         match cell {
             RawCell::Int(number) => Self::of_number(*number as f64),
@@ -178,10 +178,10 @@ impl Times {
         }
     }
 
-    /// By the number of digits: every row is looked at.
+    /// Unit of a text, by its number of digits. Runs on every row.
     pub(crate) fn of_text(text: &str) -> Self {
         let text = text.trim();
-        // Most times are written out, which their fifth sign tells.
+        // Most times are formatted dates, which their fifth character shows.
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let rest = &text.as_bytes()[digits..];
         if !(rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit)) {
@@ -208,24 +208,24 @@ impl Times {
         }
     }
 
-    /// Whether all of them are Excel's days.
+    /// Whether all numbers are Excel serial dates.
     pub(crate) fn are_days(self) -> bool {
         self.0 == 1
     }
 
-    /// The units that are mixed, where several are.
+    /// The mixed units, if there is more than one.
     pub(crate) fn mixed(self) -> Option<String> {
         let units: Vec<&str> = UNITS.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1).map(|(_, unit)| *unit).collect();
         (units.len() > 1).then(|| units.join(" and "))
     }
 }
 
-/// One of Excel's day numbers in milliseconds since 1970; none of a number outside of the years that such numbers are taken for.
+/// Milliseconds since 1970 of an Excel serial date; `None` outside the range of `DAYS`.
 pub(crate) fn excel_day(number: f64) -> Option<i64> {
     DAYS.contains(&number).then(|| of_excel_day(number))
 }
 
-/// Any of Excel's day numbers, to the second, in milliseconds since 1970.
+/// Milliseconds since 1970 of any Excel serial date, rounded to the second.
 pub(crate) fn of_excel_day(number: f64) -> i64 {
     ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round() as i64 * 1_000
 }

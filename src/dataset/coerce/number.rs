@@ -1,4 +1,4 @@
-//! Numbers: whole, floating, 256-bit, and amounts in smallest units. What would lose digits is bad.
+//! Parses numbers: integers, floats, 256-bit integers, and amounts in smallest units. A cell that would lose digits is bad.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use ruint::aliases::U256;
 use super::{Bad, Read, cell::RawCell, manner::plain};
 use crate::dataset::manifest::Decimal;
 
-/// Up to here an f64 holds every whole number.
+/// 2^53, up to which an f64 holds every integer.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// More decimals than this no token has; an amount would be nothing but zeros.
+/// Upper limit of a token's decimals; any more would make an amount all zeros.
 const MAX_DECIMALS: i64 = 255;
 
 pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
     if let Some(scale) = scale {
         let Some(number) = float(cell, Some(scale), decimal)? else { return Ok(None) };
-        // 0.3 × 10 is not 3 to the last bit; what is off by rounding alone is a whole number.
+        // 0.3 × 10 is not exactly 3: a number that is off by rounding alone counts as whole.
         let whole = number.round();
         let near = (number - whole).abs() <= 1e-9 * whole.abs().max(1.0) && whole.abs() <= EXACT;
         return if near { Ok(Some(whole as i64)) } else { Err(Bad) };
@@ -36,7 +36,7 @@ pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<De
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Some(number));
             }
-            // `12.0`: the digits before the point are the number.
+            // `12.0`: a zero fraction is dropped.
             if let Some((digits, zeros)) = text.split_once('.')
                 && zeros.bytes().all(|digit| digit == b'0')
                 && !digits.is_empty()
@@ -53,7 +53,7 @@ pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<De
     }
 }
 
-/// The number in Rust's way of writing. A comma is not read where the column does not tell what it is.
+/// The number in Rust's float syntax. A comma stays unreadable if the column's decimal separator is unknown.
 fn as_rust_writes(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
     if decimal.is_none() && text.contains(',') {
         return text.into();
@@ -70,7 +70,7 @@ fn is_infinite_word(text: &str) -> bool {
     word.eq_ignore_ascii_case("inf") || word.eq_ignore_ascii_case("infinity") || word.eq_ignore_ascii_case("nan")
 }
 
-/// A finite number; not-a-number and the infinities are no value.
+/// Parses a finite number; NaN and infinities are null.
 pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<f64> {
     let number = match cell {
         _ if cell.is_null() => return Ok(None),
@@ -78,7 +78,7 @@ pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Deci
         RawCell::Float(n) if !n.is_finite() => return Ok(None),
         RawCell::Float(n) => *n,
         RawCell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
-        // What a point alone can mean is read straight away; with decimal commas it stands between thousands.
+        // Fast path for a decimal point. In decimal-comma columns a point is a thousands separator.
         RawCell::Text(text) if decimal == Some(Decimal::Comma) => as_rust_writes(text.trim(), decimal).parse().map_err(|_| Bad)?,
         RawCell::Text(text) => text.trim().parse().or_else(|_| as_rust_writes(text.trim(), decimal).parse()).map_err(|_| Bad)?,
         _ => return Err(Bad),
@@ -87,7 +87,7 @@ pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Deci
     if number.is_finite() { Ok(Some(number)) } else { Err(Bad) }
 }
 
-/// Divides where the scale is one over a whole number, so that 3000 × 1e-6 is 0.003 to the last bit.
+/// Divides if the scale is the reciprocal of an integer, so that 3000 × 1e-6 is exactly 0.003.
 fn scaled(number: f64, scale: f64) -> f64 {
     let inverse = (1.0 / scale).round();
     if scale.abs() < 1.0 && inverse.abs() <= EXACT && (1.0 / inverse).to_bits() == scale.to_bits() {
@@ -106,12 +106,12 @@ pub(super) fn uint256(cell: &RawCell<'_>, decimal: Option<Decimal>) -> Read<Stri
     read.map(|number| number.map(|number| number.to_string()))
 }
 
-/// Whether the cell is a floating-point number so large that it may not be the one that was meant: its last digits are lost.
+/// Whether the cell is a float above 2^53, whose last digits may be lost.
 pub(crate) fn lost_digits(cell: &RawCell<'_>) -> bool {
     matches!(cell, RawCell::Float(number) if number.is_finite() && *number > EXACT)
 }
 
-/// As `uint256`; where the person says that amounts are `approximate`, or their column's type does, of a floating-point number too.
+/// As `uint256`; floats are accepted too if the column is `approximate` by `dataset.toml` or by its type.
 pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     let read = uint256(cell, decimal);
     if read.is_ok() || !approximate && !lost_digits(cell) {
@@ -121,7 +121,7 @@ pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal
     number.map(|number| uint256(&RawCell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
 }
 
-/// An amount of whole tokens in smallest units, digit for digit: what is finer than the smallest unit is bad, unless amounts are
+/// Converts an amount in whole tokens to smallest units, digit for digit: a fraction of a smallest unit is bad unless amounts are
 /// `approximate`.
 pub(crate) fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     if !(0..=MAX_DECIMALS).contains(&decimals) {
@@ -175,13 +175,13 @@ fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
             }
             U256::from_str_radix(digits, 10).map(Some).map_err(|_| Bad)
         }
-        // A 32-byte word, as nodes give it.
+        // A 32-byte big-endian word, as nodes return it.
         RawCell::Bytes(bytes) if bytes.len() == 32 => Ok(U256::try_from_be_slice(bytes)),
         _ => Err(Bad),
     }
 }
 
-/// An amount in smallest units as whole tokens, rounded once.
+/// Converts an amount in smallest units to whole tokens, with a single rounding.
 pub(crate) fn raw_amount(cell: &RawCell<'_>, decimals: i64) -> Read<f64> {
     if !(0..=MAX_DECIMALS).contains(&decimals) {
         return Err(Bad);

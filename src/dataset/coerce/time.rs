@@ -1,4 +1,4 @@
-//! Times and days: ISO 8601 with or without zone, epoch by magnitude, YYYYMMDD, or a format of the person's.
+//! Parses times and dates: ISO 8601 with or without a zone, epochs (unit by magnitude), YYYYMMDD, or a format given by the user.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -9,11 +9,11 @@ use super::{
     manner::excel_day,
 };
 
-/// Times that are not quite ISO 8601: digits left out, strokes for dashes. UTC.
+/// Near-ISO 8601 variants, in UTC: seconds omitted, slashes for dashes.
 const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %H:%M"];
 const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d"];
 
-/// Milliseconds since 1970 UTC. With `days`, numbers are Excel's.
+/// Milliseconds since 1970 UTC. With `days`, numbers are Excel serial dates.
 pub(super) fn time(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read<i64> {
     let time = match cell {
         _ if cell.is_null() => return Ok(None),
@@ -34,13 +34,13 @@ pub(super) fn time(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read
     if in_bounds(time) { Ok(Some(time)) } else { Err(Bad) }
 }
 
-/// Whether the time lies in the years 1 to 9999.
+/// Whether the time is in the years 1 to 9999.
 pub(super) fn in_bounds(time: i64) -> bool {
     // From 0001-01-01 to before 10000-01-01.
     (-62_135_596_800_000..253_402_300_800_000).contains(&time)
 }
 
-/// Days since 1970. A time of day other than midnight would be lost, and so is bad.
+/// Days since 1970. A time of day other than midnight would be lost, so it is bad.
 pub(super) fn date(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read<i32> {
     match time(cell, format, days)? {
         None => Ok(None),
@@ -49,7 +49,7 @@ pub(super) fn date(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read
     }
 }
 
-/// A number: YYYYMMDD, else the time since 1970 in the unit its size tells.
+/// An integer time: YYYYMMDD, else an epoch whose unit follows from its magnitude.
 fn epoch(number: i128) -> Option<i64> {
     if (19_000_101..=21_001_231).contains(&number) {
         let number = number as i32;
@@ -69,7 +69,7 @@ fn epoch_float(number: f64) -> Option<i64> {
     if number.fract() == 0.0 && number.abs() < 1e20 {
         return epoch(number as i128);
     }
-    // Only seconds are written with a fraction that matters here.
+    // Only epoch seconds have a significant fraction.
     (number.abs() < 1e11).then_some((number * 1_000.0).round() as i64).or_else(|| epoch(number as i128))
 }
 
@@ -84,7 +84,7 @@ fn parsed(text: &str) -> Option<i64> {
     if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return text.parse().ok().and_then(epoch_float);
     }
-    // A year has four digits; chrono would take `03/01/24` for a day of the year 3.
+    // Requires a four-digit year; chrono would read `03/01/24` as a day of the year 3.
     if !text.get(..4).is_some_and(|year| year.bytes().all(|digit| digit.is_ascii_digit())) {
         return None;
     }
@@ -95,8 +95,8 @@ fn parsed(text: &str) -> Option<i64> {
         .map(|time| time.and_utc().timestamp_millis())
 }
 
-/// ISO 8601 as nearly everyone writes it, by hand, as it is read millions of times: `2021-01-02`, then `T` or a space and `03:04`,
-/// `:05`, `.678`, and `Z`, ` UTC` or an offset.
+/// Hand-written fast path for common ISO 8601, as it runs millions of times: `2021-01-02`, then `T` or a space and `03:04`, `:05`, `.678`,
+/// and `Z`, ` UTC` or an offset.
 fn iso(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let number = |from: usize, digits: usize| -> Option<u32> {
@@ -120,7 +120,7 @@ fn iso(text: &str) -> Option<i64> {
         (second, at) = (number(at + 1, 2)?, at + 3);
         if is(at, b'.') {
             let digits = bytes[at + 1..].iter().take_while(|digit| digit.is_ascii_digit()).count();
-            // What is finer than a millisecond is cut off.
+            // Truncated to milliseconds.
             let kept = digits.min(3);
             milli = number(at + 1, kept)? * 10u32.pow(3 - kept as u32);
             at += 1 + digits;

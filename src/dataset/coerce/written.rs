@@ -1,9 +1,9 @@
-//! Guesses the `format` of times that cannot be read without one, for the advice that names it: `20.08.2022` is `%d.%m.%Y`. Nothing is read
-//! by a guess.
+//! Guesses the `format` of times that cannot be parsed without one, for the advice that names it: `20.08.2022` is `%d.%m.%Y`. A guess is
+//! never used for reading.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 
-/// Days as people write them; each may be followed by one of `CLOCKS`.
+/// Common date formats; each may be followed by one of `CLOCKS`.
 const DAYS: &[&str] = &[
     "%d.%m.%Y",
     "%m/%d/%Y",
@@ -21,13 +21,13 @@ const DAYS: &[&str] = &[
     "%d. %B %Y",
 ];
 const CLOCKS: &[&str] = &["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S"];
-/// Years that a two-digit year, or a figure that is none, would not lead to.
+/// Plausible years; a two-digit year or a misread number falls outside.
 const YEARS: std::ops::RangeInclusive<i32> = 1990..=2100;
 
-/// The formats that all times of a column fit which could not be read.
+/// The formats that fit all unreadable times of a column.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
-    /// None before the first time.
+    /// `None` before the first time.
     fitting: Option<Vec<String>>,
     first: String,
     count: u64,
@@ -47,12 +47,12 @@ impl Formats {
         }
     }
 
-    /// How many there were.
+    /// The number of unreadable times.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// What to write in dataset.toml for the table; none where no format fits them all.
+    /// The lines to write in dataset.toml for the table; `None` if no format fits every time.
     pub(crate) fn advice(&self, table: &str) -> Option<String> {
         let fitting = self.fitting.as_ref().filter(|fitting| !fitting.is_empty())?;
         let lines: Vec<String> = fitting.iter().take(2).map(|format| format!("format = \"{format}\"")).collect();

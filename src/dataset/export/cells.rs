@@ -1,4 +1,4 @@
-//! Formats the cells of an exported table as text or JSON, without losing a digit: columns are read as they are, rows written one by one.
+//! Formats the cells of an exported table as text or JSON, straight from typed columns and without loss of digits.
 
 use std::io::Write;
 
@@ -8,18 +8,18 @@ use serde_json::Value;
 
 use crate::dataset::time::{Day, Time};
 
-/// A column of some rows.
+/// One column of a batch.
 pub(super) enum Cells<'a> {
-    /// Of rows in memory as JSON, the column by its place.
+    /// Column at an index of rows held as JSON.
     Values(&'a [Vec<Value>], usize),
     Text(&'a StringChunked),
     Float(&'a Float64Chunked),
     Flag(&'a BooleanChunked),
     Integer(Int64Chunked),
-    /// In the column's unit, and how many of that unit are a millisecond.
+    /// Ticks in the column's time unit, and ticks per millisecond.
     Time(Int64Chunked, i64),
     Day(Int64Chunked),
-    /// Lists, and whatever else there may be.
+    /// Lists and any other type.
     Other(&'a Column),
 }
 
@@ -52,7 +52,7 @@ fn column(column: &Column) -> Cells<'_> {
 }
 
 impl Cells<'_> {
-    /// Appends the cell as text without quotes: nothing where it is empty, lists and objects as JSON.
+    /// Appends the cell as unquoted text: nothing for null, JSON for lists and objects.
     pub(super) fn text(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Text(cells) => out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes()),
@@ -68,7 +68,7 @@ impl Cells<'_> {
                 Value::String(text) => out.extend_from_slice(text.as_bytes()),
                 value => append(out, Some(value)),
             },
-            // A whole number has no `.0` in a spreadsheet.
+            // Spreadsheet style: a whole number has no `.0`.
             Self::Float(cells) => append(out, cells.get(row).filter(|number| number.is_finite())),
             Self::Flag(cells) => append(out, cells.get(row)),
             Self::Integer(cells) => append(out, cells.get(row)),
@@ -79,7 +79,7 @@ impl Cells<'_> {
     pub(super) fn json(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Text(cells) => json(out, &cells.get(row)),
-            // What is no number in JSON is empty.
+            // JSON has no NaN or infinity: these become null.
             Self::Float(cells) => json(out, &cells.get(row).filter(|number| number.is_finite())),
             Self::Flag(cells) => json(out, &cells.get(row)),
             Self::Integer(cells) => json(out, &cells.get(row)),
@@ -91,7 +91,7 @@ impl Cells<'_> {
     }
 }
 
-/// Writing into memory does not fail, and no cell is a map with keys that are no text.
+/// Cannot fail: writing to memory does not, and no cell is a map with non-string keys.
 fn json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).ok();
 }

@@ -1,5 +1,5 @@
-//! Writers of a table as CSV, JSON, NDJSON, Parquet or an Arrow IPC stream: rows are taken chunk by chunk in bounded memory. Where the bytes
-//! go is not known here.
+//! Table writers for CSV, JSON, NDJSON, Parquet and Arrow IPC streams: rows are taken in chunks, in bounded memory. Knows nothing of the
+//! destination.
 
 use std::io::Write;
 
@@ -12,47 +12,47 @@ use serde_json::Value;
 
 use super::cells::{self, Cells};
 
-/// Rows that are best handed over at once.
+/// Rows of a chunk.
 pub const CHUNK_ROWS: usize = 8_192;
-/// Rows of a row group of a Parquet file: what is held in memory.
+/// Rows per Parquet row group, which is held in memory.
 pub(super) const GROUP: usize = 16 * CHUNK_ROWS;
 /// Rows of a record batch of an Arrow stream.
 const BATCH: usize = 4 * CHUNK_ROWS;
 
-/// What a table can be written as.
+/// An export format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     Csv,
-    /// One object a line, in a list.
+    /// A list with one object per line.
     Json,
-    /// One object a line.
+    /// One object per line.
     Ndjson,
     Parquet,
     /// The Arrow IPC stream format.
     Arrow,
 }
 
-/// Rows handed over at once, of the columns that the file was begun with.
+/// A chunk of rows with the columns that the sink was created with.
 #[derive(Debug)]
 pub enum RowChunk<'a> {
-    /// One JSON value a cell.
+    /// One JSON value per cell.
     Values(&'a [Vec<Value>]),
     Frame(DataFrame),
 }
 
-/// A table being written. Errors are for the person.
+/// An open table writer. Errors are worded for the user.
 pub trait TableSink {
-    /// Takes further rows; none of them tell their types all the same.
+    /// Appends rows; an empty chunk still sets the column types.
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String>;
-    /// Ends the table, all of it handed on.
+    /// Finishes the table and flushes it.
     fn finish(self: Box<Self>) -> Result<(), String>;
 }
 
 impl ExportFormat {
-    /// What files are written as.
+    /// The formats of files.
     pub const FILES: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
 
-    /// Of the file's name, without the dot.
+    /// The file extension, without the dot.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -63,17 +63,17 @@ impl ExportFormat {
         }
     }
 
-    /// Rows of a chunk that it takes best.
+    /// Preferred rows per chunk.
     pub(super) fn stretch(self) -> usize {
         if self == Self::Arrow { BATCH } else { CHUNK_ROWS }
     }
 
-    /// Whether every column must have one type.
+    /// Whether each column must have a single type.
     pub(super) fn is_typed(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// Begins a table in what is new and empty. Small pieces are written: what is slow at those needs a buffer.
+    /// Starts a table in an empty output. Writes are small: buffer slow outputs.
     pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn TableSink>, String> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(message)?),
@@ -147,13 +147,13 @@ impl<W: Write> TableSink for CsvFile<W> {
 
 struct Objects<W> {
     writer: W,
-    /// The columns' names as members: `"name":`.
+    /// The column names as JSON members: `"name":`.
     names: Vec<String>,
     between: &'static str,
     close: &'static str,
     text: Vec<u8>,
     any: bool,
-    /// Whether there is something to close though there be no row.
+    /// Whether the opening bracket is written even without rows.
     opened: bool,
 }
 
@@ -186,12 +186,12 @@ impl<W: Write> TableSink for Objects<W> {
     }
 }
 
-/// The name of a member, quoted, with its colon.
+/// A JSON member name, quoted, with its colon.
 pub(super) fn member(name: &str) -> String {
     format!("{}:", Value::from(name))
 }
 
-/// Appends the row as an object.
+/// Appends the row as a JSON object.
 pub(super) fn object(names: &[String], cells: &[Cells<'_>], row: usize, text: &mut Vec<u8>) {
     text.push(b'{');
     for (nth, (column, name)) in cells.iter().zip(names).enumerate() {
@@ -205,9 +205,9 @@ pub(super) fn object(names: &[String], cells: &[Cells<'_>], row: usize, text: &m
 }
 
 struct ParquetFile<W: Write> {
-    /// Until the types are known.
+    /// Present until the first chunk sets the types.
     out: Option<W>,
-    /// With the rows of the group that is not full yet.
+    /// The writer, and the rows of the unfinished row group.
     begun: Option<(BatchedWriter<W>, DataFrame)>,
 }
 
@@ -239,7 +239,7 @@ impl<W: Write> TableSink for ParquetFile<W> {
     }
 }
 
-/// Texts with 64-bit offsets, which every reader of Arrow knows.
+/// Strings with 64-bit offsets, which every Arrow reader supports.
 const LEVEL: fn() -> CompatLevel = CompatLevel::oldest;
 
 struct ArrowStream<W: Write> {
@@ -278,7 +278,7 @@ fn write_group<W: Write>(writer: &mut BatchedWriter<W>, group: &mut DataFrame) -
     Ok(())
 }
 
-/// Rows at hand as a frame: numbers where every cell of a column is one, else text.
+/// JSON rows as a frame: a column is numeric if all of its cells are numbers, else text.
 pub(super) fn typed(columns: &[String], rows: &[Vec<Value>]) -> PolarsResult<DataFrame> {
     let series = columns.iter().enumerate().map(|(i, name)| {
         let cells = || rows.iter().map(|row| row.get(i).unwrap_or(&Value::Null));

@@ -1,5 +1,5 @@
-//! Members of a zip archive as readers. What an archive says of itself is not believed: the number of members and their unpacked size are
-//! limited, and each member's checksum is compared with what was read.
+//! Members of zip archives as readers. Nothing that an archive declares is trusted: the number of members and their unpacked size are
+//! limited, and each member's CRC is checked against the bytes read.
 
 use std::{
     fs::File,
@@ -11,16 +11,16 @@ use flate2::{Crc, read::DeflateDecoder};
 use zip::{CompressionMethod, ZipArchive};
 
 const MAX_MEMBERS: usize = 1_000;
-/// The largest member, unpacked.
+/// Maximum unpacked size of a member.
 const MAX_UNPACKED: u64 = 64 << 30;
-/// A small member may unpack to this; a larger one to so many times its size.
+/// Compression-bomb limit: a member may unpack to `FLOOR` bytes, or to `RATIO` times its packed size if that is more.
 const FLOOR: u64 = 256 << 20;
 const RATIO: u64 = 500;
 
 /// A file in an archive.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    /// Its name without folders.
+    /// File name, without folders.
     pub name: String,
     start: u64,
     packed: u64,
@@ -28,7 +28,7 @@ pub(super) struct Member {
     deflated: bool,
 }
 
-/// Whether the archive is a workbook, which is one inside.
+/// Whether the zip archive is a workbook.
 pub(super) fn is_workbook(path: &Path) -> bool {
     let names = File::open(path).ok().and_then(|file| ZipArchive::new(BufReader::new(file)).ok());
     names.is_some_and(|archive| {
@@ -36,7 +36,7 @@ pub(super) fn is_workbook(path: &Path) -> bool {
     })
 }
 
-/// The files in the archive that may be tables; folders and what systems add to archives are left out.
+/// The members that may be tables; folders and files that operating systems add are left out.
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
@@ -78,7 +78,7 @@ impl Member {
     }
 }
 
-/// Limits how much is read, and compares its checksum at the end.
+/// A reader that limits the bytes read and checks the CRC at the end.
 struct Checked {
     inner: Box<dyn Read + Send>,
     crc: Crc,

@@ -1,5 +1,5 @@
-//! Candles of any source. The columns of time, prices and volume are found by their names where there are some, and checked against the
-//! rows in every case, so that a source needs no reader of its own.
+//! Candles of any source. Columns of time, prices and volume are found by name where there are names, and always checked against the rows,
+//! so that a source needs no reader of its own.
 
 mod columns;
 pub(super) mod currency;
@@ -25,18 +25,18 @@ use super::{
 };
 use crate::dataset::{manifest::Unit, source::RowSource};
 
-/// The column that is made where the file's volume is no number of tokens as it stands.
+/// Added column with the base volume, where the file's volume is not a number of tokens as written.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
 
-/// The column that is made where some rows have no prices.
+/// Added column that marks rows with prices, where some have none.
 pub(super) const TRADED: &str = "traded";
 
-/// Whether the file holds a time and four prices.
+/// Whether the file has a time and four prices.
 pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
 }
 
-/// Whether it names a time, open, high, low and close.
+/// Whether the header names a time, open, high, low and close.
 pub(super) fn is_named(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
@@ -47,7 +47,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     plan(file, sheet, &found)
 }
 
-/// How candles with these columns are taken.
+/// The import plan of candles with these columns.
 fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
     found.in_dollars(file.options.as_usd)?;
     let named = currency::named(file, sheet, found);
@@ -60,7 +60,7 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
     } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
-        // A column of ours by name that holds no intervals serves nothing.
+        // An `interval` column that holds no intervals is ignored.
         take = take.without("interval");
     }
     if found.has_empty_rows() {
@@ -87,18 +87,18 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
     Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)).noting(volume.unread(sheet)))
 }
 
-/// The figures, multiplied.
+/// The figures times a factor.
 fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
     figures.into_iter().map(|figure| figure * by).collect()
 }
 
-/// What to say of prices of which nothing tells the currency.
+/// The note for prices whose currency nothing tells.
 fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
 
-/// The time, the prices and the volume in tokens, which the loader is not to judge anew.
+/// Reads time, prices and base volume as worked out here, which the loader is not to infer again.
 fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
     let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);
@@ -118,7 +118,7 @@ fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume
     Ok(take)
 }
 
-/// The rows with cells as the loader reads them.
+/// The rows, with cells rewritten for the loader.
 fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
     let mut fixes = vec![match (found.clock, found.ended) {
         (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
@@ -164,7 +164,7 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
     }))
 }
 
-/// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
+/// Candles of one known token, from rows in the documented order: time, open, high, low, close, volume.
 pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let order: Vec<(String, String)> =

@@ -1,5 +1,5 @@
-//! Merges existing and new rows by key: one row of each key stays. The files they are from are numbers here: `EXISTING` are rows of the
-//! person's own files, `IMPORTED` rows that were imported before, from `FIRST_NEW` on those of this import.
+//! Merges existing and new rows by key, leaving one row per key. Source files are numbers here: `EXISTING` for rows of the user's own
+//! files, `IMPORTED` for rows imported earlier, `FIRST_NEW` and up for the files of this import.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,14 +14,14 @@ pub(super) const EXISTING: u32 = 0;
 pub(super) const IMPORTED: u32 = 1;
 pub(super) const FIRST_NEW: u32 = 2;
 
-/// Columns beside the schema's that tell where a row is from. No column of ours begins with a space.
+/// Added columns with each row's source and row number. No schema column begins with a space.
 const SOURCE: &str = " source";
 const ROW: &str = " row";
 
-/// Tables whose rows are one measurement each: a newer one replaces the whole row. In the others an empty cell takes nothing away.
+/// Tables of measurements: a newer row replaces the older one whole. In the others a null does not overwrite a value.
 const MEASURED: &[&str] = &["candles"];
 
-/// What became of the rows of one file.
+/// Merge outcome of one file's rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MergeCounts {
     pub new: u64,
@@ -35,38 +35,38 @@ impl AddAssign for MergeCounts {
     }
 }
 
-/// Rows made one of each key.
+/// The merged rows, one per key.
 #[derive(Debug)]
 pub(super) struct Combined {
-    /// Those to be written, in the schema's columns and order.
+    /// The rows to write, in the schema's columns and order.
     pub frame: DataFrame,
     pub counts: HashMap<u32, MergeCounts>,
-    /// New rows whose key comes again later in the same file.
+    /// New rows whose key recurs later in the same file.
     pub repeats: Vec<Repeat>,
-    /// Rows of a file, by its number, that take the place of rows from a source, by its.
+    /// Replaced rows, by the number of the replacing file and of the replaced source.
     pub replaced: HashMap<(u32, u32), Replaced>,
 }
 
-/// A row whose key comes again later in its file.
+/// A row whose key recurs later in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub source: u32,
     pub row: u32,
-    /// The later one says the same.
+    /// The later row is identical.
     pub same: bool,
-    /// The column in which it does not, and both figures; of the first ones only.
+    /// The first differing column, and both values; only for the first repeats.
     pub differs: Option<(&'static str, String)>,
 }
 
-/// How many rows took the place of others with other figures.
+/// Rows that were replaced by rows with other values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Replaced {
     pub rows: u64,
-    /// Tokens they are of, a few.
+    /// Some of their tokens.
     pub tokens: Vec<String>,
 }
 
-/// Tokens of replaced rows that are kept.
+/// Maximum number of tokens kept of replaced rows.
 const TOKENS_KEPT: usize = 8;
 
 impl Replaced {
@@ -78,7 +78,7 @@ impl Replaced {
     }
 }
 
-/// Notes where the rows of a frame are from.
+/// Adds the provenance columns to a frame.
 pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsResult<DataFrame> {
     let height = frame.height();
     frame.with_column(Column::new_scalar(PlSmallStr::from_static(SOURCE), source.into(), height))?;
@@ -86,7 +86,7 @@ pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsR
     Ok(frame)
 }
 
-/// The bucket each row belongs in; rows of one key are in one.
+/// The hash bucket of each row; rows with the same key share one.
 pub(super) fn buckets(schema: &TableSchema, frame: &DataFrame, count: u128) -> PolarsResult<Vec<u32>> {
     Ok(keys(schema, frame, &order::hashes(frame, &names(schema))?, None)?.into_iter().map(|key| (key % count) as u32).collect())
 }
@@ -95,8 +95,8 @@ fn names(schema: &TableSchema) -> Vec<&'static str> {
     schema.columns.iter().map(|column| column.name).collect()
 }
 
-/// A hash of each row's key; of the whole row where it has none. Rows without a key that repeat within one source are told apart by
-/// how many came before, so that two equal transfers stay two, and importing them again adds none.
+/// Hashes each row's key, or the whole row if it has no key. Keyless rows that repeat within one source are numbered, so that two equal
+/// transfers stay two, and importing them again adds none.
 fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option<&[u32]>) -> PolarsResult<Vec<u128>> {
     let mut keys = if schema.key.is_empty() { whole.to_vec() } else { order::hashes(frame, schema.key)? };
     let mut met: HashMap<(u32, u128), u128> = HashMap::new();
@@ -113,7 +113,7 @@ fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option
     Ok(keys)
 }
 
-/// Merges the rows to one of each key. They come in the order of their sources, older ones first. Those of `refused` sources do not count.
+/// Merges rows to one per key. Rows come in source order, oldest first; those of `refused` sources are ignored.
 pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
     if !refused.is_empty() {
         let counts = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));
@@ -143,7 +143,7 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats, replaced })
 }
 
-/// Rows in groups of one key, each group in the order its rows came.
+/// Rows grouped by key, each group in order of arrival.
 struct Grouped<'a> {
     schema: &'static TableSchema,
     frame: &'a DataFrame,
@@ -152,7 +152,7 @@ struct Grouped<'a> {
 }
 
 impl Grouped<'_> {
-    /// New rows whose key comes again later in the same file; `rows` are their numbers in it, `whole` hashes of all of their cells.
+    /// New rows whose key recurs later in the same file; `rows` are row numbers in the file, `whole` hashes of full rows.
     fn repeats(&self, rows: &[u32], whole: &[u128]) -> Vec<Repeat> {
         let mut repeated = Vec::new();
         for two in self.groups.iter().flat_map(|group| group.windows(2)) {
@@ -168,14 +168,14 @@ impl Grouped<'_> {
         repeated
     }
 
-    /// What became of the rows of each new file, and whose place they took. `before` are hashes of the rows that were there, by group;
-    /// `after` of those that are now.
+    /// Merge outcome per new file, and the sources whose rows each replaced. `before` has hashes of the previous rows by group, `after`
+    /// those of the merged rows.
     fn counts(&self, before: &HashMap<usize, u128>, after: &[u128]) -> (HashMap<u32, MergeCounts>, HashMap<(u32, u32), Replaced>) {
         let (mut counts, mut replaced) = (HashMap::<u32, MergeCounts>::new(), HashMap::<(u32, u32), Replaced>::new());
         let tokens = self.frame.column("token_address").ok().and_then(|column| column.str().ok());
         for (i, group) in self.groups.iter().enumerate() {
             let mut known = before.contains_key(&i);
-            // A file counts once in a group; its rows came one after the other.
+            // A file counts once per group; its rows are adjacent.
             let mut new: Vec<u32> = group.iter().map(|&row| self.sources[row as usize]).filter(|source| *source >= FIRST_NEW).collect();
             new.dedup();
             for source in new {
@@ -196,13 +196,13 @@ impl Grouped<'_> {
         (counts, replaced)
     }
 
-    /// A hash of the row of each group that has a member from a source below `below`.
+    /// Hashes of the merged rows of the groups with a row from a source below `below`.
     fn hashes(&self, below: u32) -> PolarsResult<HashMap<usize, u128>> {
         let (frame, members) = self.gather(below)?;
         Ok(members.into_iter().zip(order::hashes(&frame, &names(self.schema))?).collect())
     }
 
-    /// One row for each group that has a member from a source below `below`, and which groups those are.
+    /// Merged rows of the groups with a row from a source below `below`, and the groups' indexes.
     fn gather(&self, below: u32) -> PolarsResult<(DataFrame, Vec<usize>)> {
         let groups = self.groups;
         let counted = |row: &&u32| self.sources[**row as usize] < below;
@@ -228,7 +228,7 @@ impl Grouped<'_> {
     }
 }
 
-/// Gas for which both prices are known has a cost: gwei are 1e-9 of the chain's coin.
+/// Computes the gas cost where both prices are known: gwei are 1e-9 of the chain's coin.
 fn derive(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<()> {
     if schema.name != "gas" {
         return Ok(());

@@ -1,10 +1,10 @@
-//! SQLite databases are refused with a list of their tables and the command that writes one of them as CSV.
+//! SQLite databases are refused, with a list of their tables and the command that exports one of them as CSV.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Why a database is refused: its tables, and the line that writes one of them down.
+/// The refusal of a database: its tables, and the command that exports one of them.
 pub(super) fn refusal(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let tables = tables(path).unwrap_or_default();

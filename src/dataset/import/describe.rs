@@ -1,5 +1,5 @@
-//! Edits `dataset.toml`: adds a path, or that amounts are approximate, and leaves every other line as it is. The edited text is parsed
-//! before it counts.
+//! Edits `dataset.toml`: adds a path, or marks amounts as approximate, and leaves every other line unchanged. An edit is accepted only if
+//! the result parses.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,26 @@ use toml::{
 
 use crate::dataset::manifest::{FILE, Manifest, TableManifest};
 
-/// The text for a dataset that has none yet.
+/// The initial text for a dataset without a `dataset.toml`.
 pub(super) fn fresh(title: &str) -> String {
     format!("# Describes this dataset; `tokendeck schema --template` shows all that can be said here.\ntitle = {}\n", quoted(title))
 }
 
-/// The text with `path` of the table being `paths`. An error says what the person can do.
+/// Sets `path` of the table to `paths`. Errors: how the user can resolve it.
 pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<String, String> {
     let list = format!("[{}]", paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
     with(text, table, replaced(text, table, &list), &format!("path = {list}"), |said| said.path = paths.to_vec())
 }
 
-/// The text that says of a column of the table that it is approximate.
+/// Marks a column of the table as approximate.
 pub(super) fn with_approximate(text: &str, table: &str, column: &'static str) -> Result<String, String> {
     with(text, table, None, &format!("columns.{column}.approximate = true"), |said| {
         said.columns.entry(column).or_default().approximate = true;
     })
 }
 
-/// The text with a line more for a table, or as `replaced` has it: the first that says what it should and nothing else.
+/// Tries `replaced`, then adding a line for the table; returns the first text that parses to the intended manifest and changes nothing
+/// else.
 fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl FnOnce(&mut TableManifest)) -> Result<String, String> {
     let mut expected = Manifest::parse(text).map_err(|error| format!("{FILE}, {error}"))?;
     let schema = crate::dataset::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
@@ -38,7 +39,7 @@ fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl
     good.ok_or_else(|| format!("{FILE} speaks of `{table}` in a way that cannot be added to: write {line} there, under [tables.{table}]"))
 }
 
-/// The text with the value of `path` in place of the old one.
+/// Replaces the value of an existing `path`.
 fn replaced(text: &str, table: &str, list: &str) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
     let mut tables: &DeTable<'_> = document.get_ref();
@@ -56,7 +57,7 @@ fn member<'a, 't>(table: &'a DeTable<'t>, name: &str) -> Option<&'a Spanned<DeVa
     table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
-/// The text with a line under the header `[tables.NAME]`.
+/// Inserts a line after the header `[tables.NAME]`.
 fn under_header(text: &str, table: &str, says: &str) -> Option<String> {
     let header = format!("[tables.{table}]");
     let mut at = 0;
@@ -72,7 +73,7 @@ fn under_header(text: &str, table: &str, says: &str) -> Option<String> {
     None
 }
 
-/// The text with a section more at its end.
+/// Appends a section for the table.
 fn appended(text: &str, table: &str, says: &str) -> String {
     let mut edited = text.to_owned();
     if !edited.is_empty() && !edited.ends_with('\n') {

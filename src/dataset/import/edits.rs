@@ -1,5 +1,5 @@
-//! Normalises cells so that the loader reads them: times and numbers as one file writes them become plain ones. What cannot be read stays
-//! as it is, so that the loader finds it and shows it as it stands in the file.
+//! Normalises cells for the loader: times and numbers in a file's notation become plain ones. Unreadable cells stay unchanged, so that the
+//! loader's finding shows them as written.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::dataset::source::{RowSource, SourceBatch};
 
-/// What is to be done with a column.
+/// A rewrite of one column.
 #[derive(Debug, Clone)]
 pub(super) struct Fix {
     column: String,
@@ -23,9 +23,9 @@ pub(super) struct Fix {
 #[derive(Debug, Clone)]
 enum FixKind {
     Time(TimeStyle),
-    /// The last second of a candle of that length, for its first.
+    /// The last second of a candle of that length, moved to its open time.
     Ended(TimeStyle, i64),
-    /// The day, and the column of the time of day.
+    /// A day, and the column of the time of day.
     DayAndClock(TimeStyle, String),
     Number(NumberStyle),
     Text(fn(&str) -> Option<String>),
@@ -44,18 +44,18 @@ impl Fix {
         Self { column: sheet.names[day].clone(), kind: FixKind::DayAndClock(when, sheet.names[clock].clone()) }
     }
 
-    /// Nothing where its numbers are plain already.
+    /// `None` if its numbers are plain already.
     pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
         style.decorated.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
     }
 
-    /// Every cell that the function gives another text for.
+    /// Rewrites each cell that the function returns a text for.
     pub(super) fn text(sheet: &Sheet, at: usize, change: fn(&str) -> Option<String>) -> Self {
         Self { column: sheet.names[at].clone(), kind: FixKind::Text(change) }
     }
 }
 
-/// The rows with their columns rewritten.
+/// The rows with the rewrites applied.
 pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSource> {
     if fixes.is_empty() {
         return rows;
@@ -73,7 +73,7 @@ impl Fix {
         let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);
         let is_read_as_it_is = match &self.kind {
-            // Day numbers and 20240131 are times that only we know of.
+            // Serial dates and 20240131 are numbers, whose meaning as times only the style knows.
             FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
             FixKind::Time(_) | FixKind::Number(_) => typed,
             FixKind::Ended(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
@@ -103,13 +103,13 @@ impl Fix {
     }
 }
 
-/// A day and a time of day as one text. Digits alone, as `20240501` and `93000`, are put together as digits.
+/// Joins a day and a time of day. Digits alone, as `20240501` and `93000`, are joined as digits.
 pub(super) fn with_clock(day: &str, clock: &str) -> String {
     let (day, clock) = (day.trim(), clock.trim());
     let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
     match (digits(day) && day.len() == 8, digits(clock)) {
         _ if clock.is_empty() => day.to_owned(),
-        // Leading zeros get lost where a time of day was taken for a number.
+        // Leading zeros are lost if a time of day was stored as a number.
         (true, true) => format!("{day}{clock:0>6}"),
         (true, false) => format!("{}-{}-{} {clock}", &day[..4], &day[4..6], &day[6..]),
         (false, true) => {
@@ -120,7 +120,7 @@ pub(super) fn with_clock(day: &str, clock: &str) -> String {
     }
 }
 
-/// A column of times; of texts where some cannot be read, so that they can be shown.
+/// A column of times; of texts if some are unreadable, so that a finding can show them.
 fn times(cells: &[Option<String>], name: &str, ms: impl Fn(&str) -> Option<i64>) -> Column {
     let name = PlSmallStr::from_str(name);
     let read: Vec<Option<i64>> = cells.iter().map(|cell| cell.as_deref().and_then(&ms)).collect();

@@ -1,5 +1,5 @@
-//! Type inference from cells, whatever a column is called: which kind they are of. How numbers and times are written, in which order
-//! prices stand and what a volume counts have modules of their own. No format is known here.
+//! Type inference of a column from its cells, regardless of its name. The notation of numbers and times, the order of prices and the unit
+//! of volumes have modules of their own. Knows no file formats.
 
 pub(super) mod currency;
 pub(super) mod number;
@@ -9,18 +9,18 @@ pub(super) mod when;
 
 use crate::dataset::{address::Address, coerce::cell::is_null_word};
 
-/// The kinds of cells that can be told apart without a name.
+/// Cell types that can be told apart without a column name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CellKind {
     Empty,
-    /// 20 bytes in hex.
+    /// 20 bytes as hex.
     Address,
-    /// 32 bytes in hex: a transaction, a block.
+    /// 32 bytes as hex: a transaction or block hash.
     Hash,
-    /// Any other bytes in hex.
+    /// Any other bytes as hex.
     Hex,
     Number,
-    /// A time that is no mere number.
+    /// A formatted time, not just a number.
     Time,
     Text,
 }
@@ -45,7 +45,7 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
     if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }
 }
 
-/// The kind that nearly all cells of a column are of; empty ones do not count.
+/// The type of nearly all cells of a column; empty ones are ignored.
 pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> CellKind {
     const KINDS: [CellKind; 6] = [CellKind::Address, CellKind::Hash, CellKind::Hex, CellKind::Number, CellKind::Time, CellKind::Text];
     let mut counts = [0_usize; KINDS.len()];
@@ -65,7 +65,7 @@ pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> CellKind {
     }
 }
 
-/// The share of the cells with something in them that are addresses.
+/// The share of non-empty cells that are addresses.
 pub(super) fn addresses<'a>(cells: impl Iterator<Item = &'a str>) -> f64 {
     let (mut all, mut addresses) = (0.0, 0.0);
     for cell in cells.filter(|cell| !is_null_word(cell)) {

@@ -1,4 +1,4 @@
-//! Takes one file into the tables its rows go to: how it is read, its rows table by table, and what is then known of tokens.
+//! Imports one file into its tables: plans how to read it, reads its rows table by table, and records the tokens it adds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,24 +19,24 @@ use super::{
 };
 use crate::dataset::{address::Address, chain::Chain, load, origin::Origin, repeats, schema::TABLES};
 
-/// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
+/// Tables whose rows belong to a token; the rows are visible only if that token is in `tokens`.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
-/// Rows of a file that are shown before it is written.
+/// Rows in a file's preview.
 const SHOWN: usize = 5;
 
 impl Run<'_> {
-    /// Takes the rows of one file into the tables they go to; what is to be said of it goes into `report`.
+    /// Reads the rows of one file into their tables; its notes and findings go to `report`.
     pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
         let plan = self.plan(sniffed, format, report)?;
         let source = self.sources;
-        // Refused until all of it is read.
+        // Marked as refused until it has been read completely.
         self.sources += 1;
         self.refused.insert(source);
         report.source = Some(source);
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
         let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
         let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
-        // A file of one token is about it, whatever table it goes to.
+        // A file of one token needs that token, whatever table it fills.
         file.needed.extend(plan.token.as_ref().map(|token| token.address));
         for take in plan.takes {
             self.take(sniffed, take, source, &mut file, report)?;
@@ -60,7 +60,7 @@ impl Run<'_> {
         let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
         self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
         if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
-            // Of the tokens that it adds, which are rows of another table.
+            // The note is about the tokens it adds, which are rows of another table.
             let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
             self.origins.push((source, "tokens", origin(vec![note.clone()])));
             report.says.push(format!("{note}; say another with --chain"));
@@ -72,7 +72,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// How the file is taken, with what the options say of it.
+    /// Plans how to read the file, with the options applied.
     fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
@@ -98,7 +98,7 @@ impl Run<'_> {
         Ok(plan)
     }
 
-    /// Reads the rows of a file that go to one table.
+    /// Reads the rows that a file has for one table.
     fn take(
         &mut self,
         sniffed: &Sniffed,
@@ -146,7 +146,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
+    /// The chain of a new token: that of the file; a coin without a contract has its own.
     fn chain_of(&self, plan: &ImportPlan) -> Chain {
         let coin =
             self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
@@ -154,7 +154,7 @@ impl Run<'_> {
         coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
     }
 
-    /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
+    /// Refuses `--token` for files that are named after different tokens.
     fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
         let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
@@ -173,24 +173,24 @@ impl Run<'_> {
     }
 }
 
-/// What the rows of one file showed.
+/// Facts gathered while reading one file.
 #[derive(Default)]
 struct FileFacts {
-    /// Rows of tokens, which later files may be about.
+    /// Token rows, which later files may refer to.
     tokens: Vec<DataFrame>,
-    /// Tokens that its rows are about.
+    /// Tokens that its rows refer to.
     needed: HashSet<Address>,
-    /// Columns of the file that something was read from.
+    /// Columns of the file that were read.
     used: HashSet<String>,
-    /// Most rows came with the file's columns, and not with those that a format makes.
+    /// Most rows have the file's own columns rather than columns that the format generates.
     has_own_columns: bool,
-    /// Columns whose amounts are floating-point numbers.
+    /// Tables and columns whose amounts are floating-point numbers.
     approximate: Vec<(&'static str, &'static str)>,
-    /// What every load is to say of its rows.
+    /// Notes that every load repeats.
     notes: Vec<String>,
 }
 
-/// What is mapped must be there: else what the person says would be passed over.
+/// Refuses `--map` of a missing column, which would otherwise be ignored silently.
 fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
     let Some(sheet) = &sniffed.sheet else { return Ok(()) };
     let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
@@ -200,7 +200,7 @@ fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Ref
     })
 }
 
-/// The token that `--decimals` is of: the one of the file, else the one of its rows whose decimals are not known. Several are refused.
+/// The token that `--decimals` applies to: the file's, else the only one in its rows with unknown decimals. Refuses several.
 fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
@@ -227,12 +227,12 @@ fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Op
     }
 }
 
-/// The chain of tokens that no file and no option names one of.
+/// The chain of tokens for which neither file nor option names one.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
 }
 
-/// The one chain that a column of the first rows names.
+/// The chain that a column of the sample rows names, if there is only one.
 fn named_chain(sheet: &Sheet) -> Option<Chain> {
     let at = Names::of(&sheet.names).find("chain network blockchain chainname").filter(|_| sheet.named)?;
     let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(Chain::known).collect();

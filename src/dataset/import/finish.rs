@@ -1,5 +1,5 @@
-//! Ends an import once all files are read: adds rows for tokens that are missing, merges each table with its existing rows, and reports
-//! what became of each file's rows.
+//! Finishes an import after all files are read: adds rows for missing tokens, merges each table with its existing rows, and reports the
+//! merge outcome per file.
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
 
@@ -25,7 +25,7 @@ use crate::{
 };
 
 impl Run<'_> {
-    /// Candles are measurements: new ones take the place of others, and it is said whose.
+    /// Warns about candles that replaced others, and where those came from.
     fn tell_replaced(&mut self, existing: &ExistingTable, written: &Written) {
         if existing.schema.name != "candles" {
             return;
@@ -50,9 +50,9 @@ impl Run<'_> {
         }
     }
 
-    /// Adds a row for each token that is not there, so that its rows can be seen.
+    /// Adds a `tokens` row for each missing token, without which its rows would not be visible.
     pub(super) fn missing_tokens(&mut self) -> Result<(), ImportError> {
-        // A chain that was assumed gives way to the one that is said.
+        // `--chain` overrides a chain that was only assumed earlier.
         let said = self.options.chain.is_some();
         let is_missing = |token: &Address, chain: &Chain| !self.tokens.has(token) || said && self.tokens.is_bare_elsewhere(token, chain);
         let missing: Vec<(Address, (Option<String>, Chain))> =
@@ -96,7 +96,7 @@ impl Run<'_> {
         let coin = |(token, (symbol, _)): &(Address, (Option<String>, Chain))| coin_word(token, symbol.as_deref());
         let shown: Vec<String> = added.iter().take(3).map(|one| coin(one).unwrap_or_else(|| one.0.to_string())).collect();
         let more = if added.len() > 3 { format!(" and {} more", added.len() - 3) } else { String::new() };
-        // A coin has no contract that a list could name.
+        // No token list has a coin without a contract.
         let advice = if added.iter().all(|one| coin(one).is_some()) {
             ""
         } else {
@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Merges each table with its existing rows; gives back those that changed.
+    /// Merges each table with its existing rows; returns those that changed.
     pub(super) fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
         let mut finished = Vec::new();
         for (place, spool) in std::mem::take(&mut self.spools) {
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(finished)
     }
 
-    /// The columns of a table that are approximate by this import, and of which the dataset does not say so yet.
+    /// Columns that this import makes approximate and that `dataset.toml` does not yet mark so.
     fn newly_approximate(&self, table: &'static str) -> Vec<&'static str> {
         let said = |column: &str| {
             self.context.manifest.tables.get(table).and_then(|said| said.columns.get(column)).is_some_and(|rule| rule.approximate)
@@ -151,8 +151,8 @@ impl Run<'_> {
         self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
     }
 
-    /// Refuses files with many rows of one key that differ: candles of one time with other prices are of several series, and which of two
-    /// balances of a holder is kept would be chance.
+    /// Refuses files with many conflicting rows of one key: candles of one time with different prices come from several series, and which
+    /// of two balances of a holder is kept would be arbitrary.
     fn refuse_conflicting(&mut self, table: &str, written: &Written) {
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
@@ -166,7 +166,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells each file what became of its rows in the table.
+    /// Records in each file's report the merge outcome of its rows in the table.
     fn tell(&mut self, table: &'static str, written: &Written) {
         for file in self.report.files.iter_mut().filter(|file| file.refused.is_none()) {
             let Some(source) = file.source else { continue };
@@ -178,7 +178,7 @@ impl Run<'_> {
             for repeat in written.repeats.iter().filter(|repeat| repeat.source == source) {
                 taken.repeated += 1;
                 if !repeat.same && repeat.differs.is_none() {
-                    // A finding beyond those kept is counted all the same.
+                    // Repeats beyond the findings kept are counted only.
                     if let Some((column, reason)) = &told {
                         file.findings.count_more(&file.file, column.as_deref(), reason, 1);
                         continue;

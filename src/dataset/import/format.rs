@@ -1,5 +1,5 @@
-//! THE table of formats: word, title, how it is recognised, which tables it goes to. Recognition, help, errors and documents all read it;
-//! how a format is read stands in one file for each source.
+//! THE table of file formats: id, title, recognition, target tables. Detection, help, errors and documents all read it; the reader of each
+//! format is in a file of its own.
 
 mod coingecko;
 mod coinmetrics;
@@ -44,47 +44,47 @@ use crate::dataset::{
     source::RowSource,
 };
 
-/// A format that is known.
+/// A known file format.
 #[derive(Debug, Clone, Copy)]
 pub struct FormatRow {
-    /// What it is called in a few letters.
+    /// Short id.
     pub word: &'static str,
     pub title: &'static str,
-    /// How it is recognised, for people.
+    /// How to recognise it, for the user.
     pub looks: &'static str,
-    /// The tables it goes to.
+    /// The tables it fills.
     pub tables: &'static [&'static str],
     knows: fn(&Sniffed) -> bool,
     open: fn(&FileToImport<'_>) -> Result<ImportPlan, Refusal>,
 }
 
-/// A file that is to be taken, and what there is to know about it.
+/// A file to import, with its context.
 pub(super) struct FileToImport<'a> {
     pub sniffed: &'a Sniffed,
     pub tokens: &'a KnownTokens,
     pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
-    /// The decimals of the dataset's tokens.
+    /// Decimals of the dataset's tokens.
     pub decimals: &'a HashMap<Address, Option<i64>>,
 }
 
-/// How a file is taken.
+/// How to import a file.
 #[derive(Default)]
 pub(super) struct ImportPlan {
     pub takes: Vec<Take>,
-    /// The token it is about, if it is about one.
+    /// The token it is about, if it is about a single one.
     pub token: Option<TokenMatch>,
-    /// The chain of that token, where the file says it.
+    /// That token's chain, if the file names it.
     pub chain: Option<Chain>,
-    /// Decimals of tokens that the file says.
+    /// Decimals of tokens stated in the file.
     pub decimals: Vec<(Address, i64)>,
-    /// What the person should know.
+    /// Messages for the user.
     pub says: Vec<String>,
-    /// What is assumed, as the file does not say it: reported now, and by every load after.
+    /// Assumptions where the file is silent: reported now and by every load.
     pub notes: Vec<String>,
 }
 
-/// In the place of a column's name: the file has none.
+/// Stands in for a column name where the file has no such column.
 pub(super) const NOTHING: &str = " none";
 
 /// Rows for one table.
@@ -92,9 +92,9 @@ pub(super) struct Take {
     pub table: &'static str,
     pub manifest: TableManifest,
     pub rows: Box<dyn RowSource>,
-    /// What rows that `manifest` keeps out are.
+    /// Describes the rows that the filter of `manifest` drops.
     pub left_out: &'static str,
-    /// Columns of the file that a column of ours is worked out from.
+    /// Columns of the file from which a schema column is computed.
     pub worked_out: Vec<String>,
 }
 
@@ -190,12 +190,12 @@ formats! {
 }
 
 impl FormatRow {
-    /// The format of what was looked at.
+    /// The first format that recognises the file.
     pub(super) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
         FORMATS.iter().find(|format| (format.knows)(sniffed))
     }
 
-    /// The format of a file whose columns a person names.
+    /// The format of files mapped by the user.
     pub(super) fn own() -> &'static Self {
         FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
@@ -220,34 +220,34 @@ impl<'a> FileToImport<'a> {
         self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
     }
 
-    /// The chain of what does not say its own: as said, else Ethereum.
+    /// The chain of rows that name none: the option's, else Ethereum.
     pub(super) fn chain(&self) -> Chain {
         self.hints.chain.clone()
     }
 
-    /// The decimals of a token: as said, else as the dataset knows them.
+    /// The decimals of a token: the option's, else the dataset's.
     pub(super) fn decimals_of(&self, token: &Address) -> Option<i64> {
         self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
     }
 
-    /// The file's column that `--map` names for ours.
+    /// The file's column that `--map` assigns to a schema column.
     pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
         self.sniffed.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
     }
 
-    /// The value that `--set` gives a column of ours.
+    /// The constant that `--set` assigns to a schema column.
     fn set(&self, ours: &str) -> Option<&'a str> {
         self.options.set.iter().find(|(known, _)| known == ours).map(|(_, value)| value.as_str())
     }
 
-    /// The token of a file that is about one.
+    /// The token of a file about a single token.
     pub(super) fn token(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
         self.tokens.find(&self.sniffed.name, content, self.hints)
     }
 
-    /// Sets the token of rows that only a contract can have, holders and transfers: by its column, by an address beside the table, else by
-    /// the file's name or the symbol in it. The address is that of the first row.
+    /// Assigns a contract's token to holders or transfers: by a column, by an address beside the table, else by the file's name or the
+    /// symbol in it. Also returns the token's address, of a column that in its first row.
     fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
@@ -304,7 +304,8 @@ impl ImportPlan {
         self
     }
 
-    /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
+    /// Applies the user's `--set`, `--map` and `--pick`, which override the detected columns. Candles have applied `--map` and `--pick`
+    /// already, as theirs are checked against the rows.
     pub(super) fn with_said(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
         let options = file.options;
         if self.takes.iter().any(|take| take.table != "candles") {
@@ -334,7 +335,8 @@ impl ImportPlan {
     }
 }
 
-/// Refuses several lists of one shape of which none is picked: `removed` beside `tokens` is no part of these. Candles split series by them.
+/// Refuses several lists of the same shape if none is picked: `removed` beside `tokens` does not belong together. Candles split such lists
+/// into series.
 fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
     let lists = file.sniffed.sheet.as_ref().map_or(&[][..], Sheet::lists);
     let picked = file.options.pick.iter().any(|(name, _)| name == LIST);
@@ -351,7 +353,7 @@ impl Take {
         Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
     }
 
-    /// Reads columns of ours from these columns of the file.
+    /// Maps columns of the file to schema columns.
     pub(super) fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
         for (ours, theirs) in columns {
             if *theirs == NOTHING {
@@ -363,7 +365,7 @@ impl Take {
         self
     }
 
-    /// Leaves a column of ours empty, even if a column of the file has its name.
+    /// Leaves a schema column empty, even if the file has a column of its name.
     pub(super) fn without(self, column: &'static str) -> Self {
         self.set(column, "")
     }
@@ -377,20 +379,20 @@ impl Take {
         self.manifest.columns.entry(column).or_default()
     }
 
-    /// Keeps the rows whose column has one of the values; those left out are what `left_out` says.
+    /// Keeps the rows whose column has one of the values; `left_out` describes the others.
     pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
         self.manifest.keep.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
         self.left_out = left_out;
         self
     }
 
-    /// The columns of ours that a column of the file or a constant serves.
+    /// The schema columns that a file column or a constant fills.
     fn served(&self, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
         let bound = bind(schema, &self.manifest, &sheet.names)?;
         Ok(bound.iter().filter(|bound| !bound.is_absent()).map(|bound| bound.column.name).collect())
     }
 
-    /// Sets the token of every row; prices of a thousand of it become those of one.
+    /// Assigns the token to all rows; prices per thousand tokens become prices per token.
     pub(super) fn of(mut self, token: &TokenMatch) -> Self {
         if token.pack > 1.0 {
             for column in ["open", "high", "low", "close"] {
@@ -407,7 +409,7 @@ impl Take {
     }
 }
 
-/// The decimals of tokens as the rows say them: in a column beside that of tokens, or of the one token.
+/// Token decimals stated in the rows: in a column beside that of tokens, or beside the only token.
 fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
     let Some(at) = Names::of(&sheet.names).find(DECIMALS) else { return Vec::new() };
     let number = |cell: &str| match cell.trim().strip_prefix("0x") {
@@ -421,7 +423,7 @@ fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec
     sheet.first.iter().filter_map(of).collect()
 }
 
-/// Whether all those names are in the header.
+/// Whether the header has all these names.
 fn has(header: &[String], names: &[&str]) -> bool {
     names.iter().all(|name| header.iter().any(|known| known == name))
 }

@@ -1,7 +1,7 @@
-//! Aliases of column names, and how names are compared: letters and digits alone, in lower case, without the numbers that some sources
-//! count them by (`1. open`). Aliases are written in that form, so that a list of them is one text of words.
+//! Column name aliases, and the normal form in which names are compared: alphanumeric, lower case, without the numbers that some sources
+//! prefix (`1. open`). Aliases are written in normal form, so that a list of them is one text of words.
 
-/// The name in the form in which names are compared.
+/// The normal form of a name.
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
     let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -10,17 +10,17 @@ pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the plain name is one of the words.
+/// Whether the normalised name is one of the words.
 pub(super) fn is_one_of(name: &str, words: &str) -> bool {
     words.split_whitespace().any(|word| word == name)
 }
 
-/// The names of a table as they are compared.
+/// The normalised names of a table.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
-    /// Whole names: `tokenaddress` of `token.address`.
+    /// Full names: `tokenaddress` of `token.address`.
     whole: Vec<String>,
-    /// The last part of each: `address`.
+    /// Last path segments: `address`.
     last: Vec<String>,
 }
 
@@ -32,18 +32,18 @@ impl Names {
         }
     }
 
-    /// The column that has the first of these names that any has; whole names count before last parts.
+    /// The column that matches the first of these names that any column has; full names before last segments.
     pub(super) fn find(&self, words: &str) -> Option<usize> {
         let among = |names: &[String]| words.split_whitespace().find_map(|word| names.iter().position(|name| name == word));
         among(&self.whole).or_else(|| among(&self.last))
     }
 
-    /// A column for each of these names that one has, in the order of the names.
+    /// The columns that match these names, in the order of the names.
     pub(super) fn in_order(&self, words: &str) -> impl Iterator<Item = usize> {
         words.split_whitespace().filter_map(|word| self.find(word))
     }
 
-    /// All columns that have one of these names.
+    /// All columns with any of these names.
     pub(super) fn all(&self, words: &str) -> Vec<usize> {
         (0..self.whole.len()).filter(|&at| is_one_of(&self.whole[at], words) || is_one_of(&self.last[at], words)).collect()
     }
@@ -65,20 +65,20 @@ impl Names {
     }
 }
 
-/// Names of columns that tell several series of one file apart; `list` is `sheet::json::LIST`.
+/// Names of columns that tell a file's series apart; `list` is `sheet::json::LIST`.
 pub(super) const SERIES: &str = "\
     symbol symbols pair pairs ticker tickers market instrument instrumentname instid productid symbolid tradingpair coin coinid \
     coinname asset crypto cryptocurrency currency currencypair name slug unit tic s cryptoname base baseasset basecurrency token \
     tokensymbol 代币符号 交易对 币种 list";
-/// Names of columns of exchanges.
+/// Names of exchange columns.
 pub(super) const PLACES: &str = "exchange exchangeid exchangename source venue provider exch 交易所 platform";
-/// Names of columns of quote currencies.
+/// Names of quote currency columns.
 pub(super) const QUOTES: &str = "quote quoteasset quotecurrency vscurrency quotesymbol conversionsymbol";
 pub(super) const SYMBOL: &str = "symbol tokensymbol ticker 代币符号 sym tickersymbol";
 pub(super) const NAME: &str = "name tokenname 代币名称 fullname projectname";
 pub(super) const CHAIN: &str = "chain chainid chains chainname network networkid blockchain networkname assetplatformid chainindex";
 pub(super) const DECIMALS: &str = "decimals decimal tokendecimal tokendecimals contractdecimals decimalplace rawcontractdecimal divisor";
-/// Columns that certainly hold the address of a token.
+/// Names of columns that certainly hold token addresses.
 pub(super) const TOKEN: &str = "\
     tokenaddress contractaddress tokencontractaddress tokencontract rawcontractaddress erc20 tokenid 代币合约 platformtokenaddress \
     assetaddress tokenhash coinaddress contractid";

@@ -1,13 +1,13 @@
-//! How the numbers of some columns are written, told by the whole file where their own cells leave it open: `62.000` beside `2.986.300` is
-//! sixty-two thousand. Where nothing in the file shows it, a point stands before decimals, and that is said where a comma could.
+//! Number notation of columns whose own cells are ambiguous, resolved from the whole file: `62.000` beside `2.986.300` is sixty-two
+//! thousand. If nothing in the file resolves it, a point is the decimal separator, with a note if the comma is plausible.
 
 use super::{evidence::number::NumberStyle, sheet::Sheet};
 use crate::dataset::manifest::Decimal;
 
-/// Cells from which three digits after every point may be thousands.
+/// Ambiguous cells from which three digits after every point may be thousands.
 const CELLS_TELL: usize = 4;
 
-/// How these columns are written; `None` where some cells say decimal comma and others decimal point.
+/// The notation of these columns; `None` if some cells prove a decimal comma and others a decimal point.
 pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
     let style = NumberStyle::of(cells(sheet, columns), sheet.semicolons)?;
     if !sheet.is_text() || !is_open(sheet, columns) {
@@ -20,7 +20,7 @@ pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
     })
 }
 
-/// As `style`, of columns beside others of which it is known whether they have a decimal comma.
+/// As `style`, but ambiguous columns follow related ones, whose decimal separator (`comma`) is known.
 pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Option<NumberStyle> {
     let style = style(sheet, columns)?;
     let written = || sheet.is_text() || cells(sheet, columns).any(|cell| cell.contains(','));
@@ -28,7 +28,7 @@ pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Opt
     Some(if as_beside { NumberStyle { comma: true, decorated: true } } else { style })
 }
 
-/// What to say of columns in a file parted by semicolons whose every point could set thousands apart.
+/// The note on columns in a semicolon-delimited file in which every point could be a thousands separator.
 pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> Option<String> {
     if style.comma || !sheet.semicolons || !is_open(sheet, columns) || shown_elsewhere(sheet, columns).is_some() {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> O
     })
 }
 
-/// The decimal sign that the other columns of the file show.
+/// The decimal separator that the file's other columns prove.
 fn shown_elsewhere(sheet: &Sheet, columns: &[usize]) -> Option<Decimal> {
     let others = (0..sheet.names.len()).filter(|at| !columns.contains(at)).flat_map(|at| sheet.column(at));
     NumberStyle::signs(others).decimal()
@@ -54,7 +54,7 @@ fn cells<'s>(sheet: &'s Sheet, columns: &'s [usize]) -> impl Iterator<Item = &'s
     columns.iter().flat_map(move |&at| sheet.column(at))
 }
 
-/// Whether these cells have points or commas, and none that shows which of them stands before decimals.
+/// Whether these cells have points or commas, but none that proves which one is the decimal separator.
 fn is_open(sheet: &Sheet, columns: &[usize]) -> bool {
     let shown = NumberStyle::signs(cells(sheet, columns));
     !shown.point && !shown.comma && cells(sheet, columns).any(|cell| cell.contains(['.', ',']))

@@ -1,77 +1,77 @@
-//! What a person says of files that do not say it themselves.
+//! Import options: facts that the user states because the files do not.
 
 use std::str::FromStr;
 
 use super::refusal::placeholder;
 use crate::dataset::{address::Address, chain::Chain, schema::TABLES};
 
-/// What the person says of the files.
+/// The import options.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The token of files that are about one and do not say which.
+    /// The token of files that are about one token and do not name it.
     pub token: Option<Address>,
-    /// The symbol of the coin without a contract that files are about: `token` is its address then.
+    /// Symbol of the coin without a contract that files are about; `token` is then its address.
     pub coin: Option<String>,
-    /// The chain of tokens and labels that do not say theirs.
+    /// The chain of tokens and labels whose rows name none.
     pub chain: Option<Chain>,
     /// The label of labelled accounts.
     pub label: Option<String>,
-    /// Prices are in USD whatever the file's name says.
+    /// Treat prices as USD, whatever the file says.
     pub as_usd: bool,
-    /// Nothing is written.
+    /// Write nothing.
     pub dry_run: bool,
-    /// The table that `map` and `set` speak of.
+    /// The table to which `map` and `set` apply.
     pub table: Option<String>,
-    /// Columns of ours, and the file's columns that are read into them.
+    /// Schema column and the file's column read into it.
     pub map: Vec<(String, String)>,
-    /// Columns of ours and their one value.
+    /// Schema column and its constant.
     pub set: Vec<(String, String)>,
-    /// Columns of the file, and the value of the rows to take.
+    /// The file's column and the value of the rows to import.
     pub pick: Vec<(String, String)>,
     /// The unit of amounts.
     pub unit: Option<AmountUnit>,
-    /// What volumes count.
+    /// The unit of volumes.
     pub volume: Option<VolumeUnit>,
-    /// The decimals of tokens the dataset does not know.
+    /// The decimals of tokens for which the dataset has none.
     pub decimals: Option<u32>,
-    /// Which of day and month stands first in times that do not show it.
+    /// The order of day and month, for ambiguous dates.
     pub dates: Option<Dates>,
-    /// Files are taken however many of their rows are broken.
+    /// Import files however many of their rows are invalid.
     pub broken_too: bool,
 }
 
-/// Which of day and month stands first.
+/// Date order: day or month first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dates {
     Day,
     Month,
 }
 
-/// In what amounts of tokens are, or yields.
+/// The unit of token amounts, or of yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountUnit {
     /// Smallest units.
     Raw,
     /// Whole tokens.
     Whole,
-    /// Of a yield: 5 is five percent.
+    /// Of a yield: 5 means five percent.
     Percent,
-    /// Of a yield: 0.05 is five percent.
+    /// Of a yield: 0.05 means five percent.
     Fraction,
 }
 
-/// What a volume counts.
+/// The unit of a volume: quote (USD) or base (token).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VolumeUnit {
     Usd,
     Token,
 }
 
-/// Options that take a value, as `--NAME VALUE`; the command line and the terminal's dialog both know them.
+/// Options with a value, as `--NAME VALUE`; shared by the command line and the terminal's dialog.
 pub const VALUED: &[&str] = &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates"];
 
 impl ImportOptions {
-    /// Takes what was said with one option of `VALUED`.
+    /// Sets an option of `VALUED`.
     pub fn say(&mut self, option: &str, value: &str) -> Result<(), String> {
         match option {
             "token" => self.token = Some(token(value)?),
@@ -94,7 +94,7 @@ impl ImportOptions {
         Ok(())
     }
 
-    /// These options and those to `say`, as words of a command line; where both name one, `say` counts.
+    /// Formats these options and those of `say` as command-line words; where both set the same one, `say` wins.
     pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
         let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
         let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
@@ -119,7 +119,7 @@ impl ImportOptions {
             said.extend(values.into_iter().map(|value| (name, value)));
         }
         let key = |(name, value): &(&'static str, String)| {
-            // A coin is a token; of NAME=VALUE the name tells which it is.
+            // A coin is a token; options of the form NAME=VALUE are the same if NAME is.
             let name = if *name == "coin" { "token" } else { name };
             (name, value.split_once('=').map(|(left, _)| left.to_owned()))
         };
@@ -129,51 +129,51 @@ impl ImportOptions {
             .collect()
     }
 
-    /// With `--set chain=eth` meant as `--chain eth`, which refusals name as well.
+    /// Treats `--set chain=eth` as `--chain eth`, as refusals suggest both.
     pub(super) fn settled(&self) -> Self {
         let set = || self.set.iter().find(|(ours, _)| ours == "chain").and_then(|(_, value)| Chain::known(value));
         Self { chain: self.chain.clone().or_else(set), ..self.clone() }
     }
 }
 
-/// `NAME=VALUE` in its two parts.
+/// Splits `NAME=VALUE`.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() { Err(format!("`{text}`: expected NAME=VALUE")) } else { Ok((name.to_owned(), value.to_owned())) }
 }
 
-/// The address of a token, or a coin.
+/// Parses a token address, or a coin.
 pub fn token(text: &str) -> Result<Address, String> {
     filled(text)?;
     Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
 }
 
-/// A chain that is known, by any of its names.
+/// Parses a known chain, by any of its names.
 pub fn chain(text: &str) -> Result<Chain, String> {
     filled(text)?;
     Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
-/// Refuses a placeholder: a suggested command that is copied must not run before it is filled in.
+/// Refuses a placeholder: a suggested command must not run until it is filled in.
 fn filled(text: &str) -> Result<(), String> {
     placeholder(text).map_or(Ok(()), Err)
 }
 
-/// The name of one of our tables.
+/// Parses the name of a schema table.
 pub fn table_name(text: &str) -> Result<String, String> {
     filled(text)?;
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("`{text}`: expected one of {}", names.join(", "))) }
 }
 
-/// Decimals of a token, 0 to 77.
+/// Parses a token's decimals, 0 to 77.
 pub fn decimals(text: &str) -> Result<u32, String> {
     filled(text)?;
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
 }
 
-/// The words of each choice, and what an error says is expected.
+/// The words of each choice, and the expectation that an error states.
 const DATES: (&[(&str, Dates)], &str) = (&[("day", Dates::Day), ("month", Dates::Month)], "day (31.12.2024) or month (12/31/2024)");
 const AMOUNT_UNITS: (&[(&str, AmountUnit)], &str) = (
     &[("raw", AmountUnit::Raw), ("whole", AmountUnit::Whole), ("percent", AmountUnit::Percent), ("fraction", AmountUnit::Fraction)],

@@ -1,5 +1,5 @@
-//! The outline of a JSON text: the paths of its members, and the first element of each list. Formats are recognised by it, and find their
-//! rows by it.
+//! The outline of a JSON text: the paths of its members, and the first element of each list. Used to recognise formats and to locate their
+//! rows.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use serde_json::value::RawValue;
 
 use super::sheet::json::{self, members};
 
-/// How deep objects are entered, and how many members of each are looked at.
+/// Maximum depth of objects entered, and of members visited per object.
 const DEPTH: usize = 4;
 const MEMBERS: usize = 64;
 
-/// What a list begins with.
+/// The first element of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
-    /// An object with these members.
+    /// An object with these member names.
     Object(Vec<String>),
-    /// A list of so many.
+    /// A list of this length.
     List(usize),
     Other,
 }
 
-/// What a path of the text leads to.
+/// The value at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OutlineNode {
-    /// With so many members; of more than `MEMBERS` none is entered.
+    /// An object with this many members; one with more than `MEMBERS` is not entered.
     Object(usize),
     List(First),
     Text(String),
     Other,
 }
 
-/// The places of the text, `a.b.c` each; the text itself is "".
+/// Paths of the form `a.b.c` and their values; the root's path is "".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
@@ -44,7 +44,7 @@ impl Outline {
         Ok(Self(nodes))
     }
 
-    /// All places there are.
+    /// All paths.
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(place, _)| place.as_str())
     }
@@ -53,7 +53,7 @@ impl Outline {
         self.0.iter().find(|(known, _)| known == place).map(|(_, node)| node)
     }
 
-    /// What the list at the place begins with.
+    /// The first element of the list at the path.
     pub(super) fn list(&self, place: &str) -> Option<&First> {
         match self.node(place)? {
             OutlineNode::List(first) => Some(first),
@@ -61,13 +61,13 @@ impl Outline {
         }
     }
 
-    /// Whether the list at the place holds objects with all those members.
+    /// Whether the list at the path has objects with all these members.
     pub(super) fn objects(&self, place: &str, members: &[&str]) -> bool {
         let has = |keys: &Vec<String>| members.iter().all(|member| keys.iter().any(|key| key == member));
         matches!(self.list(place), Some(First::Object(keys)) if has(keys))
     }
 
-    /// Whether the list at the place holds lists of so many.
+    /// Whether the list at the path has lists of this length.
     pub(super) fn lists_of(&self, place: &str, length: usize) -> bool {
         self.list(place) == Some(&First::List(length))
     }
@@ -137,7 +137,7 @@ fn first(value: &RawValue) -> First {
     }
 }
 
-/// The elements of the list at a place of the text.
+/// The elements of the list at a path of the text.
 pub(super) fn elements<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawValue>, String> {
     let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
     let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;

@@ -1,35 +1,35 @@
-//! What a file's name or a ticker says: the token's address, or the pair of symbols that was traded.
+//! Parses file names and tickers: a token address, or a trading pair.
 
 use crate::dataset::address::Address;
 
-/// Currencies that are a dollar, and others that prices are quoted in; longer ones first.
+/// Dollar currencies, and other quote currencies; longer ones first.
 const DOLLARS: &[&str] = &["FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USDP", "USD", "DAI"];
 const OTHERS: &[&str] = &[
     "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD", "CAD",
     "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN", "ZAR", "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF",
     "ARS", "PHP", "NZD", "KZT",
 ];
-/// Currencies of states, which names of columns may carry.
+/// Currencies that column names may carry.
 const STATES: &[&str] =
     &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
-/// Tickers that a longer quote would eat: `XBTUSD` is XBT in USD, not XB in TUSD.
+/// Base tickers that a longer quote would swallow: `XBTUSD` is XBT in USD, not XB in TUSD.
 const BASES: &[&str] =
     &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
-/// Coins that have no contract, by their tickers. What bears such a name on another chain is wrapped or bridged.
+/// Tickers of native coins, which have no contract. A token with such a ticker on another chain is wrapped or bridged.
 const NATIVE: &[&str] = &[
     "BTC", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "BSV", "ADA", "DOT", "DOGE", "AVAX", "TRX", "ATOM", "XLM", "XMR", "ETC", "NEAR",
     "ALGO", "FIL", "HBAR", "ICP", "TON", "SUI", "APT", "EOS", "XTZ", "ZEC", "DASH", "KAS", "VET", "EGLD", "SEI", "TIA", "INJ", "KSM",
     "STX", "GLMR", "MOVR", "CELO", "ROSE", "XDAI", "FLOW", "HYPE", "NEO", "IOTA", "MINA", "XEC", "RVN", "QTUM", "OSMO", "KAVA", "BERA",
     "MON",
 ];
-/// Words of files' names that are exchanges and sources, and no token.
+/// Words in file names that are exchanges or sources, not tokens.
 const EXCHANGES: &str = "\
     POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
     BITHUMB DERIBIT BITMEX BITMART LBANK YAHOO COINGECKO COINMARKETCAP CRYPTOCOMPARE CCXT FREQTRADE UNISWAP";
-/// Exchanges trade some tokens by the thousand or more.
+/// Multiplier prefixes: exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
-/// What was traded, and what for.
+/// A trading pair: the base asset and its quote currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TradingPair {
     pub base: String,
@@ -41,13 +41,13 @@ impl TradingPair {
         DOLLARS.contains(&self.quote.as_str())
     }
 
-    /// Of names that exchanges have for a coin, the one that all know: XBT is BTC.
+    /// A pair with the base's common ticker: XBT is BTC.
     fn of(base: &str, quote: &str) -> Self {
         Self { base: common_ticker(base), quote: quote.to_owned() }
     }
 }
 
-/// Kraken's XXBT and XETH, BitMEX's XBT.
+/// Maps Kraken's XXBT and XETH and BitMEX's XBT to common tickers.
 fn common_ticker(base: &str) -> String {
     match base {
         "XBT" | "XXBT" => "BTC",
@@ -60,17 +60,17 @@ fn common_ticker(base: &str) -> String {
     .to_owned()
 }
 
-/// Whether a word in lower case is a currency that prices are in.
+/// Whether a word in lower case is a currency in which column names state prices.
 pub(super) fn is_currency(word: &str) -> bool {
     STATES.contains(&word)
 }
 
-/// Whether a word in upper case is anything that prices are quoted in.
+/// Whether a word in upper case is a quote currency.
 pub(super) fn is_quote(word: &str) -> bool {
     DOLLARS.contains(&word) || OTHERS.contains(&word)
 }
 
-/// Whether a word in upper case is money of a state, which is no token that a column could name.
+/// Whether a word in upper case is a fiat currency, which cannot be a token in a column.
 pub(super) fn is_money(word: &str) -> bool {
     is_quote(word) && !is_native(word) && !["WETH", "WBTC", "XBT", "EURT", "EURC", "EURI"].contains(&word)
 }
@@ -80,12 +80,12 @@ pub(super) fn is_native(symbol: &str) -> bool {
     NATIVE.contains(&symbol.to_uppercase().as_str())
 }
 
-/// Whether a currency is a dollar.
+/// Whether the currency is a dollar.
 pub(super) fn is_dollar(word: &str) -> bool {
     DOLLARS.contains(&word.to_uppercase().as_str())
 }
 
-/// The currency that the name of a price ends with: `closeeur`.
+/// The currency suffix of a price column's name: `closeeur`.
 pub(super) fn currency_of(name: &str) -> Option<String> {
     let prices = ["open", "high", "low", "close", "price"];
     let rest = prices.iter().find_map(|price| name.strip_prefix(price))?;
@@ -93,12 +93,12 @@ pub(super) fn currency_of(name: &str) -> Option<String> {
     is_currency(rest).then(|| rest.to_owned())
 }
 
-/// The words of a name in upper case.
+/// The words of a name, in upper case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let stem = stem.split('.').next().unwrap_or(stem);
     let words = stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    // Bitfinex puts a small t before a pair: tBTCUSD.
+    // Bitfinex prefixes pairs with a lower-case t: tBTCUSD.
     let plain = |word: &str| {
         let rest = word.strip_prefix('t').filter(|rest| rest.len() >= 6 && rest.bytes().all(|byte| byte.is_ascii_uppercase()));
         rest.unwrap_or(word).to_uppercase()
@@ -106,25 +106,25 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words.map(plain).collect()
 }
 
-/// The coin that a word of a file's name is.
+/// The coin ticker among the words of a file name.
 pub(super) fn coin(name: &str) -> Option<String> {
     words(name).iter().map(|word| common_ticker(word)).find(|word| BASES.contains(&word.as_str()))
 }
 
-/// The address in a name: `0x` and 40 hex digits, no more.
+/// The address in a name: `0x` and exactly 40 hex digits.
 pub(super) fn address(name: &str) -> Option<Address> {
     let at = name.match_indices("0x").map(|(at, _)| at);
     at.filter(|at| !name.as_bytes().get(at + 42).is_some_and(u8::is_ascii_hexdigit))
         .find_map(|at| name.get(at..at + 42).and_then(Address::parse))
 }
 
-/// The pair in a name or a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol as it is.
+/// The trading pair in a name or a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol.
 pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
-    // A stroke parts folders in the name of a file, and the two of a pair in a ticker.
+    // A slash separates folders in a file name, but base and quote in a ticker.
     let is_file = text.rsplit('/').next().is_some_and(|last| last.contains('.'));
     let words = if is_file { words(text) } else { words(&text.replace('/', "_")) };
     let quote = |word: &str| DOLLARS.iter().chain(OTHERS).any(|quote| *quote == word);
-    // In `exchange_ETH_BTC` the pair is the second two: what a price may be in can itself be priced.
+    // In `exchange_ETH_BTC` the pair is the last two words: quote currencies can be priced themselves.
     let behind = |i: usize| {
         let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
         next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
@@ -143,7 +143,7 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
             quotes.iter().copied().filter(move |quote| word.ends_with(*quote) && word.len() >= quote.len() + least)
         };
         let base = |quote: &str| &word[..word.len() - quote.len()];
-        // Kraken marks coins by X and currencies by Z: XXBTZUSD.
+        // Kraken prefixes coins with X and currencies with Z: XXBTZUSD.
         if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
         {
             return Some(TradingPair::of(base(quote).trim_end_matches('Z'), quote));
@@ -159,7 +159,7 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
     words.iter().find_map(joined)
 }
 
-/// The symbol behind a name for many of the token, and how many: `1000PEPE` and `SHIB1000` are thousands.
+/// Splits a multiplier off a symbol: `1000PEPE` and `SHIB1000` are thousands.
 pub(super) fn unpacked(base: &str) -> Option<(&str, f64)> {
     PACKS.iter().find_map(|(pack, count)| {
         let rest = base.strip_prefix(pack).or_else(|| base.strip_suffix(pack))?;

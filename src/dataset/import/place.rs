@@ -1,4 +1,4 @@
-//! Puts what an import made in its place: each file is whole before it is renamed.
+//! Puts the files of an import in place by rename, each only once it is complete.
 
 use std::{
     fs,
@@ -8,18 +8,18 @@ use std::{
 use super::{ImportError, describe, spool, table_index};
 use crate::dataset::manifest::FILE;
 
-/// A table that changed: where its file is and where it belongs.
+/// A changed table: its staged file and its destination.
 pub(super) struct Finished {
     pub table: &'static str,
     pub from: PathBuf,
     pub to: PathBuf,
     pub paths: Option<Vec<String>>,
-    /// Columns that came from floating-point numbers, which the dataset does not say yet.
+    /// Columns from floating-point numbers that `dataset.toml` does not yet mark as approximate.
     pub approximate: Vec<&'static str>,
 }
 
-/// Gives the finished files their places: each is whole before, so whatever ends the program meanwhile leaves whole tables. Tokens come
-/// first, as the other tables' rows are of them.
+/// Renames the finished files into place. Each is complete before that, so an interruption leaves only complete tables. Tokens go first, as
+/// the other tables' rows refer to them.
 pub(super) fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<(), ImportError> {
     let mut described = text.to_owned();
     for finished in finished {
@@ -50,7 +50,7 @@ pub(super) fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<()
         fs::write(&from, &described).and_then(|()| fs::File::open(&from)?.sync_all()).map_err(|error| failed(&to, error))?;
         fs::rename(&from, &to).map_err(|error| failed(&to, error))?;
     }
-    // The renames themselves last; where a folder cannot be synced, they do so in time.
+    // Makes the renames durable; if a folder cannot be synced, the system does so later.
     fs::File::open(into).and_then(|folder| folder.sync_all()).ok();
     Ok(())
 }

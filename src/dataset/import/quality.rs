@@ -1,5 +1,5 @@
-//! Data quality: with how many broken or conflicting rows a file is refused. Datasets set single rows aside; a file most of which is
-//! broken is another file than it was taken for.
+//! Data quality gates: how many invalid or conflicting rows lead to a file's refusal. Datasets reject single rows; a file that is mostly
+//! invalid has been mistaken for something else.
 
 use super::{
     combine::Repeat,
@@ -12,33 +12,33 @@ use crate::dataset::{
     repeats,
 };
 
-/// Rows of one key that say different things, from which a file holds several series.
+/// Conflicting rows (same key, other values) from which a file is taken to hold several series.
 const CONFLICTS_MIN: u64 = 5;
-/// The share of broken rows from which a file is refused, and the rows that are no share yet.
+/// Maximum share of invalid rows, and the count below which they are tolerated whatever their share.
 pub(super) const BROKEN_MAX: f64 = 0.01;
 const BROKEN_MIN: u64 = 2;
-/// Columns of tokens that change from day to day.
+/// Token columns that change daily.
 const FIGURES: &[&str] = &["price", "market_cap", "total_supply", "holders"];
-/// The share of unreadable rows from which any file is.
+/// Maximum share of unreadable rows, for any table.
 const UNREADABLE_MAX: f64 = 0.5;
 
-/// What is wrong with so much of a file that it is refused, and what to do.
+/// The defect for which a file is refused, and the remedy.
 struct Flaw {
     what: String,
     advice: String,
 }
 
-/// Refuses a file of which too many rows break what must hold, naming the first; where it is forced, says what was forced.
+/// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
 pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
-        // No line to copy: it would take what is broken.
+        // No command is suggested: it would import invalid rows.
         Some(Flaw { what, advice }) => Err(format!("{what}{advice}").into()),
         None => Ok(None),
     }
 }
 
-/// What is wrong with too much of a file, the first of it named.
+/// The defect of a file with too many bad rows, quoting the first one.
 fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
@@ -46,7 +46,7 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let many =
         broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
-        // A list of tokens may well leave out the supply of those whose decimals it does not have.
+        // A token list may well omit the supply of tokens whose decimals it lacks.
         return if table == "tokens" {
             None
         } else {
@@ -67,7 +67,7 @@ fn advice(table: &str) -> String {
     format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
 }
 
-/// A column of which many cells cannot be read is another than it was taken for: they would all be left empty.
+/// A column with many unreadable cells has been mistaken for another: they would all become null.
 fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
     let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
@@ -80,7 +80,7 @@ fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Op
     Some(Flaw { what, advice: advice(table) })
 }
 
-/// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
+/// A file in which many amounts would become null, as their tokens' decimals are unknown.
 fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
     if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
@@ -95,7 +95,7 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same") })
 }
 
-/// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.
+/// The refusal of a file with too many rows that have the key of another row but different values; `None` if they are few.
 pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
     let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);
     if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
@@ -113,11 +113,11 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
             "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
              --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
         );
-        // A line to copy would write one row of each holder as the balance.
+        // No command is suggested: it would record an arbitrary row of each holder as the balance.
         return Some(Refusal::new(reason));
     }
     if table == "tokens" {
-        // One that repeats a token with other words is a list put together; one with other figures is a history.
+        // Tokens repeated with different texts are a merged list; with different figures, a history.
         let told = || conflicts.iter().filter_map(|repeat| repeat.differs.as_ref());
         let figures = told().filter(|(column, _)| FIGURES.contains(column)).count();
         return (figures * 2 > told().count()).then(|| {

@@ -1,10 +1,10 @@
-//! Why a file is refused, and what would mend it: options, of which the command line and the dialog make a whole line, and lines of
-//! `dataset.toml` for a file that a dataset can read where it lies.
+//! Refusals: why a file is rejected, and the remedy: options, which the command line and the dialog turn into a command, and lines of
+//! `dataset.toml` for files that a dataset can read directly.
 
 use super::{options::ImportOptions, sniff::Sniffed};
 use crate::dataset::chain::Chain;
 
-/// Placeholders in such a line for what only the person knows: the line does not run before they are replaced.
+/// Placeholders in a suggested command for values that only the user knows: it does not run until they are replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
 pub(super) const OURS: &str = "OURS";
@@ -18,7 +18,7 @@ pub(super) const UNIT: &str = "UNIT";
 pub(super) const DECIMALS: &str = "DECIMALS";
 pub(super) const DATES: &str = "DATES";
 
-/// The placeholders, and what each stands for.
+/// The placeholders and their meanings.
 pub const BLANKS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract"),
     (COLUMN, "a column of the file"),
@@ -34,7 +34,7 @@ pub const BLANKS: &[(&str, &str)] = &[
     (DATES, "day or month, whichever stands first"),
 ];
 
-/// Refuses options of which one is still a placeholder.
+/// Refuses options whose value is still a placeholder.
 pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
     let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
@@ -42,13 +42,13 @@ pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
     set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
 }
 
-/// What to write in place of a placeholder, where the value is one.
+/// The error for a value that is a placeholder.
 pub(super) fn placeholder(value: &str) -> Option<String> {
     let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
     Some(format!("{word} stands for {what}; write that in its place"))
 }
 
-/// Refuses two options that say different things of one column.
+/// Refuses options that contradict each other about a column.
 pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
     let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
@@ -63,17 +63,17 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     }
 }
 
-/// What to do where decimals lack.
+/// The remedy for missing decimals.
 pub(super) const WRITE_TOKENS: &str = "write a tokens.csv with the columns token_address, symbol, name, chain, decimals into the dataset's folder, or import a token \
                                        list that has them, first";
 
-/// Why a file is refused.
+/// The reason for rejecting a file, and its remedy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub reason: String,
-    /// Options that would do, with their values; none where no word of the person's would.
+    /// Suggested options with their values; empty if no option would help.
     pub say: Vec<(&'static str, String)>,
-    /// A section of `dataset.toml` that does the same.
+    /// The equivalent section of `dataset.toml`.
     pub lines: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Refusal {
         reason.into().into()
     }
 
-    /// With an option that would do, or is a part of it.
+    /// Adds an option to the suggestion.
     pub(super) fn say(mut self, option: &'static str, value: impl Into<String>) -> Self {
         self.say.push((option, value.into()));
         self
@@ -110,7 +110,7 @@ impl Refusal {
         self
     }
 
-    /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
+    /// The reason as a sentence, followed by the `dataset.toml` lines if a dataset can read the file directly.
     pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
         match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
             Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),

@@ -1,4 +1,4 @@
-//! What an import did, file by file and table by table, for people and for programs.
+//! The import report, by file and by table, for people and for programs.
 
 use std::{
     fmt::Display,
@@ -16,37 +16,37 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-/// What an import did.
+/// The outcome of an import.
 #[derive(Debug, Default, Serialize)]
 pub struct ImportReport {
     pub files: Vec<FileReport>,
     pub tables: Vec<TableReport>,
-    /// What the person should do or know beside that.
+    /// Further advice and remarks for the user.
     pub notes: Vec<String>,
 }
 
-/// What became of one file.
+/// The outcome for one file.
 #[derive(Debug, Default, Serialize)]
 pub struct FileReport {
     pub file: String,
-    /// The number of its rows' source; none where it was refused before a row was read.
+    /// Source number of its rows; `None` if it was refused before any row was read.
     #[serde(skip)]
     pub(super) source: Option<u32>,
-    /// The format's word.
+    /// The format's id.
     pub format: Option<&'static str>,
     pub title: Option<&'static str>,
-    /// Why nothing was taken of it.
+    /// The reason, if the file was refused.
     pub refused: Option<String>,
-    /// Options with which it would be taken, or the next thing asked for; what only the person knows is a placeholder in capitals.
+    /// Options that would import it, or lead to the next question; values that only the user knows are placeholders in capitals.
     pub try_with: Vec<String>,
-    /// As it was named.
+    /// As given by the user.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Columns of it by whose names its rows are movements of a token.
+    /// Columns whose names show that the rows are token movements.
     #[serde(skip)]
     pub movements: Vec<String>,
     pub says: Vec<String>,
-    /// What is read from where, and the first rows as they come out.
+    /// The detected column mapping, and the first rows as imported.
     pub previews: Vec<Preview>,
     pub taken: Vec<Taken>,
     #[serde(skip)]
@@ -61,20 +61,20 @@ pub struct FileReport {
 pub struct Preview {
     pub table: &'static str,
     pub columns: Vec<Guess>,
-    /// The first rows, a text for each of the columns.
+    /// The first rows, one text per column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// What serves a column of ours.
+/// The source of a schema column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Guess {
     pub column: &'static str,
-    /// Their column, or the one value of all rows.
+    /// The file's column, or the constant.
     pub from: String,
     pub why: &'static str,
 }
 
-/// What serves each column of ours that something serves; of the column `made`, what it is worked out from.
+/// The source of each schema column that has one; of the computed column `made`, the columns it is computed from.
 pub(super) fn guesses(
     schema: &'static TableSchema,
     manifest: &TableManifest,
@@ -102,7 +102,7 @@ pub(super) fn guesses(
     bound.iter().filter_map(guess).collect()
 }
 
-/// The first rows of a frame of ours in the columns that something serves.
+/// The first rows of a canonical frame, in the mapped columns.
 pub(super) fn first_rows(frame: &DataFrame, columns: &[Guess], most: usize) -> Vec<Vec<String>> {
     let head = frame.head(Some(most));
     let texts: Vec<Vec<String>> =
@@ -110,22 +110,22 @@ pub(super) fn first_rows(frame: &DataFrame, columns: &[Guess], most: usize) -> V
     (0..head.height()).map(|row| texts.iter().map(|column| column[row].clone()).collect()).collect()
 }
 
-/// What a table got of a file.
+/// A table's row counts from one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Taken {
     pub table: &'static str,
     /// Rows in the file.
     pub rows: u64,
     pub new: u64,
-    /// Rows that replaced others of their key.
+    /// Rows that replaced others of the same key.
     pub changed: u64,
-    /// Rows that were there already.
+    /// Rows that already existed.
     pub same: u64,
-    /// Rows that a later one of the file repeats.
+    /// Rows repeated by a later one in the file.
     pub repeated: u64,
     /// Rows that could not be read.
     pub set_aside: u64,
-    /// Rows that are none of the table's, and what they are.
+    /// Rows that do not belong to the table, and their description.
     pub left_out: u64,
     pub left_out_why: &'static str,
 }
@@ -136,7 +136,7 @@ impl Taken {
     }
 }
 
-/// The table that a file is nearest to which brought no row, and why it brought none.
+/// The nearest table of a file that yielded no rows, and the reason.
 pub(super) fn why_nothing(report: &FileReport) -> (&'static str, String) {
     let first = report.findings.counts().first().map(|count| count.reason.clone());
     let left =
@@ -145,15 +145,15 @@ pub(super) fn why_nothing(report: &FileReport) -> (&'static str, String) {
     (report.taken.first().map_or("", |taken| taken.table), why)
 }
 
-/// What became of one table.
+/// The outcome for one table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableReport {
     pub table: &'static str,
     /// Relative to the dataset's folder.
     pub file: String,
-    /// Rows in that file now.
+    /// Rows now in that file.
     pub rows: u64,
-    /// It was written; not in a dry run, nor where nothing changed.
+    /// Whether the file was written: not in a dry run, nor if nothing changed.
     pub written: bool,
 }
 
@@ -163,14 +163,14 @@ impl FileReport {
     }
 }
 
-/// The first of these, and `, …` where there are more.
+/// The first `most` items, and `, …` if there are more.
 pub(super) fn few(all: impl IntoIterator<Item: Display>, most: usize) -> String {
     let mut all = all.into_iter();
     let shown: Vec<String> = all.by_ref().take(most).map(|one| one.to_string()).collect();
     format!("{}{}", shown.join(", "), if all.next().is_some() { ", …" } else { "" })
 }
 
-/// The first names, and how many more there are.
+/// The first names, and the number of the others.
 pub(super) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     format!("{}{}", shown.join(", "), if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() })

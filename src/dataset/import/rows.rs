@@ -1,5 +1,5 @@
-//! Sources of rows that a format makes of a file's own: through an edit of each batch, or one row at a time; and how a batch's columns are
-//! found, read and replaced. What a cell means is the formats'.
+//! Row sources derived from a file's rows: by editing each batch, or by generating one row at a time; and helpers to find, read and replace
+//! a batch's columns. What cells mean is decided by the formats.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
@@ -8,7 +8,7 @@ use crate::dataset::source::{BATCH_ROWS, RowSource, SourceBatch};
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 
-/// Rows through an edit that mends cells or adds columns.
+/// Rows with an edit applied to each batch, which rewrites cells or adds columns.
 pub(super) struct Edited {
     inner: Box<dyn RowSource>,
     edit: Edit,
@@ -54,7 +54,7 @@ impl RowSource for Edited {
     }
 }
 
-/// The place of the batch's column of this name, in any letter case.
+/// Index of the batch's column of this name, exact or ignoring letter case.
 fn place(batch: &SourceBatch, name: &str) -> Option<usize> {
     let exact = batch.columns.iter().position(|column| column.name() == name);
     exact.or_else(|| batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name)))
@@ -64,12 +64,12 @@ pub(super) fn column<'b>(batch: &'b mut SourceBatch, name: &str) -> Option<&'b m
     place(batch, name).map(|at| &mut batch.columns[at])
 }
 
-/// The cells of a column as texts; all empty where the batch lacks it.
+/// The cells of a column as texts; all `None` if the batch lacks it.
 pub(super) fn cells(batch: &SourceBatch, name: &str) -> Vec<Option<String>> {
     place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
 }
 
-/// The numbers of a column; NaN where a cell is none.
+/// The numbers of a column; NaN for other cells.
 pub(super) fn numbers(batch: &SourceBatch, name: &str, style: NumberStyle) -> Vec<f64> {
     let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
     let column = &batch.columns[at];
@@ -82,7 +82,7 @@ pub(super) fn numbers(batch: &SourceBatch, name: &str, style: NumberStyle) -> Ve
     flat::optional(column).into_iter().map(|cell| cell.and_then(|cell| style.plain(&cell)?.parse().ok()).unwrap_or(f64::NAN)).collect()
 }
 
-/// Puts cells in the place of a column, or adds it.
+/// Replaces or adds a column.
 pub(super) fn put<T>(batch: &mut SourceBatch, name: &str, cells: Vec<Option<T>>)
 where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
@@ -96,7 +96,7 @@ where
     }
 }
 
-/// The text of a link, `<a href=…>0x…</a>`; what is no link stays as it is.
+/// The text of a link, `<a href=…>0x…</a>`; any other text unchanged.
 pub(super) fn link_text(text: &str) -> &str {
     let trimmed = text.trim();
     if !trimmed.starts_with('<') {
@@ -108,7 +108,7 @@ pub(super) fn link_text(text: &str) -> &str {
 
 type Cells = Vec<Option<String>>;
 
-/// Rows that are made one at a time: a text for each column, or why there is none.
+/// Rows generated one at a time: a text per column, or an error.
 pub(super) struct GeneratedRows {
     names: Vec<String>,
     rows: Box<dyn Iterator<Item = Result<Cells, &'static str>> + Send>,
@@ -124,7 +124,7 @@ impl GeneratedRows {
         Box::new(Self { names: names.iter().map(|&name| name.to_owned()).collect(), rows: Box::new(rows.into_iter()), done: 0, bytes })
     }
 
-    /// Rows of which all is well.
+    /// Rows without errors.
     pub(super) fn of(names: &[&str], bytes: u64, rows: Vec<Cells>) -> Box<dyn RowSource> {
         Self::over(names, bytes, rows.into_iter().map(Ok))
     }

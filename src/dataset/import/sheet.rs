@@ -1,5 +1,5 @@
-//! A file as one table of cells: the names of its columns, a sample of its first rows as text, texts beside the table, and a source of all
-//! rows. Text, JSON, Parquet and workbooks all come to this; what the cells mean is not known here.
+//! A file as a single table: column names, a sample of its first rows as text, texts beside the table, and a source of all rows. Delimited
+//! text, JSON, Parquet and workbooks all become this; cells are not interpreted here.
 
 pub(super) mod flat;
 pub(super) mod header;
@@ -15,26 +15,26 @@ use super::{
 };
 use crate::dataset::source::{self, Layout, RowSource};
 
-/// How many of the first rows are kept.
+/// Rows in the sample.
 pub(super) const ROWS: usize = 2_000;
 
 /// A file as a table.
 #[derive(Debug)]
 pub(super) struct Sheet {
     pub names: Vec<String>,
-    /// The names are the file's; else its columns are numbered from 1.
+    /// Whether the file names its columns; otherwise they are numbered from 1.
     pub named: bool,
-    /// The first rows, a text for every column; empty cells are "".
+    /// The sample: the first rows, a text per column; empty cells are "".
     pub first: Vec<Vec<String>>,
-    /// Texts that stand beside the table: members of the JSON around it, lines before the header.
+    /// Texts beside the table: members of the surrounding JSON, lines before the header (the preamble).
     pub beside: Vec<(String, String)>,
-    /// Semicolons part its cells.
+    /// Whether the file is semicolon-delimited.
     pub semicolons: bool,
-    /// Columns that hold floating-point numbers, in tables that have types.
+    /// Whether each column holds floats, for typed tables.
     pub floats: Vec<bool>,
-    /// How the person says that its days are written, where they can be read with the month or the day first.
+    /// The user's date order, for ambiguous dates.
     pub dates: Option<TimeStyle>,
-    /// The person takes it however many of its rows are broken.
+    /// Whether the user accepts any number of invalid rows.
     pub broken_too: bool,
     source: SheetSource,
 }
@@ -49,7 +49,7 @@ enum SheetSource {
 }
 
 impl Sheet {
-    /// The table in separated text, whose first rows are these.
+    /// The table in delimited text, given its first rows.
     pub(super) fn separated(rows: &[NumberedRow], delimiter: u8) -> Option<Self> {
         let laid = header::text_layout(rows)?;
         let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
@@ -65,12 +65,12 @@ impl Sheet {
         Self::made(numbered_twins(&json.names), json.named, first, beside, false, SheetSource::Json(Arc::new(json)))
     }
 
-    /// The lists of one shape that its rows are of, where it is made of several.
+    /// The names of the JSON lists that the table joins, if it joins several of the same shape.
     pub(super) fn lists(&self) -> &[String] {
         if let SheetSource::Json(json) = &self.source { &json.lists } else { &[] }
     }
 
-    /// A sheet of a workbook.
+    /// A worksheet of a workbook.
     pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
         let lines: Vec<NumberedRow> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
         let laid = header::text_layout(&lines)?;
@@ -80,7 +80,7 @@ impl Sheet {
         Some(Self::made(laid.names, laid.named, first, beside, false, SheetSource::Cells(Arc::new(rows))))
     }
 
-    /// JSON objects one a line, too large to be read whole; or columns of a binary table.
+    /// Streams JSON Lines too large to be read whole, or columns of a binary table.
     pub(super) fn streamed(sniffed: &Sniffed, lines: bool) -> Result<Self, String> {
         let mut sheet =
             Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { SheetSource::Lines } else { SheetSource::Columns });
@@ -114,7 +114,7 @@ impl Sheet {
         semicolons: bool,
         source: SheetSource,
     ) -> Self {
-        // A row cut short has empty cells.
+        // Pads short rows with empty cells.
         for row in &mut first {
             row.resize(names.len(), String::new());
         }
@@ -122,7 +122,7 @@ impl Sheet {
         Self { names, named, first, beside, semicolons, floats, dates: None, broken_too: false, source }
     }
 
-    /// All rows, each column under its name here.
+    /// All rows, under the column names of this sheet.
     pub(super) fn rows(&self, sniffed: &Sniffed) -> Result<Box<dyn RowSource>, String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         match &self.source {
@@ -142,22 +142,22 @@ impl Sheet {
         }
     }
 
-    /// How these times are written: as they show, else as the person says.
+    /// The format of these times: as inferred, else the user's date order.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
         TimeStyle::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
     }
 
-    /// Whether its cells are text that somebody wrote, and no numbers of a format with types.
+    /// Whether its cells are text rather than values of a typed format.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.source, SheetSource::Separated(_))
     }
 
-    /// The first cells of a column.
+    /// The sampled cells of a column.
     pub(super) fn column(&self, at: usize) -> impl Iterator<Item = &str> {
         self.first.iter().filter_map(move |row| row.get(at)).map(String::as_str)
     }
 
-    /// The different texts in the first cells of a column, at most a few.
+    /// The distinct texts among a column's sampled cells, at most 50.
     pub(super) fn different(&self, at: usize) -> Vec<&str> {
         let mut known: Vec<&str> = Vec::new();
         for cell in self.column(at).filter(|cell| !cell.is_empty()) {
@@ -168,19 +168,19 @@ impl Sheet {
         known
     }
 
-    /// What stands beside the table under a name that ends so.
+    /// The value beside the table whose path ends with one of these names.
     pub(super) fn beside(&self, ends: &str) -> Option<&str> {
         let last = |place: &str| super::names::plain(place.rsplit('.').next().unwrap_or_default());
         ends.split_whitespace().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == end).map(|(_, text)| text.as_str()))
     }
 
-    /// Whether any line before the header or text beside the table speaks of it.
+    /// Whether the preamble or the table's JSON path contains the word.
     pub(super) fn mentions(&self, word: &str) -> bool {
         self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
     }
 }
 
-/// The names, those that are others but for letter case numbered: `t` and `T` are two columns of some sources.
+/// Numbers names that differ only in letter case: some sources have columns `t` and `T`.
 fn numbered_twins(names: &[String]) -> Vec<String> {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut one = |name: &String| {
@@ -191,7 +191,7 @@ fn numbered_twins(names: &[String]) -> Vec<String> {
     names.iter().map(&mut one).collect()
 }
 
-/// Reads the text of JSON lines whole.
+/// Reads a JSON Lines text whole.
 pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, String> {
     Ok(Json::lines(&source::whole_text(sniffed.place.open()?, sniffed.head(), limit)?))
 }

@@ -1,5 +1,5 @@
-//! File type sniffing: reads as much of a file as tells what it holds (separated text, JSON, Parquet, a workbook, an archive of these),
-//! whatever its name. Which source's format it is, is `format`'s to say.
+//! File type sniffing: reads enough of a file to tell its content (delimited text, JSON, Parquet, a workbook, an archive of these),
+//! whatever its extension. The source's format is recognised in `format`.
 
 use std::{
     fs::File,
@@ -18,22 +18,22 @@ use super::{
 };
 use crate::dataset::source::{self, ColumnFilter, Layout, RowSource};
 
-/// How much of a text is looked at.
+/// Bytes of a text that are inspected.
 const LOOKED: usize = 512 << 10;
-/// JSON lines up to here are read whole, so that objects in them are taken apart.
+/// JSON Lines up to this size are read whole, so that nested objects are flattened.
 const MAX_LINES: u64 = 256 << 20;
-/// Delimiters of cells, the commonest first.
+/// Cell delimiters, the most common first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
-/// The name that stands for standard input.
+/// The path that stands for standard input.
 const PIPED: &str = "-";
-/// JSON has to be read whole.
+/// Maximum size of JSON, which must be read whole.
 const MAX_JSON: u64 = 256 << 20;
-/// The most that is copied of what cannot be read where it is.
+/// Maximum size of a temporary copy.
 const MAX_COPIED: u64 = 64 << 30;
-/// A byte that no text holds.
+/// A byte that does not occur in text.
 const BINARY: u8 = 0;
 
-/// Where the bytes are.
+/// The location of a file's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum FileLocation {
     File(PathBuf),
@@ -41,32 +41,32 @@ pub(super) enum FileLocation {
     Member(PathBuf, archive::Member),
 }
 
-/// A file, or a member of an archive, and what it looks like.
+/// A file, or a member of an archive, with its detected type.
 #[derive(Debug)]
 pub(super) struct Sniffed {
     pub place: FileLocation,
-    /// As it is shown: the file's name, with the member's behind it.
+    /// Display name: the file's, followed by that of the member.
     pub name: String,
     pub bytes: u64,
     pub shape: FileShape,
-    /// The file as a table, if it holds one.
+    /// The file as a table, if it has one.
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
-    /// The copy that is read in its place.
+    /// The temporary copy that is read instead.
     copied: Option<Arc<TempPath>>,
 }
 
 #[derive(Debug)]
 pub(super) enum FileShape {
-    /// Separated text: the first rows, the header among them if there is one.
+    /// Delimited text: the first rows, including the header if there is one.
     Rows(Vec<Vec<String>>),
     /// A JSON text, whole.
     Json { text: Vec<u8>, outline: Outline },
-    /// JSON objects, one a line: the members of the first.
+    /// JSON Lines: the members of the first object.
     JsonLines(Vec<String>),
-    /// Parquet or Arrow: its columns and a few of their first cells.
+    /// Parquet or Arrow: the column names.
     Columns(Vec<String>),
-    /// A sheet of a workbook.
+    /// A worksheet of a workbook.
     Cells,
 }
 
@@ -79,7 +79,7 @@ impl FileLocation {
     }
 }
 
-/// Sniffs a file, or each member of an archive and each sheet of a workbook. An error is the name and why nothing can be read of it.
+/// Sniffs a file, or each member of an archive and each sheet of a workbook. Errors: the name, and why it cannot be read.
 pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     if path == Path::new(PIPED) {
@@ -95,7 +95,7 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     sniff_as(path, &name, None)
 }
 
-/// What is piped in, copied so that it can be read twice.
+/// Sniffs standard input, copied to a file so that it can be read twice.
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
     match copied(io::stdin().lock()) {
@@ -107,7 +107,7 @@ fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     }
 }
 
-/// A file at `path`, shown as `name`.
+/// Sniffs the file at `path`, displayed as `name`.
 fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
     let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
@@ -154,7 +154,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
     vec![shape(FileLocation::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
 }
 
-/// A member of an archive; a binary table is copied out, as it is read from several places.
+/// Sniffs a member of an archive; a binary table is unpacked to a file, as it needs random access.
 fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
     let head = first_bytes(&place)?;
@@ -166,7 +166,7 @@ fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, co
     shape(place, told.to_owned(), bytes, head, copied)
 }
 
-/// Copies to a file of its own what cannot be read where it is: what comes by a pipe, and a table that is read from several places.
+/// Copies to a temporary file: piped input, and tables that need random access.
 fn copied(from: impl Read) -> Result<TempPath, String> {
     let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
     let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
@@ -235,20 +235,20 @@ fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sh
     Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 
-/// Whether the text is a web page or XML. MetaTrader writes names as `<DATE>`, which is neither.
+/// Whether the text is HTML or XML. MetaTrader's `<DATE>` headers are neither.
 fn is_page(text: &[u8]) -> bool {
     let start: String = String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)]).to_lowercase();
     ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
 }
 
-/// The members of the object on the first line, if it holds one whole object and another line follows or nothing does.
+/// The members of the first line's object, if the line is a complete object and the next one starts another.
 fn object_line(text: &[u8]) -> Option<Vec<String>> {
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(lines.next()?).ok()?;
     lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
 }
 
-/// The first rows of separated text, and its delimiter: the one by which most rows have the same number of cells.
+/// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells.
 fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
@@ -259,7 +259,7 @@ fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
         let most = widths.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
         if most.0 < 2 { 0 } else { most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50) }
     };
-    // Of equally even ones the commonest.
+    // Ties go to the most common delimiter.
     let delimiter =
         DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
     (rows_by(whole, delimiter, sheet::ROWS), delimiter)
@@ -271,7 +271,7 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     let (mut line, mut counted) = (0, 0);
     let mut record = csv::ByteRecord::new();
     while rows.len() < most && reader.read_byte_record(&mut record).unwrap_or(false) {
-        // The reader counts the end of a line written as CR LF only when the next record is read, so the lines are counted here.
+        // The CSV reader counts a CR LF only when it reads the next record, so lines are counted here.
         let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
         let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
@@ -290,7 +290,7 @@ fn every_column() -> ColumnFilter {
 }
 
 impl Sniffed {
-    /// Its rows from the start, laid out so where it is text with fields.
+    /// All rows from the start; `layout` applies to delimited text.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
             (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
@@ -300,7 +300,7 @@ impl Sniffed {
         }
     }
 
-    /// Whether a dataset reads such a file as it is: no workbook, no archive, nothing piped in, no table deep in a JSON text.
+    /// Whether a dataset can read the file directly: no workbook, archive, piped input or nested JSON table.
     pub(super) fn is_read_where_it_lies(&self) -> bool {
         let flat = match &self.shape {
             FileShape::Rows(_) | FileShape::JsonLines(_) | FileShape::Columns(_) => true,
@@ -335,7 +335,7 @@ impl Sniffed {
         }
     }
 
-    /// What it holds, for the refusal of a file of no known format.
+    /// The content, described for the refusal of a file of unknown format.
     pub(super) fn summary(&self) -> String {
         let listed = |names: &[String]| {
             let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();
@@ -345,7 +345,7 @@ impl Sniffed {
             FileShape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
             FileShape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
             FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
-            // By these names --map and dataset.toml speak of them.
+            // `--map` and dataset.toml use these names.
             FileShape::Json { outline, .. } => match &self.sheet {
                 Some(sheet) => format!("{outline}; as a table its columns are {}", listed(&sheet.names)),
                 None => outline.to_string(),

@@ -1,5 +1,5 @@
-//! The rows of one table during an import: in memory as long as they are few, then spilled to a file in buckets by the hash of their key, so
-//! that merging takes the memory of one bucket.
+//! The rows of one table during an import: in memory while they are few, then in a spill file partitioned by key hash, so that merging
+//! needs the memory of one bucket.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     untrusted::guarded,
 };
 
-/// Bytes of rows kept in memory.
+/// Bytes of rows held in memory before spilling.
 const IN_MEMORY: usize = 32 << 20;
 const BUCKETS: usize = 64;
 
@@ -31,7 +31,7 @@ impl TableSpool {
         Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
     }
 
-    /// Takes in rows of a source, with their numbers in it.
+    /// Appends rows of a source, with their row numbers in it.
     pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
         self.bytes += frame.estimated_size();
         self.frames.push(guarded("table", || combine::marked(frame, source, rows))?);
@@ -50,12 +50,12 @@ impl TableSpool {
         Ok(())
     }
 
-    /// How many parts the rows come in.
+    /// The number of partitions.
     pub(super) fn parts(&self) -> usize {
         if self.buckets.is_some() { BUCKETS } else { usize::from(!self.frames.is_empty()) }
     }
 
-    /// Each part in turn; rows of one key are in one part.
+    /// Calls `take` on each partition; rows of one key are in the same one.
     pub(super) fn each(mut self, mut take: impl FnMut(usize, DataFrame) -> Result<(), String>) -> Result<(), String> {
         let Some(spool) = &mut self.buckets else {
             return guarded("table", || order::whole(self.frames))?.map_or(Ok(()), |whole| take(0, whole));
@@ -144,7 +144,7 @@ mod tests {
         let refused = [FIRST_NEW + 2];
         let (rows, counts, repeats) = outcome(usize::MAX, &refused);
         assert_eq!(outcome(1, &refused), (rows.clone(), counts.clone(), repeats));
-        // What the person's own files say already is not written; 10..701 are.
+        // Rows identical to those in the user's own files are not written; 10..701 are.
         assert_eq!((rows.len(), repeats), (691, 0));
         let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
         assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));

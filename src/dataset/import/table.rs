@@ -1,5 +1,5 @@
-//! A table that is imported into: which files it has, and which file the imported rows are written to. The person's own files are never
-//! written: where there are some, imported rows stand in a file beside them that `dataset.toml` names.
+//! The target table of an import: its existing files, and the file to which imported rows are written. The user's own files are never
+//! written: beside these, imported rows get a file of their own, which `dataset.toml` lists.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,37 +34,37 @@ use crate::{
     untrusted::guarded,
 };
 
-/// The folder of what is imported beside the person's own files.
+/// The folder of imported files, if the table has the user's own files too.
 const BESIDE: &str = "imported";
-/// The mark that a file is an import's.
+/// Parquet metadata key that marks a file as written by an import.
 const MARK: &str = "tokendeck.import";
-/// Rows of a Parquet row group.
+/// Rows per Parquet row group.
 const GROUP_ROWS: usize = 131_072;
 
 /// A table before the import.
 #[derive(Debug)]
 pub(super) struct ExistingTable {
     pub schema: &'static TableSchema,
-    /// The file of imported rows, there or to be.
+    /// The file of imported rows, existing or to be created.
     pub target: PathBuf,
     /// The target, relative to the dataset's folder.
     pub shown: String,
-    /// What `dataset.toml` must say its path is, where it does not say so.
+    /// The `path` that `dataset.toml` must get, if it needs a change.
     pub paths: Option<Vec<String>>,
     pub theirs: Vec<LocatedFile>,
-    /// Where the rows came from that were imported before.
+    /// Provenance of the rows imported earlier.
     pub origins: Vec<Origin>,
     ours: bool,
 }
 
-/// What became of a table.
+/// The merged table.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub rows: u64,
     pub counts: HashMap<u32, MergeCounts>,
     pub repeats: Vec<Repeat>,
     pub replaced: HashMap<(u32, u32), Replaced>,
-    /// The finished file, where the table changed.
+    /// The finished file, if the table changed.
     pub file: Option<PathBuf>,
 }
 
@@ -100,12 +100,12 @@ impl ExistingTable {
         Ok(Self { schema, target, shown, paths, theirs, origins, ours })
     }
 
-    /// Whether there are rows already.
+    /// Whether the table has any file.
     pub(super) fn is_there(&self) -> bool {
         self.ours || !self.theirs.is_empty()
     }
 
-    /// Reads the existing rows; `keep` takes them with the number of their source.
+    /// Reads the existing rows; `keep` receives them with their source number.
     pub(super) fn read(
         &self,
         context: &LoadContext<'_>,
@@ -127,14 +127,15 @@ impl ExistingTable {
             let mut rows =
                 source::open(path, crate::dataset::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
             let reading = Reading { context, schema: self.schema, manifest, name: &name, bytes };
-            // What is wrong with it is for `check` to say.
+            // Defects of existing rows are reported by `check`.
             reading.run(&mut *rows, &mut Findings::default(), |frame, numbers| keep(frame, number, numbers)).map_err(blame)?;
         }
         Ok(())
     }
 }
 
-/// An imported file is read as `dataset.toml` says of its table. Other names for columns do not touch it; what changes values does.
+/// Refuses tables whose `dataset.toml` section would change the values of imported rows, as it applies to all files of the table. Column
+/// renames do not.
 fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     let changes = |column: &&crate::dataset::manifest::ColumnManifest| {
         column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
@@ -154,7 +155,7 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     })
 }
 
-/// Whether the file carries the mark.
+/// Whether the file was written by an import.
 fn is_ours(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let marked = guarded("Parquet", || {
@@ -165,7 +166,7 @@ fn is_ours(path: &Path) -> bool {
     marked == Ok(true)
 }
 
-/// Makes one table of the rows gathered, in a file of the workplace that says where they came from.
+/// Merges the collected rows into one table, in a staged file that records their provenance.
 pub(super) fn write(
     spool: TableSpool,
     folder: &Path,
@@ -209,7 +210,7 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// A Parquet file of a table, marked as an import's.
+/// A Parquet writer that marks its file as an import's.
 struct Output {
     path: PathBuf,
     file: File,
@@ -248,12 +249,12 @@ impl Output {
     }
 }
 
-/// A table of no rows.
+/// An empty table.
 pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
     guarded("table", || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect()))
 }
 
-/// Writes a table of no rows into the workplace, so that a dataset without tokens loads.
+/// Writes an empty table to the staging folder, so that a dataset without tokens loads.
 pub(super) fn write_empty(folder: &Path, schema: &'static TableSchema) -> Result<PathBuf, String> {
     let path = folder.join(format!("{}.parquet", schema.name));
     Output::create(&path, schema, &[])?.finish()?;

@@ -1,4 +1,4 @@
-//! Reads the rows of a file into a table's columns as the loader does: batch by batch, with a finding for each cell that cannot be read.
+//! Reads a file's rows into a table's columns as the loader does: in batches, with a finding for each cell that cannot be read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::dataset::{
     source::RowSource,
 };
 
-/// Why a file is not taken.
+/// Why a file is not imported.
 #[derive(Debug)]
 pub(super) enum NotTaken {
     Cancelled,
@@ -45,26 +45,26 @@ impl From<Cancelled> for NotTaken {
     }
 }
 
-/// Takes rows with the numbers they have in the source.
+/// Receives rows with their row numbers in the source.
 type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
-/// How much was read of a source.
+/// Row counts of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RowCounts {
     pub rows: u64,
     /// Rows that could not be read.
     pub bad: u64,
-    /// Rows that were not wanted.
+    /// Rows dropped by the filter.
     pub left_out: u64,
     /// Rows that break a rule of `invariants`.
     pub broken: u64,
-    /// Columns with cells that could not be read and are left empty.
+    /// Columns with unreadable cells, which become null.
     pub unread: Vec<Unread>,
-    /// Columns of ours whose amounts are floating-point numbers in the file, and lost digits by it.
+    /// Schema columns whose amounts are floating-point numbers in the file and have lost digits.
     pub approximate: Vec<&'static str>,
 }
 
-/// A source to be read into a table.
+/// A source to read, and its target table.
 pub(super) struct Reading<'a> {
     pub context: &'a LoadContext<'a>,
     pub schema: &'static TableSchema,
@@ -74,7 +74,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads all rows; `keep` takes each frame of ours with the numbers its rows have in the source.
+    /// Reads all rows; `keep` receives each canonical frame with its rows' numbers in the source.
     pub(super) fn run(
         &self,
         source: &mut dyn RowSource,
@@ -120,7 +120,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The columns of the source that something was read from.
+    /// The columns of the source that were read.
     pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, String> {
         let bound = bind(self.schema, self.manifest, columns)?;
         let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
@@ -129,7 +129,7 @@ impl Reading<'_> {
     }
 }
 
-/// Fills the intervals that the source does not give. What a token's first rows tell holds for all of its rows.
+/// Fills missing intervals. The interval inferred from a token's first rows applies to all of its rows.
 fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
     let texts = |frame: &DataFrame, name: &str| -> Vec<Option<String>> {
         let column = frame.column(name).ok().and_then(|column| column.str().ok());
@@ -151,16 +151,16 @@ fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
             (.., filled) => filled,
         })
         .collect();
-    // A column of the same name and length always fits.
+    // Cannot fail: the column has the same name and length.
     frame.with_column(Series::new("interval".into(), filled).into_column()).ok();
 }
 
-/// A finding of a whole file.
+/// Adds a note about the whole file.
 pub(super) fn note(findings: &mut Findings, file: &str, reason: String) {
     findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason });
 }
 
-/// Adds the tokens that the rows are of.
+/// Adds the tokens that the rows refer to.
 pub(super) fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
     let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
     let mut last = "";

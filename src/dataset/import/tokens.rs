@@ -1,4 +1,4 @@
-//! Finds the token that a file is about: by the options, in the file, or by its name through the symbols that the dataset knows.
+//! Resolves the token that a file is about: by the options, by the file's content, or by its name through the symbols known to the dataset.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,10 +16,10 @@ use crate::dataset::{
     rows::{FromFrame, TokenRow},
 };
 
-/// How many symbols that several tokens share are reported, and how many tokens of each.
+/// Maximum number of shared symbols reported, and of tokens reported for each.
 const SHARING_SHOWN: usize = 4;
 
-/// A token of the dataset, as far as names go.
+/// A token of the dataset, by the attributes that tell namesakes apart.
 #[derive(Debug, Clone)]
 struct Known {
     address: Address,
@@ -35,24 +35,24 @@ impl Known {
     }
 }
 
-/// The tokens the dataset has, and those this import brings.
+/// The tokens of the dataset, and those that this import adds.
 #[derive(Debug, Default)]
 pub(super) struct KnownTokens {
     by_symbol: HashMap<String, Vec<Known>>,
     symbols: HashMap<Address, Option<String>>,
-    /// The chains of tokens of which no more is known than that rows are about them.
+    /// The chains of tokens that are known only from rows that refer to them.
     bare: HashMap<Address, Vec<Chain>>,
 }
 
-/// The token of a file.
+/// The resolved token of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TokenMatch {
     pub address: Address,
-    /// What it is called where it was found, for the row of a token that is not there yet.
+    /// Its symbol in the file, for the row of a token that is not in `tokens` yet.
     pub symbol: Option<String>,
-    /// How many of the token a price is for, where it is not one.
+    /// How many tokens a price is for, usually 1.
     pub pack: f64,
-    /// Whether a pair named the currency of its prices.
+    /// Whether a trading pair named the quote currency.
     pub quoted: bool,
     pub by: TokenFoundBy,
     /// How it was found, for the report.
@@ -60,12 +60,12 @@ pub(super) struct TokenMatch {
 }
 
 impl TokenMatch {
-    /// Whether it is a coin, which has no contract.
+    /// Whether it is a coin without a contract.
     pub(super) fn is_coin(&self) -> bool {
         coin_word(&self.address, self.symbol.as_deref()).is_some()
     }
 
-    /// As it is shown: `0x… (UNI)`; a coin as `coin:BTC`, as its address says nothing to people.
+    /// Display form: `0x… (UNI)`; a coin as `coin:BTC`, as its address means nothing to people.
     pub(super) fn told(&self) -> String {
         let symbol = self.symbol.as_deref();
         let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));
@@ -73,31 +73,31 @@ impl TokenMatch {
     }
 }
 
-/// How a coin is named wherever an address is taken; nothing where it is none.
+/// The `coin:BTC` form that is accepted in place of an address; `None` if the token is no coin.
 pub(super) fn coin_word(address: &Address, symbol: Option<&str>) -> Option<String> {
     symbol.filter(|symbol| Address::coin(symbol) == *address).map(|symbol| format!("coin:{}", symbol.trim().to_uppercase()))
 }
 
-/// By what a token was found.
+/// How a token was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenFoundBy {
-    /// The person said it.
+    /// By the user's option.
     Said,
-    /// The file, in it or by its name.
+    /// By the file's content or name.
     File,
 }
 
-/// What the options say of a file's token.
+/// The options that affect a file's token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenHints<'a> {
     pub token: Option<Address>,
     /// The coin whose address `token` is.
     pub coin: Option<&'a str>,
-    /// Only a contract can have such rows: no coin is offered.
+    /// The rows can only be a contract's: coins are not offered.
     pub contract: bool,
     pub chain: &'a Chain,
     pub as_usd: bool,
-    /// What contradicts the file is taken all the same.
+    /// Accept options that contradict the file.
     pub forced: bool,
 }
 
@@ -114,7 +114,7 @@ impl<'a> TokenHints<'a> {
     }
 }
 
-/// The refusal of a file whose token is not known: the reason, and which option names the token.
+/// The refusal of a file whose token is unknown: the reason, and the options that name the token.
 fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
         return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
@@ -123,7 +123,7 @@ fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
         let told = format!("{reason}: say --coin {coin} if it is the coin itself, or which token it is with --token ADDRESS");
         return Refusal::new(told).say("coin", coin);
     }
-    // A ticker of letters and digits; what else stands in such a column is no coin's.
+    // Only an alphanumeric text can be a coin's ticker.
     let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
     Refusal::new(format!("{reason}: say which it is with --token ADDRESS, or with --coin {coin} where it has no contract"))
@@ -135,7 +135,7 @@ impl KnownTokens {
         self.symbols.contains_key(address)
     }
 
-    /// Whether nothing but another chain than that one is known of the token.
+    /// Whether nothing is known of the token but that it is on other chains than this one.
     pub(super) fn is_bare_elsewhere(&self, address: &Address, chain: &Chain) -> bool {
         self.bare.get(address).is_some_and(|chains| !chains.contains(chain))
     }
@@ -164,10 +164,10 @@ impl KnownTokens {
         }
     }
 
-    /// What is to be known of symbols of these rows that several tokens of one chain have: which one is meant is asked for later.
+    /// Notes on symbols in these rows that several tokens of one chain share; the choice is asked for when a file needs it.
     pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
         let mut met = HashSet::new();
-        // In the order of the list, which begins with the largest as a rule.
+        // In list order, which usually starts with the largest.
         let symbols = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase()));
         let symbols: Vec<String> = symbols.filter(|symbol| met.insert(symbol.clone())).collect();
         let mut found: Vec<String> = Vec::new();
@@ -200,8 +200,8 @@ impl KnownTokens {
         says
     }
 
-    /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
-    /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
+    /// The token of a symbol: of several, the one on the chosen chain; of those, the listed one. A native coin's symbol is the coin if the
+    /// dataset has it; if only other tokens have that symbol, the user is asked, as they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
         let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {
@@ -226,7 +226,7 @@ impl KnownTokens {
         }
     }
 
-    /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
+    /// Resolves the token from the file's name and from `content`, a symbol or pair found in the file.
     pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let found = |address, symbol, by, says| TokenMatch { address, symbol, pack: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
@@ -244,7 +244,7 @@ impl KnownTokens {
         };
         if let Some(address) = hints.token {
             let coin = hints.coin.map(str::to_uppercase);
-            // The ticker of another coin is no other name for this one.
+            // The ticker of another coin is not an alias of this one.
             if let (Some(coin), Some(symbol), false) = (&coin, &symbol, hints.forced)
                 && pair::is_native(symbol)
                 && !alike(coin, symbol)
@@ -274,7 +274,7 @@ impl KnownTokens {
         Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
     }
 
-    /// The one word of the name that is a symbol.
+    /// The only word of the name that is a symbol.
     fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, Refusal> {
         let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
         symbols.dedup();
@@ -285,7 +285,7 @@ impl KnownTokens {
         }
     }
 
-    /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
+    /// As `find`, for prices: tries a trading pair first, whose quote must be dollars.
     pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
@@ -294,7 +294,7 @@ impl KnownTokens {
         };
         if !pair.in_dollars() && !hints.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
-            // No line to copy: it would take other money for dollars.
+            // No command is suggested: it would treat another currency as dollars.
             return Err(format!(
                 "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
             )
@@ -316,7 +316,7 @@ impl KnownTokens {
     }
 }
 
-/// Whether two symbols are of one asset: the same, or one wrapped.
+/// Whether two symbols are of one asset: equal, or one of them wrapped.
 fn alike(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_uppercase(), b.to_uppercase());
     a == b || a.strip_prefix('W') == Some(&b) || b.strip_prefix('W') == Some(&a)

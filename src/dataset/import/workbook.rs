@@ -10,13 +10,13 @@ use crate::{
     untrusted::caught,
 };
 
-/// The most cells of a workbook, which is read whole.
+/// Maximum number of cells in a workbook, which is read whole.
 const MAX_CELLS: usize = 40_000_000;
 
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
 
-/// The sheets that hold something.
+/// The non-empty sheets.
 pub(super) fn sheets(path: &Path) -> Result<Vec<NamedSheet>, String> {
     let read = caught(|| read(path));
     read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))
@@ -38,14 +38,14 @@ fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
     if sheets.is_empty() { Err("is a workbook without a filled sheet".to_owned()) } else { Ok(sheets) }
 }
 
-/// A date of a cell; workbooks of older Macs count their days from 1904, as theirs alone know.
+/// Converts a cell's date; workbooks of older Macs count days from 1904, which is known only to the library.
 fn time(date: &ExcelDateTime) -> Time {
     let days = date.as_f64();
     let (year, month, day, ..) = date.to_ymd_hms_milli();
     let counted = Time(of_excel_day(days)).day().0;
     let shown = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())
         .map_or(counted, |day| Time(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).day().0);
-    // A day apart is how the two round; years apart is where they begin.
+    // A difference of one day is rounding; of years, another day zero.
     let apart = if (shown - counted).abs() > 1 { f64::from(shown - counted) } else { 0.0 };
     Time(of_excel_day(days + apart))
 }

@@ -1,5 +1,5 @@
-//! The staging folder of an import: a hidden one in the dataset's, locked by one import at a time. Whatever ends the program leaves at
-//! most that folder behind, which no table is read from, and the next import clears it.
+//! The staging folder of an import: a hidden subfolder of the dataset's, locked by one import at a time. A crash leaves at most that folder
+//! behind, from which no table is read, and the next import clears it.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -8,28 +8,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The name of the folder.
+/// The folder's name.
 const FOLDER: &str = ".import";
 const LOCK: &str = "lock";
 
-/// The folder, held until it is dropped, which removes it.
+/// The locked staging folder, removed on drop.
 #[derive(Debug)]
 pub(super) struct Workplace {
     pub folder: PathBuf,
-    /// It was made for this import and goes with it; the dataset's folder too if it is empty then.
+    /// The dataset's folder, if this import created it: removed with the staging folder if it is empty.
     made: Option<PathBuf>,
     _lock: File,
 }
 
 impl Workplace {
-    /// In the dataset's folder, which is made if it is not there.
+    /// Creates it in the dataset's folder, which is created if missing.
     pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
         let made = !into.exists();
         fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be made: {error}", into.display()))?;
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
-    /// Away from the dataset, for an import that writes nothing there.
+    /// Creates it outside the dataset, for an import that does not write there.
     pub(super) fn elsewhere() -> Result<Self, String> {
         Self::at(std::env::temp_dir().join(format!("tokendeck-import-{}", std::process::id())), None)
     }
@@ -41,7 +41,7 @@ impl Workplace {
             let path = folder.join(LOCK);
             let lock = match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
                 Ok(lock) => lock,
-                // Another import, at its end, removed the folder just now.
+                // Another import that has just ended removed the folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(error)),
             };
@@ -55,7 +55,7 @@ impl Workplace {
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            // The lock may be on a file that was removed between opening and locking.
+            // The lock file may have been removed between opening and locking it.
             let held = lock.metadata().map_err(failed)?;
             if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino() && there.dev() == held.dev()) {
                 clear(&folder);
@@ -65,7 +65,7 @@ impl Workplace {
     }
 }
 
-/// Removes what an import that was ended left.
+/// Removes leftovers of an interrupted import.
 fn clear(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name() != LOCK {
@@ -78,7 +78,7 @@ impl Drop for Workplace {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.folder).ok();
         if let Some(made) = &self.made {
-            // Only an empty one goes.
+            // Removes it only if empty.
             fs::remove_dir(made).ok();
         }
     }
@@ -97,7 +97,7 @@ mod tests {
         assert!(Workplace::in_dataset(&into).unwrap_err().starts_with("another import writes to "));
         drop(first);
         assert!(!into.exists());
-        // What a killed import left is cleared.
+        // Leftovers of a killed import are cleared.
         fs::create_dir_all(into.join(FOLDER)).unwrap();
         fs::write(into.join(FOLDER).join("b.rows"), "half").unwrap();
         let next = Workplace::in_dataset(&into).unwrap();

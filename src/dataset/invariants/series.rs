@@ -1,5 +1,5 @@
-//! Rules over the rows of one file in their order: the steps of candles, the unit of their volume; and statistics of each token that
-//! `together` checks against other tables. Little is kept of a token, however many rows it has.
+//! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that `together`
+//! checks against other tables. The state kept per token is bounded, however many rows it has.
 
 use std::collections::HashMap;
 
@@ -13,33 +13,33 @@ use crate::dataset::{
     time::{DAY_MS, Time},
 };
 
-/// Different steps that are counted of a token and interval.
+/// Distinct step lengths counted per token and interval.
 const STEPS_MAX: usize = 64;
-/// The most tokens and intervals of one file.
+/// Maximum number of series (token and interval) per file.
 const SERIES_MAX: usize = 200_000;
-/// Turnovers kept of a token, spread over its rows.
+/// Turnovers sampled per series, spread evenly over its rows.
 const SAMPLE: usize = 24;
-/// Steps that must be known to judge the interval.
+/// Steps required to judge the interval.
 const STEPS_MIN: u64 = 8;
-/// Steps that must be known to tell a gap from candles that come as trades do, and the missing candles of one.
+/// Steps required to tell a gap from candles that exist only when there are trades, and the missing candles that make a gap.
 const GAP_STEPS_MIN: u64 = 50;
 const GAP_MIN: i64 = 30;
-/// Rows on either side of a change of unit.
+/// Rows compared on either side of a change of unit.
 const WINDOW: usize = 8;
-/// More than so many USD of one token have not been traded in a day.
+/// Upper limit in USD of one token's turnover in a day: more has never been traded.
 const USD_A_DAY_MAX: f64 = 6e11;
-/// How far apart the volumes on both sides must be at least.
+/// Minimum ratio between the volumes on both sides of a change.
 const JUMP: f64 = 30.0;
 
-/// A breach of a rule by several rows: the first of them, and how many.
+/// A breach of a rule over several rows: the first of them, and the count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SeriesBreach {
     /// The rule's name.
     pub rule: String,
-    /// The number of the row in the file; none where it is not of one row.
+    /// Row number in the file; `None` if no single row is at fault.
     pub row: Option<u64>,
     pub value: String,
-    /// Rows at fault; 0 where it is no row's fault, as of a gap.
+    /// Rows at fault; 0 if none is, as for a gap.
     pub count: u64,
 }
 
@@ -49,24 +49,24 @@ impl SeriesBreach {
     }
 }
 
-/// A statistic of a token's rows, to be checked once all tables are loaded.
+/// A statistic of a token's rows, checked once all tables are loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     pub token: String,
-    /// The file it was in.
+    /// The file of the rows.
     pub file: String,
     pub what: Noted,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Noted {
-    /// The median of volume times close.
+    /// Median of volume times close.
     Turnover(f64),
-    /// The largest value in smallest units, its row, and how many transfers there are.
+    /// The largest value in smallest units, its row, and the number of transfers.
     Transfer { largest: String, row: u64, count: u64 },
 }
 
-/// Statistics of the rows of one file.
+/// Running state over the rows of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     index: HashMap<String, usize>,
@@ -77,7 +77,7 @@ pub(crate) struct Series {
     key: String,
 }
 
-/// The candles of one token and interval.
+/// Running state of one series: the candles of one token and interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct TokenCandles {
     token: String,
@@ -91,7 +91,7 @@ struct TokenCandles {
     turnovers: Vec<f64>,
     stride: usize,
     seen: usize,
-    /// Candles whose volume times close is more than a day's of any token: how many, and row, volume and close of the first.
+    /// Candles whose turnover (volume times close) exceeds `USD_A_DAY_MAX`: their count, and row, volume and close of the first.
     #[serde(default)]
     beyond: Option<(u64, u64, f64, f64)>,
 }
@@ -100,19 +100,19 @@ struct TokenCandles {
 struct Step {
     length: i64,
     count: u64,
-    /// Row and time of the first.
+    /// Row and time of the first such step.
     first: (u64, i64),
 }
 
 impl Series {
-    /// How many tokens and intervals there are.
+    /// Number of series, or of tokens with transfers if there are more.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
     }
 
-    /// Takes in rows of the table in canonical columns, whose numbers in the file are given.
+    /// Adds rows of the table in canonical columns, with their row numbers in the file.
     pub(crate) fn add(&mut self, table: &str, frame: &DataFrame, numbers: &[u32]) {
-        // Columns of another type have findings already.
+        // Columns of a wrong type have findings already.
         match table {
             "candles" => drop(self.candles(frame, numbers)),
             "transfers" => drop(self.transfers(frame, numbers)),
@@ -180,7 +180,7 @@ impl Series {
             for row in rows {
                 let Some(value) = values.get(row) else { continue };
                 *count += 1;
-                // Whole numbers without leading zeros: the longer is the larger.
+                // Integers without leading zeros compare by length, then as text.
                 if (value.len(), value) > (largest.len(), largest.as_str()) {
                     value.clone_into(largest);
                     *at = numbers[row].into();
@@ -190,7 +190,7 @@ impl Series {
         Some(())
     }
 
-    /// The breaches in the rows taken in, and the statistics for other tables.
+    /// The breaches found, and the statistics for the rules across tables.
     pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
         let mut odd = self.odd;
         let mut observed = Vec::new();
@@ -198,7 +198,7 @@ impl Series {
         for one in self.all {
             one.judge(&mut odd);
             if let Some(median) = median(one.turnovers) {
-                // Of several intervals the longest says most.
+                // Of several intervals, the one with the largest turnover counts.
                 let most = turnovers.entry(one.token).or_default();
                 *most = most.max(median);
             }
@@ -224,7 +224,7 @@ impl TokenCandles {
             match step.signum() {
                 1 => self.rising += 1,
                 -1 => self.falling += 1,
-                // Repeated keys have findings of their own.
+                // Duplicate keys have findings of their own.
                 _ => continue,
             }
             let step = step.abs();
@@ -241,7 +241,7 @@ impl TokenCandles {
             } else if let Some(longest) =
                 self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
             {
-                // A breach is a short step, so long ones make room.
+                // Breaches are short steps, so a long one is evicted.
                 *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
             }
         }
@@ -281,7 +281,7 @@ impl TokenCandles {
     }
 
     fn judge(&self, odd: &mut Vec<SeriesBreach>) {
-        // A candle of a week or a month may hold several days' worth.
+        // A candle of a week or a month may span several days' turnover.
         if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
             odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
         }
@@ -306,8 +306,8 @@ impl TokenCandles {
         }
     }
 
-    /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between
-    /// them: only where all times rise, or all fall, is the longest step one.
+    /// Finds a gap in a dense series. Files may concatenate pages of candles, each in order, whose borders are no gap: only if all times
+    /// ascend, or all descend, is the longest step one.
     fn gap(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
         let all = self.rising + self.falling;
         let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
@@ -323,11 +323,11 @@ fn length(milliseconds: i64) -> String {
     Interval(milliseconds).to_string()
 }
 
-/// Finds where the volume changes between tokens and USD: all volumes before are far from all after, by about the price.
+/// Finds where the volume changes between tokens and USD: all volumes before differ from all after by about the price.
 fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<SeriesBreach>) {
     for at in WINDOW..volume.len().saturating_sub(WINDOW - 1) {
         let ratio = volume[at] / volume[at - 1];
-        // Neither up nor down by so much; what is no number is no jump.
+        // In either direction; NaN is no jump.
         let far = ratio.ln().abs() > JUMP.ln();
         if !far || close[at] < JUMP {
             continue;

@@ -1,4 +1,4 @@
-//! One check per boundary of the rules.
+//! One test per boundary of the rules.
 
 use polars::prelude::{Column, DataFrame, NamedFrom, Series as Numbers};
 
@@ -90,14 +90,14 @@ fn bounds_themselves_are_inside() {
         assert_eq!(judge("tokens", &mut columns).is_empty(), holds, "{decimals}");
         assert_eq!(columns[0].i64().expect("whole numbers").get(0).is_some(), holds);
     }
-    // An Excel day number read as seconds is a day in 1970.
+    // An Excel serial date read as seconds is a day in 1970.
     for (time, holds) in [(45_000_000, false), (FIRST, true), (FIRST - 1, false), (LAST - 1, true), (LAST, false)] {
         let times = Numbers::new("timestamp".into(), [time]).into_column();
         assert_eq!(judge("candles", &mut [times]).is_empty(), holds, "{time}");
     }
 }
 
-/// Candles of a token, by time in hours and volume; every close is 10,000.
+/// Candles of one token from (hour, volume) rows; every close is 10,000.
 fn candles_frame(interval: Option<&str>, rows: &[(i64, f64)]) -> DataFrame {
     let times: Vec<i64> = rows.iter().map(|(hour, _)| hour * 3_600_000).collect();
     let volumes: Vec<f64> = rows.iter().map(|row| row.1).collect();
@@ -135,7 +135,7 @@ fn a_long_gap_among_candles_that_lie_an_interval_apart_is_told() {
     // Two pages, the later one first.
     let pages: Vec<(i64, f64)> = (70..140).chain(0..70).map(|hour| (hour, 1.0)).collect();
     assert_eq!(odd(Some("1h"), &pages), []);
-    // Candles where something was traded alone.
+    // Candles that exist only when there are trades.
     let rare: Vec<(i64, f64)> = (0..140).map(|nth| (nth * nth, 1.0)).collect();
     assert_eq!(odd(Some("1h"), &rare), []);
 }
@@ -150,7 +150,7 @@ fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let mut gap = every(1, 20);
     gap.remove(7);
     assert_eq!(odd(Some("1h"), &gap), []);
-    // Hourly rows that are called daily, and the other way round.
+    // Hourly rows labelled daily, and vice versa.
     assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval".to_owned(), Some(2), 1), ("step".to_owned(), Some(2), 19)]);
     assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval".to_owned(), Some(2), 1)]);
     let mut close = every(4, 20);
@@ -164,7 +164,7 @@ fn a_volume_that_changes_between_tokens_and_usd_is_told_where_it_does() {
         |factor: f64| -> Vec<(i64, f64)> { (0..40).map(|i| (i, if i < 20 { factor } else { 1.0 } * (5.0 + (i % 3) as f64))).collect() };
     assert_eq!(odd(Some("1h"), &rows(10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
     assert_eq!(odd(Some("1h"), &rows(1.0 / 10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
-    // A jump that is not the price's.
+    // A jump that differs from the price.
     assert_eq!(odd(Some("1h"), &rows(100.0)), []);
 }
 

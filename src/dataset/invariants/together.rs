@@ -1,27 +1,27 @@
-//! Rules between tables: amounts against the supply, turnover against the market cap. The figures of tokens come from `tokens`.
+//! Rules across tables: amounts against supply, turnover against market cap. The token figures come from `tokens`.
 
 use super::series::{Noted, Observed};
 use crate::dataset::rows::TokenRow;
 
-/// How far over the market cap the median turnover of a candle may be: rarely is as much traded in a day as there is.
+/// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
 const TURNOVER_MAX: f64 = 20.0;
-/// How far over the supply a transfer may be: supplies shrink, and tokens are burnt.
+/// Maximum ratio of a transfer to the supply: supplies shrink, and tokens are burnt.
 const TRANSFER_MAX: f64 = 1_000.0;
-/// Transfers from which their size tells the unit.
+/// Transfers required to infer the unit from their size.
 const TRANSFERS_MIN: u64 = 20;
-/// How many times the latest close a price may be, or the other way round.
+/// Maximum ratio between a token's price and its latest close, either way round.
 const PRICE_MAX: f64 = 1.5;
-/// What rounding and the time between two exports explain.
+/// Tolerance for rounding and for the time between two exports.
 const SLACK: f64 = 1e-3;
 
-/// The rule that is broken, the number of the row if one, and what to show.
+/// The broken rule, the row number if there is one, and the values to show.
 pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
 fn name(token: &TokenRow) -> String {
     token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
 }
 
-/// Checks a statistic of a token's rows against its row of `tokens`.
+/// Checks a statistic of a token's rows against the token's row in `tokens`.
 pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradiction> {
     let name = name(token);
     match &observed.what {
@@ -51,7 +51,7 @@ pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
     (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {} of {}", figure(sum), figure(supply))))
 }
 
-/// A figure that can be read at a glance.
+/// Formats a number to be read at a glance.
 fn figure(number: f64) -> String {
     if number.abs() >= 1e15 { format!("{number:.3e}") } else { number.to_string() }
 }
@@ -64,7 +64,7 @@ pub(crate) fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// Checks a token's figures against each other.
+/// Checks a token's price, market cap and supply against each other.
 pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
     let (price, cap, supply) = (token.price?, token.market_cap?, token.total_supply?);
     let off = price * supply / cap;

@@ -1,4 +1,4 @@
-//! The keys of `dataset.toml` about columns, of one column or for a whole table.
+//! The column keys of `dataset.toml`, whether set for one column or for a whole table.
 
 use std::collections::HashMap;
 
@@ -19,17 +19,17 @@ type Columns = HashMap<&'static str, ColumnManifest>;
 
 const MAX_ITEM: i64 = 10_000;
 
-/// Whether the column holds whole tokens, and so may come in smallest units.
+/// Whether the column holds whole tokens, and so may also come in smallest units.
 pub(crate) fn is_amount(table: &str, column: &str) -> bool {
     units(table, column).starts_with(&[Unit::Whole])
 }
 
-/// The column of ours that the member is named after.
+/// The schema column that the entry's key names.
 pub(super) fn ours(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<&'static Column, TomlError> {
     named(schema, member, member.key)
 }
 
-/// The column of ours of that name; `member` is where it is named.
+/// The schema column `name`; errors point to `member`.
 pub(super) fn named(schema: &TableSchema, member: &TomlEntry<'_>, name: &str) -> Result<&'static Column, TomlError> {
     schema.column(name).ok_or_else(|| {
         let names: Vec<_> = schema.columns.iter().map(|column| column.name).collect();
@@ -43,7 +43,7 @@ pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Resu
         let column = ours(schema, &member)?;
         let read = match member.value {
             DeValue::String(from) => ColumnManifest { from: Some(from.to_string()), ..ColumnManifest::default() },
-            // A column of a file without a header goes by its number.
+            // Without a header, a file's columns go by number.
             DeValue::Integer(_) => ColumnManifest { from: Some(member.integer(1, MAX_ITEM)?.to_string()), ..ColumnManifest::default() },
             DeValue::Table(_) => read_column(schema, column, &member)?,
             _ => return Err(member.wrong("must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
@@ -131,7 +131,7 @@ fn unit(member: &TomlEntry<'_>) -> Result<Unit, TomlError> {
     Unit::read(&member.text()?).ok_or_else(|| member.wrong(&format!("must be {}", quoted(&all))))
 }
 
-/// `"raw", "whole" or "token"`.
+/// Formats `"raw", "whole" or "token"`.
 fn quoted(units: &[Unit]) -> String {
     let words: Vec<String> = units.iter().map(|unit| format!("\"{unit}\"")).collect();
     match words.split_last() {
@@ -148,14 +148,14 @@ fn decimal(member: &TomlEntry<'_>) -> Result<Decimal, TomlError> {
     }
 }
 
-/// The exponent of a power of ten.
+/// The exponent, if the scale is a power of ten.
 pub(crate) fn power_of_ten(scale: f64) -> Option<i64> {
     let exponent = scale.log10().round();
     let exact = exponent.abs() <= 77.0 && format!("1e{exponent}").parse() == Ok(scale);
     exact.then_some(exponent as i64)
 }
 
-/// Reads a table's `null`: texts that stand for no value in any column.
+/// Reads a table's `null`: null markers for all columns.
 pub(super) fn spread_null(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
     for word in member.texts()? {
         for column in schema.columns {
@@ -165,7 +165,7 @@ pub(super) fn spread_null(schema: &TableSchema, member: &TomlEntry<'_>, columns:
     Ok(())
 }
 
-/// Spreads a table's `format`, `split`, `unit` or `decimal` over the columns it fits, where the column does not say otherwise.
+/// Applies a table's `format`, `split`, `unit` or `decimal` to the columns it fits; a column's own setting wins.
 pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
     match member.key {
         "format" => {
@@ -204,7 +204,7 @@ pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut
     Ok(())
 }
 
-/// Reads a table's `values`: by column, or flat, which is for addresses that are written as symbols.
+/// Reads a table's `values`: by column, or flat, which is for addresses written as symbols.
 pub(super) fn spread_values(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
     for entry in member.table()? {
         if let DeValue::Table(_) = entry.value {

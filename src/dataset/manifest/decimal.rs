@@ -1,8 +1,8 @@
-//! The decimal sign of a column's numbers.
+//! Decimal separators.
 
 use std::fmt;
 
-/// The decimal sign; the other one may separate thousands.
+/// The decimal separator; the other sign may separate thousands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decimal {
     Point,
@@ -10,7 +10,7 @@ pub enum Decimal {
 }
 
 impl Decimal {
-    /// The decimal sign, and the one between thousands.
+    /// The decimal separator and the thousands separator.
     pub(in crate::dataset) fn signs(self) -> (u8, u8) {
         match self {
             Self::Point => (b'.', b','),

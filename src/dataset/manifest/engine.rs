@@ -1,4 +1,4 @@
-//! The keys of `dataset.toml` about a table on an engine: `source`, and `table` or `query`, `final`, `read`.
+//! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`.
 
 use super::{EngineTable, Relation};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     toml_reader::{TomlEntry, TomlError},
 };
 
-/// The tables that may stay in place.
+/// Tables that support `read` in place.
 const IN_PLACE: [&str; 2] = ["candles", "holders"];
 
-/// Keys of files, which `source` excludes.
+/// Keys of file tables, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
 
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {

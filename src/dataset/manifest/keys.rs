@@ -1,29 +1,29 @@
-//! THE table of the keys of `dataset.toml`. Its reader, errors, `schema --template` and the README take them from here.
+//! THE table of `dataset.toml` keys. The parser, errors, `schema --template` and the README read it.
 
-/// A key.
+/// A key of `dataset.toml`.
 #[derive(Debug)]
 pub struct MappingKey {
     pub name: &'static str,
     pub place: KeyPlace,
-    /// A line of `dataset.toml` that says it.
+    /// An example line of `dataset.toml`.
     pub example: &'static str,
     pub meaning: &'static str,
 }
 
-/// Where a key may stand.
+/// Where a key is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
-    /// Of the whole dataset.
+    /// At the top level, for the whole dataset.
     Dataset,
     /// Under `[tables.TABLE]`.
     Table,
-    /// Of one column, under `[tables.TABLE.columns]`.
+    /// Under `[tables.TABLE.columns]`, for one column.
     Column,
-    /// Either; on a table it is for every column that it fits and that does not say otherwise.
+    /// Both; on a table it is the default of the columns it fits.
     Both,
 }
 
-/// A key: its name, its place, an example and its meaning.
+/// Builds a key from its name, place, example and meaning.
 macro_rules! keys {
     ($($name:literal $place:ident $example:literal $meaning:literal;)*) => {
         &[$(MappingKey { name: $name, place: KeyPlace::$place, example: $example, meaning: $meaning }),*]
@@ -66,13 +66,13 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "explode" Both "explode = \"fee\"" "a row for each element of a list";
 };
 
-/// The keys that may stand there.
+/// The keys allowed at that place.
 pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
     let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
     MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()
 }
 
-/// The table of mapping keys in Markdown.
+/// The table of keys in Markdown.
 pub fn keys_table() -> String {
     let mut text = String::from("| where | key | what it does |\n|---|---|---|\n");
     for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {

@@ -1,8 +1,8 @@
-//! The unit of each column's figures, and the units they may come in.
+//! Units of measure of the columns, and the units accepted from files.
 
 use std::fmt;
 
-/// What a file's figures are in.
+/// The unit of a file's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// The token's smallest units.
@@ -35,22 +35,22 @@ impl fmt::Display for Unit {
     }
 }
 
-/// The units a column may come in: the first is ours.
+/// The units accepted for a column; the first is the schema's.
 pub(crate) fn units(table: &str, column: &str) -> &'static [Unit] {
     UNITS.iter().find(|(known, columns, _)| *known == table && columns.contains(&column)).map_or(&[], |(.., units)| units)
 }
 
 type Columns = &'static [&'static str];
 
-/// `token` was our word for whole tokens, and stays read.
+/// `token` is the former word for whole tokens, still accepted.
 const AMOUNT: &[Unit] = &[Unit::Whole, Unit::Raw, Unit::Token];
 const SMALLEST: &[Unit] = &[Unit::Raw, Unit::Whole];
 const VOLUME: &[Unit] = &[Unit::Token, Unit::Usd];
 const MONEY: &[Unit] = &[Unit::Usd];
-/// A value in USD: it may come as an amount of the row's token, to be multiplied by its price.
+/// A value in USD; it may come as an amount of the row's token, to be multiplied by its price.
 const WORTH: &[Unit] = &[Unit::Usd, Unit::Token];
 
-/// Table, columns, units.
+/// Table, columns, accepted units.
 const UNITS: &[(&str, Columns, &[Unit])] = &[
     ("tokens", &["total_supply"], AMOUNT),
     ("tokens", &["market_cap"], WORTH),

@@ -1,5 +1,5 @@
-//! Which columns of a table are the time and the prices of candles. Names are held against the rows: an order of prices that the rows
-//! contradict is not taken.
+//! Finds a table's columns of candle time and prices. Names are checked against the rows: a price order that the rows contradict is
+//! rejected.
 
 use super::super::{
     edits::with_clock,
@@ -16,12 +16,12 @@ use super::super::{
 };
 use crate::dataset::{candles::Interval, time::MINUTE_MS};
 
-/// The share of rows that break up to which a file's columns may still be what their names say.
+/// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
 pub(super) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
-/// What the time of a candle is called; the first that is there and holds times serves. Names that say its beginning come first: a plain
-/// time beside one of them may be its end.
+/// Names of the candle's time; the first that is present and holds times wins. Names of the open time come first: a plain time beside one
+/// of them may be the close time.
 const TIMES: &str = "\
     opentime opentimeutc starttime start timestart timeperiodstart periodstart timeopen opentimestamp begin begins startat \
     candlebegintime intervalbegin intervalstart bucketstart windowstart periodbegin timestamp unix unixtimestamp unixtime time \
@@ -34,35 +34,35 @@ const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低
 pub(in crate::dataset::import) const CLOSE: &str = "\
     close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
     終値 종가 closelast adjclose";
-/// Marks of what a price is in, and of what it is of, that a name may carry.
+/// Currency and price markers that a column name may carry.
 const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
 const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
 
-/// The columns of candles, and what is to be known of them.
+/// The candle columns of a file, and the facts inferred from its sample.
 #[derive(Debug, Clone)]
 pub(in crate::dataset::import) struct CandleColumns {
     pub time: usize,
     pub when: TimeStyle,
-    /// The time of day, where it stands apart.
+    /// The time of day, if in a column of its own.
     pub clock: Option<usize>,
-    /// The length of the candles, where the times are their last second.
+    /// The candles' interval, if their times are the last second of each.
     pub ended: Option<i64>,
     pub prices: OhlcPlaces,
     pub style: NumberStyle,
     pub interval: Option<usize>,
-    /// The currency that the names of the prices carry.
+    /// The currency that the price columns' names carry.
     pub currency: Option<String>,
-    /// The times of the first rows, and those rows, oldest first.
+    /// The times of the sample rows, and the rows' indexes, oldest first.
     pub times: Vec<Option<i64>>,
     pub by_time: Vec<usize>,
     pub says: Vec<String>,
-    /// What every load is to repeat of them.
+    /// Notes that every load repeats.
     pub notes: Vec<String>,
-    /// The prices' numbers in the first rows.
+    /// The numbers of open, high, low and close in the sample rows.
     pub figures: [Vec<f64>; 4],
 }
 
-/// Why the file is not taken, what would do, and the lines of `dataset.toml` that say it.
+/// Builds the refusal: the reason, the options that would help, and the equivalent lines of `dataset.toml`.
 pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
     let name = |words: &str, or: usize| {
         Names::of(&sheet.names)
@@ -77,7 +77,7 @@ pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) 
     ))
 }
 
-/// The places of time, open, high, low and close by their names.
+/// The columns of time, open, high, low and close, by name.
 pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
     let names = Names::of(&sheet.names);
     let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
@@ -96,25 +96,25 @@ fn price(names: &Names, words: &str) -> Option<usize> {
     names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
 }
 
-/// The column of times: by name, else one that holds times and nothing else.
+/// The time column: by name, else a column that holds only times.
 fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
     let reads = |at: usize| {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
         !matches!(TimeStyle::of(&cells), Ok(None))
     };
     let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
-    // Excel's day numbers look like prices, so that only a name or a first place makes them times.
+    // Excel serial dates look like prices, so a column counts as times only by its name, or as the first unnamed one that reads as times.
     let apart = || {
         (0..names.len()).find(|&at| {
             (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
         })
     };
     let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == CellKind::Time);
-    // Numbers that rise by even steps and are times of our days are nothing else.
+    // Monotonic numbers in the range of present-day epochs can only be times.
     let epochs = || {
         (0..names.len()).find(|&at| TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch)) && rises(sheet, at))
     };
-    // Of several the first that is to the minute: candles begin there, and last trades and ends do not.
+    // Of several, the first that is on full minutes: candles open there, whereas last trades and close times are off.
     let to_the_minute = |at: &usize| {
         let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
         TimeStyle::of(&cells)
@@ -130,7 +130,7 @@ fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
     sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
 }
 
-/// The columns of candles. An error says what a person must say; `None` where these are no candles.
+/// Finds the candle columns. Errors: what the user has to specify. `None` if these are no candles.
 pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<CandleColumns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
@@ -156,7 +156,7 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
     if sheet.named { Ok(None) } else { unnamed(sheet) }
 }
 
-/// Refuses prices of which two are one column; where all four are, what is to be known of such candles.
+/// Refuses one column used for two prices; if it is used for all four, returns the note for such candles.
 fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
     let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
     let Some(twice) = twice else { return Ok(None) };
@@ -171,7 +171,7 @@ fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<Strin
         .into())
 }
 
-/// Columns without names: a time in front of prices that fit one order.
+/// Headerless columns: a time followed by prices that fit exactly one order.
 fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     let width = sheet.names.len();
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
@@ -190,7 +190,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
         FoundOrder::Nothing => Ok(None),
-        // The sources that write so say in which order; the rows only must not contradict.
+        // Sources with this layout document their order; the rows must only not contradict it.
         FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
             candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
         }
@@ -223,7 +223,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     }
 }
 
-/// Whether the seventh number is the time a millisecond before the next row, as in Binance's klines.
+/// Whether the seventh number is a close time, a millisecond before the next row, as in Binance klines.
 pub(in crate::dataset::import) fn has_close_times(sheet: &Sheet) -> bool {
     let spans = |row: &Vec<String>| {
         let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
@@ -232,7 +232,7 @@ pub(in crate::dataset::import) fn has_close_times(sheet: &Sheet) -> bool {
     !sheet.named && !sheet.first.is_empty() && sheet.first.iter().take(50).all(spans)
 }
 
-/// Whether the lists are of an answer whose order is documented as open, high, low, close.
+/// Whether the lists come from an API response whose order is documented as open, high, low, close.
 fn has_documented_order(sheet: &Sheet) -> bool {
     let answer = sheet.beside("retcode retmsg").is_some() && sheet.mentions("result.list")
         || sheet.beside("code").is_some() && sheet.names.len() == 9
@@ -240,7 +240,7 @@ fn has_documented_order(sheet: &Sheet) -> bool {
     has_close_times(sheet) || answer
 }
 
-/// Whether the numbers of a column rise or fall row by row, as times do.
+/// Whether the column is nearly monotonic, as times are.
 fn rises(sheet: &Sheet, at: usize) -> bool {
     let numbers: Vec<f64> = sheet.column(at).filter_map(|cell| cell.trim().parse().ok()).collect();
     let up = numbers.windows(2).filter(|two| two[1] > two[0]).count();
@@ -248,14 +248,14 @@ fn rises(sheet: &Sheet, at: usize) -> bool {
     numbers.len() > 1 && (up.max(down)) * 100 >= (numbers.len() - 1) * 90
 }
 
-/// A column of times of day beside the days.
+/// The column of times of day beside that of days.
 fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
     let is_clock = |cell: &str| {
         let parts: Vec<&str> = cell.trim().split(':').collect();
         (2..=3).contains(&parts.len())
             && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()))
     };
-    // `093000`, in a column that says so.
+    // `093000`, in a column whose name says so.
     let is_digits = |cell: &str| {
         let cell = cell.trim();
         let part = |from: usize| format!("{cell:0>6}")[from..from + 2].parse::<u32>().unwrap_or(99);
@@ -268,7 +268,7 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
     days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
 }
 
-/// The cells of the times in the first rows, each with its time of day where that stands apart.
+/// The time cells of the sample rows, each joined with its time of day if that is a separate column.
 fn time_cells(sheet: &Sheet, time: usize, clock: Option<usize>) -> Vec<String> {
     let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
     sheet.first.iter().map(cell).collect()
@@ -278,7 +278,7 @@ fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
     cells.iter().map(|cell| when.ms(cell)).collect()
 }
 
-/// The rows in order; of several lists those of the first, as each is a series.
+/// The sample rows by time; if the table joins several lists, only those of the first, as each is a series.
 fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
     let first = |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
     let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some() && first(row)).collect();
@@ -286,7 +286,7 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
     rows
 }
 
-/// The columns with what the rows say of them.
+/// Builds the candle columns with the facts that the rows show.
 fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
@@ -315,7 +315,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) ->
         says.push("its numbers have a decimal comma".to_owned());
     }
     let names = Names::of(&sheet.names);
-    // A bare number may be minutes or seconds, which the steps of the times tell; of a candle alone a small one is minutes.
+    // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
     let alone = times.iter().flatten().min() == times.iter().flatten().max();
     let intervals = |at: &usize| {
         let different = sheet.different(*at);
@@ -357,7 +357,7 @@ fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle,
     }
 }
 
-/// The prices in an order that the rows fit, and what to say where it is not that of their names. Names that the person `said` stay.
+/// A price order that fits the rows, and the note if it differs from the names. Columns given by the user (`said`) are kept.
 fn fitting(
     sheet: &Sheet,
     prices: OhlcPlaces,
@@ -366,7 +366,7 @@ fn fitting(
     said: bool,
 ) -> Result<(OhlcPlaces, Option<String>), Refusal> {
     let (share, first) = ohlc::holds(figures, [0, 1, 2, 3]);
-    // Few rows that break are the file's; many, and the columns are others than their names say.
+    // A few invalid rows are the file's errors; many mean that the columns are misnamed.
     let few = share >= 1.0 - BROKEN_FEW && first.is_some();
     if share >= 0.99 || sheet.broken_too && few {
         return Ok((prices, None));
@@ -397,7 +397,7 @@ fn fitting(
 }
 
 impl CandleColumns {
-    /// Refuses prices whose names say that they are in another currency.
+    /// Refuses prices whose column names carry another currency.
     pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
             Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
@@ -409,17 +409,17 @@ impl CandleColumns {
         }
     }
 
-    /// Whether some of the first rows have no prices, as sources write times at which nothing was traded.
+    /// Whether some sample rows have no prices, as sources write periods without trades.
     pub(in crate::dataset::import) fn has_empty_rows(&self) -> bool {
         (0..self.figures[0].len()).any(|row| self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0))
     }
 
-    /// The most frequent step between the times of the first rows, in milliseconds.
+    /// The most frequent step between the sample's times, in milliseconds.
     pub(in crate::dataset::import) fn step(&self) -> i64 {
         Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
-    /// The share of the first rows that have the time of another row, and other prices.
+    /// The share of sample rows that have the time of another row but different prices.
     pub(in crate::dataset::import) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
         let places: Vec<(usize, &str)> = (picked.iter())
             .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
@@ -429,7 +429,7 @@ impl CandleColumns {
         let same = |a: usize, b: usize| self.times[a] == self.times[b];
         let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
         let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
-        // One row that comes twice is a mistake in a row, not a second series.
+        // A single duplicate is an error in one row, not a second series.
         if repeated < 2 { 0.0 } else { repeated as f64 / rows.len() as f64 }
     }
 }

@@ -1,5 +1,5 @@
-//! In which currency the prices are, wherever the file says it: in their cells, in a column, in lines around the table, in members beside it.
-//! Prices that are not in USD are refused; a file that says nothing is the caller's to speak of.
+//! The currency of the prices, wherever the file states it: in cells, in a column, in lines around the table, in JSON members beside it.
+//! Prices not in USD are refused; a file that states none is left to the caller.
 
 use super::{
     super::{
@@ -16,24 +16,24 @@ use super::{
 /// Columns and members that name a currency and nothing else.
 const NAMES: &str = "\
     pricecurrency currencycode ccy vscurrency countercurrency counter pricein priceunit quotedin denomination denominatedin unitofaccount";
-/// Columns that may name the token as well: they tell a currency where they hold nothing but money of states.
+/// Columns that may name the token instead: they count only if they hold nothing but fiat currencies.
 const MAYBE: &str = "currency unit";
-/// Members beside the table that name the currency of its prices.
+/// Members beside the table that name the price currency.
 const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency";
-/// Such a member may name the token as well.
+/// A member beside the table that may name the token instead.
 const BESIDE_MAYBE: &str = "currency";
-/// The word of APIs for prices in the chain's own coin.
+/// The word of APIs for prices in the chain's native coin.
 const NATIVE: &str = "NATIVE";
-/// No token costs so much; whole numbers beyond are smallest units.
+/// Upper limit of a token's price; larger whole numbers are smallest units.
 const USD_MAX: f64 = 1e13;
 
-/// A currency, and how the file says it.
+/// A currency, and where the file states it.
 pub(in crate::dataset::import) struct NamedCurrency {
     currency: String,
     says: String,
 }
 
-/// Every currency that the file names for these prices.
+/// Every currency that the file states for these prices.
 pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Vec<NamedCurrency> {
     let mut all = Vec::new();
     for at in found.prices {
@@ -42,13 +42,13 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
         }
     }
     all.extend(in_columns(file, sheet));
-    // A footnote stands where a time would.
+    // A footnote is text in the time column.
     let notes: Vec<&str> = sheet.column(found.time).filter(|cell| cell.len() > 8 && cell.contains(' ')).collect();
     let lines: Vec<&str> = sheet.beside.iter().filter(|(place, _)| place == "preamble").map(|(_, text)| text.as_str()).collect();
     let heading = lines.join(" ");
     for line in std::iter::once(heading.as_str()).chain(notes) {
         let told = of_text(line, pair::is_quote);
-        // A line that names a dollar too speaks of several figures.
+        // A line that names the dollar as well is about several figures.
         if !told.iter().any(|currency| pair::is_dollar(currency)) {
             let shown: String = line.chars().take(80).collect();
             let says = format!("as it says in `{}`", shown.trim());
@@ -59,7 +59,7 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
     all
 }
 
-/// What the columns that name a currency say in the rows that are picked.
+/// The currencies in currency columns, for the picked rows.
 fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
     if !sheet.named {
         return Vec::new();
@@ -84,7 +84,7 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
     all
 }
 
-/// What the members beside the table say.
+/// The currency in members beside the table.
 pub(in crate::dataset::import) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
     let of = |names: &str, is_currency: fn(&str) -> bool| {
         let value = sheet.beside(names)?.trim();
@@ -95,7 +95,7 @@ pub(in crate::dataset::import) fn beside(sheet: &Sheet) -> Option<NamedCurrency>
     of(BESIDE, pair::is_quote).or_else(|| of(BESIDE_MAYBE, pair::is_money))
 }
 
-/// Refuses prices that the file says are in another currency than USD.
+/// Refuses prices stated to be in a currency other than USD.
 pub(in crate::dataset::import) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Result<(), Refusal> {
     let foreign = |named: &&NamedCurrency| !pair::is_dollar(&named.currency);
     let Some(first) = named.iter().find(foreign).filter(|_| !file.options.as_usd) else { return Ok(()) };
@@ -107,7 +107,7 @@ pub(in crate::dataset::import) fn in_dollars(file: &FileToImport<'_>, named: &[N
     .into())
 }
 
-/// Refuses prices that no token has, as smallest units are.
+/// Refuses prices too high for any token, as smallest units are.
 pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
     let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
     closes.sort_by(f64::total_cmp);

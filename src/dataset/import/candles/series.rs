@@ -1,5 +1,5 @@
-//! Splits a file of candles into one series a token, by its columns of symbols, pairs and exchanges. A file that would mix several series
-//! in one is refused, with the options that pick one of them.
+//! Splits a file of candles into one series per token, by its columns of symbols, pairs and exchanges. A file that would mix several series
+//! into one is refused, with the options that pick one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +16,23 @@ use super::{
     columns::CandleColumns,
 };
 
-/// What members beside a table are called that name the currency of its prices.
+/// Members beside the table that name the quote currency.
 const QUOTED: &str = "currency quotecurrency vscurrency quote";
-/// The most series of one file.
+/// Maximum number of series per file.
 const MAX_SERIES: usize = 20_000;
 
-/// The columns that name a row's series, and their values in the whole file.
+/// The columns that identify a row's series, and their values in the whole file.
 struct SeriesColumns {
-    /// Columns of a symbol or pair, the best first; of exchanges; of quote currencies.
+    /// Columns of symbols or pairs, best first; of exchanges; of quote currencies.
     symbols: Vec<usize>,
     places: Vec<usize>,
     quotes: Vec<usize>,
-    /// Every combination of values of those columns that is picked, by column.
+    /// Row counts of each combination of those columns' values, among the picked rows.
     found: BTreeMap<Vec<String>, u64>,
     columns: Vec<usize>,
 }
 
-/// The plan with the token of each row; and whether the file holds several series.
+/// Returns the plan that assigns a token to each row, and whether the file holds several series.
 pub(super) fn by_series(
     file: &FileToImport<'_>,
     sheet: &Sheet,
@@ -70,7 +70,7 @@ pub(super) fn by_series(
     split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
 
-/// A token for each symbol of a column.
+/// Assigns a token to each symbol of a column.
 fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
@@ -114,7 +114,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
     Ok(ImportPlan::of(vec![take]).saying_all(says))
 }
 
-/// Which columns tell series apart, with their values in all rows that are picked.
+/// Finds the columns that tell series apart, and their values in all picked rows.
 fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
@@ -124,14 +124,14 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     let of = |words: &str| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
     let (mut symbols, places, quotes) = (of(SERIES), of(PLACES), of(QUOTES));
     symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
-    // Without names, a column of a few texts is one of symbols.
+    // Without a header, a column with few distinct texts holds symbols.
     if !sheet.named {
         symbols = (0..sheet.names.len())
             .filter(|at| texts(at) && !sheet.column(*at).all(str::is_empty))
             .filter(|at| sheet.different(*at).len() < 50)
             .collect();
     }
-    // A pair says more than a symbol, and a symbol more than a name.
+    // Pairs before symbols, symbols before names.
     symbols.sort_by_key(|&at| {
         let pairs = sheet.different(at).first().is_some_and(|cell| pair::pair(cell, |_| false).is_some());
         (!pairs, SERIES.split_whitespace().position(|word| word == names.whole(at)).unwrap_or(usize::MAX))
@@ -172,7 +172,7 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
             }
         }
         if parts.found.len() > MAX_SERIES {
-            // Texts that differ row by row tell no series apart.
+            // Texts that differ in every row do not identify a series.
             parts.columns.clear();
             parts.found.clear();
             parts.symbols.clear();
@@ -189,7 +189,7 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     Ok(parts)
 }
 
-/// How many different values those columns have together.
+/// Number of distinct values that those columns have together.
 fn count(parts: &SeriesColumns, columns: &[usize]) -> usize {
     let places: Vec<usize> = columns.iter().filter_map(|at| parts.columns.iter().position(|known| known == at)).collect();
     let values: BTreeSet<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
@@ -200,7 +200,7 @@ fn value<'v>(parts: &SeriesColumns, values: &'v [String], at: usize) -> Option<&
     parts.columns.iter().position(|known| *known == at).and_then(|place| values.get(place)).filter(|value| !value.is_empty())
 }
 
-/// The symbol or pair that these values say.
+/// The symbol or pair that a combination of values names.
 fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
     let symbol = parts.symbols.iter().find_map(|&at| value(parts, values, at))?;
     let quote = parts.quotes.iter().find_map(|&at| value(parts, values, at));
@@ -210,7 +210,7 @@ fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
     })
 }
 
-/// The symbol or pair in the texts beside the table.
+/// The symbol or pair stated beside the table.
 fn beside(sheet: &Sheet) -> Option<&str> {
     let said = sheet.beside("symbol pair instid ticker productid instrument digitalcurrencycode ch market");
     let place = || sheet.beside("place").and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
@@ -225,7 +225,7 @@ fn beside(sheet: &Sheet) -> Option<&str> {
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
-/// Whether a column or a text beside the table names the currency of the prices: a quote currency, or a pair.
+/// Whether a column or a text beside the table names the quote currency, alone or in a pair.
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
@@ -233,7 +233,7 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
     sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
 }
 
-/// Refuses prices in another currency, by the texts beside the table.
+/// Refuses prices that texts beside the table state to be in another currency.
 fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
@@ -243,13 +243,13 @@ fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses rows of several exchanges, which would mix in one series.
+/// Refuses rows of several exchanges or quote currencies, which would mix in one series.
 fn one_place(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
     if several { Err(pick(file, sheet, parts)) } else { Ok(()) }
 }
 
-/// What to pick from a file of several series; and where its token is then not known yet, what to say of that.
+/// The refusal that says how to pick one series; and if its token is not known then, how to name it.
 fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusal {
     let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
@@ -276,7 +276,7 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     .lines(format!("[tables.candles] where = {{ {} }}", wheres.join(", ")))
 }
 
-/// The column of the tokens' addresses. What belongs to a pool (`pool.id`, `pair.token0.id`) is not the token the prices are of.
+/// The column of token addresses. Columns of a pool (`pool.id`, `pair.token0.id`) do not hold the token that is priced.
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
     let of_pool = |name: &str| name.rsplit('.').skip(1).any(|part| is_one_of(&plain(part), "pool pair"));
     let holds = |at: &usize| !of_pool(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9;

@@ -1,5 +1,5 @@
-//! What stands between a column of times and the times at which candles begin: a zone that is not UTC, ends in place of beginnings, digits
-//! that a spreadsheet rounded away. None of it is guessed: a name or the cells say it.
+//! Corrections from a time column to candle open times: time zones other than UTC, close times, digits that a spreadsheet rounded away.
+//! Nothing is guessed: a name or the cells must show it.
 
 use super::super::{
     evidence::when::{TimeStyle, without_zone},
@@ -7,17 +7,17 @@ use super::super::{
     sheet::Sheet,
 };
 
-/// Columns whose name says that they hold the end of a candle.
+/// Columns named as close times.
 const ENDS: &str = "\
     closetime timeclose closetimestamp closedat endtime timeend endtimestamp end endat periodend timeperiodend intervalend bucketend windowend";
-/// BitMEX's `trade/bucketed`, whose `timestamp` is the end of the candle (its API's documentation says so).
+/// BitMEX's `trade/bucketed`, whose `timestamp` is the close time (according to its API documentation).
 const BITMEX: [&str; 3] = ["homenotional", "foreignnotional", "turnover"];
-/// Zones by the letters that stand in headers, all of them away from UTC for some of the year at least.
+/// Abbreviations of zones in headers, all of them off UTC for at least part of the year.
 const ZONES: &str = "\
     cet cest eet eest wet west bst msk est edt et cst cdt ct mst mdt mt pst pdt pt jst kst hkt sgt ist ict wib aest aedt awst acst nzst nzdt brt art";
 const ZONE_COLUMNS: &str = "tz timezone zone tzname utcoffset";
 
-/// The zone other than UTC that the header of the times, or a column of zones, names; none where the cells carry their own.
+/// The zone other than UTC that the time header or a zone column names; `None` if the cells carry their own.
 pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty());
     let is_local = |cell: &str| cell.contains(':') && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
@@ -38,10 +38,10 @@ fn is_utc(zone: &str) -> bool {
     ["", "utc", "gmt", "z", "etc/utc", "etc/gmt", "utc+0", "utc+00:00", "+00:00", "+0000", "0"].contains(&zone.as_str())
 }
 
-/// `CET` of `Date (CET)`, `utc8` of `timestamp_utc8`, `UTC+8` of `Time (UTC+8)`.
+/// The zone in a header: `CET` of `Date (CET)`, `utc8` of `timestamp_utc8`, `UTC+8` of `Time (UTC+8)`.
 fn zone_in(header: &str) -> Option<String> {
     let words: Vec<&str> = header.split(|c: char| !(c.is_ascii_alphanumeric() || ['+', '-', '/', ':'].contains(&c))).collect();
-    // A name of one word is what the column is, and no zone.
+    // The first word names the column and is no zone.
     let behind = words.iter().skip(1).filter(|word| !word.is_empty());
     let offset = |word: &str| {
         let rest = word.strip_prefix("utc").or_else(|| word.strip_prefix("gmt")).unwrap_or(word);
@@ -53,7 +53,7 @@ fn zone_in(header: &str) -> Option<String> {
     behind
         .filter(|word| {
             let lower = word.to_ascii_lowercase();
-            // Two letters are a zone in capitals only.
+            // Two letters are a zone only in capitals.
             let named = is_one_of(&lower, ZONES) && (lower.len() > 2 || **word == lower.to_uppercase());
             named || offset(&lower) || ["America/", "Europe/", "Asia/", "Australia/"].iter().any(|area| word.starts_with(area))
         })
@@ -61,13 +61,13 @@ fn zone_in(header: &str) -> Option<String> {
         .next()
 }
 
-/// Whether the times are the ends of the candles, by the column's name or as the source is known to write them.
+/// Whether the times are close times, by the column's name or by the source's known convention.
 pub(super) fn are_ends(sheet: &Sheet, time: usize) -> bool {
     let names = Names::of(&sheet.names);
     is_one_of(names.last(time), ENDS) || BITMEX.iter().all(|name| names.has(name)) && names.last(time) == "timestamp"
 }
 
-/// A time in E notation, where the steps from one to the next show that its last digits are gone: `1.67262E+12`.
+/// A time in E notation (`1.67262E+12`), if the steps between times show that its last digits are lost.
 pub(super) fn rounded<'a>(cells: &'a [String], times: &[Option<i64>]) -> Option<&'a str> {
     let first = cells.iter().find(|cell| cell.trim().parse::<f64>().is_ok() && cell.contains(['e', 'E']))?;
     let mut known: Vec<i64> = times.iter().flatten().copied().collect();

@@ -1,5 +1,5 @@
-//! In what unit a column of volumes says that its figures are: a scale or a currency in its name, words and signs in its cells. Which column
-//! is the volume is not decided here.
+//! The unit that a volume column states: a scale or currency in its name, words and signs in its cells. The volume column is chosen
+//! elsewhere.
 
 use super::super::{
     evidence::{
@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::dataset::coerce::cell::is_null_word;
 
-/// Words of a header that multiply the figures below it.
+/// Header words that scale the figures of the column.
 const SCALES: &[(&str, f64)] = &[
     ("k", 1e3),
     ("thousand", 1e3),
@@ -38,7 +38,7 @@ const SCALES: &[(&str, f64)] = &[
     ("crores", 1e7),
 ];
 
-/// What the figures under this name are to be multiplied by: `Volume (M USD)`, `Volume (k BTC)`, `Volume in millions`; 1 where it says nothing.
+/// The factor that the name applies to its figures: `Volume (M USD)`, `Volume (k BTC)`, `Volume in millions`; 1 if it has none.
 pub(super) fn scale_of(name: &str) -> f64 {
     let name = name.to_lowercase().replace("us$", " usd ").replace('$', " usd ");
     let (bracketed, part) = match name.split_once(['(', '[']) {
@@ -51,7 +51,7 @@ pub(super) fn scale_of(name: &str) -> f64 {
     let one = |(i, word): (usize, &&str)| {
         let beside =
             i.checked_sub(1).and_then(|before| words.get(before)).into_iter().chain(words.get(i + 1)).any(|word| is_currency(word));
-        // One letter may be many things; a name such as `BUSD` is a currency and no billion.
+        // One letter is ambiguous, and a name such as `BUSD` is a currency, not a billion.
         let sure = word.len() > 2 || *word == "mn" || *word == "bn" || beside || bracketed && *word != "b" && *word != "mm";
         let joined = || {
             let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)));
@@ -62,14 +62,14 @@ pub(super) fn scale_of(name: &str) -> f64 {
     words.iter().enumerate().find_map(one).unwrap_or(1.0)
 }
 
-/// The currency that most cells of a column carry.
+/// The currency that most of the column's cells carry.
 pub(super) fn currency(sheet: &Sheet, at: usize) -> Option<&'static str> {
     let filled = sheet.column(at).filter(|cell| !is_null_word(cell)).count();
     let told: Vec<&'static str> = sheet.column(at).filter_map(of_cell).collect();
     (told.len() * 2 > filled).then(|| told[0])
 }
 
-/// A cell without the coin's ticker behind its number: `29863 BTC`. None where no such word follows.
+/// The cell without the ticker after its number: `29863 BTC`. `None` if there is no ticker.
 pub(super) fn without_ticker(cell: &str) -> Option<String> {
     let cell = cell.trim();
     let (number, word) = cell.rsplit_once([' ', '\u{a0}'])?;
@@ -79,19 +79,19 @@ pub(super) fn without_ticker(cell: &str) -> Option<String> {
     (ticker && letters && !other && is_number(number)).then(|| number.trim_end().to_owned())
 }
 
-/// A cell as its number stands in it, whatever ticker follows.
+/// The cell's number as written, without a ticker.
 pub(super) fn figure(cell: &str) -> std::borrow::Cow<'_, str> {
     without_ticker(cell).map_or(cell.into(), Into::into)
 }
 
-/// What of a column's cells are no numbers: how many of the filled ones, and the first.
+/// Non-numeric cells of a column: their number, the number of filled cells, and the first of them.
 pub(super) fn unread(sheet: &Sheet, at: usize) -> (usize, usize, Option<&str>) {
     let filled = sheet.column(at).filter(|cell| !is_null_word(cell));
     let bad = || sheet.column(at).filter(|cell| !is_null_word(cell) && !is_number(&figure(cell)));
     (bad().count(), filled.count(), bad().next())
 }
 
-/// Nothing in the place of a cell that is no number.
+/// Empties a cell that is no number.
 pub(super) fn emptied(cell: &str) -> Option<String> {
     (!is_number(&figure(cell))).then(String::new)
 }

@@ -1,4 +1,4 @@
-//! Finds the volume in tokens (base volume). A volume in money (quote volume) is divided by the price, or left out.
+//! Finds the base volume (in tokens). A quote volume (in money) is divided by the price, or left out.
 
 use super::{
     super::{
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
-/// Prices from which six decimals show whether a number had 32 bits.
+/// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;
-/// Names of volumes whose unit they do not say.
+/// Volume names that do not tell the unit.
 const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
 const TOKENS: &str = "\
     volumefrom basevolume volbase volumebase basevol assetvolume baseassetvolume quantity volumebtc volumeeth volumecoin amount \
@@ -29,42 +29,43 @@ const MONEY: &str = "\
     quotevol volquote volumecurrency volccyquote volccy dollarvolume notional amountusd qav 成交额 value volumequotecurrency \
     totalvolume volumeusdc volusd";
 
-/// Where the volume in tokens comes from.
+/// The source of the base volume.
 pub(super) enum Volume {
-    /// A column that holds it. It is sure where the rows show it or somebody says it; else nothing speaks against it.
+    /// A column that holds it. `is_sure` if the rows show it or the user says so; otherwise nothing contradicts it.
     Column { at: usize, style: NumberStyle, is_sure: bool, scale: f64 },
-    /// It is worked out row by row.
+    /// Computed row by row.
     Made(VolumeRule, String),
-    /// There is none, and why.
+    /// None, and the reason.
     None(Option<String>),
 }
 
-/// How the volume in tokens is worked out of other columns.
+/// How the base volume is computed from other columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VolumeRule {
-    /// The column of tokens where `second` is the money for them; else money alone.
+    /// The base volume, if `second` is the quote volume; without `second`, the quote volume.
     pub first: usize,
     pub second: Option<usize>,
     pub style: NumberStyle,
-    /// What the figures of `first` are multiplied by, as its name says.
+    /// Factor of `first`, from its column name.
     pub scale: f64,
 }
 
 impl VolumeRule {
-    /// The tokens traded in a row. Of two figures that change places the one that is the tokens; money alone is divided by the close.
+    /// The tokens traded in a row. If two columns swap roles between rows, the one that fits as tokens; a lone quote volume is divided by
+    /// the close.
     pub(super) fn tokens(range: PriceRange, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
         match second {
             Some(second) if range.pays(first, second) || first == 0.0 => Some(first),
             Some(second) if range.pays(second, first) => Some(second),
             Some(_) => None,
-            // Nothing traded in USD is nothing measured, as a rule of the sources that give it.
+            // Sources that give USD write 0 for no measurement rather than for no trades.
             None => Some(first / close).filter(|tokens| first > 0.0 && close > 0.0 && tokens.is_finite()),
         }
     }
 }
 
 impl Volume {
-    /// The columns it is worked out from.
+    /// The columns it is computed from.
     pub(super) fn worked_out(&self, sheet: &Sheet) -> Vec<String> {
         match self {
             Self::Made(made, _) => std::iter::once(made.first).chain(made.second).map(|at| sheet.names[at].clone()).collect(),
@@ -72,7 +73,7 @@ impl Volume {
         }
     }
 
-    /// The column it is read from.
+    /// The column it is read from, or the first it is computed from.
     pub(super) fn column(&self) -> Option<usize> {
         match self {
             Self::Column { at, .. } => Some(*at),
@@ -81,7 +82,7 @@ impl Volume {
         }
     }
 
-    /// What to say of cells of it that are no numbers, where they are several.
+    /// The note on non-numeric volume cells, if there are several.
     pub(super) fn unread(&self, sheet: &Sheet) -> Option<String> {
         let at = self.column()?;
         let (bad, filled, first) = unread(sheet, at);
@@ -89,7 +90,7 @@ impl Volume {
         Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: such cells are left empty", sheet.names[at]))
     }
 
-    /// What to say of a volume of which nothing but its name tells what it counts.
+    /// The note on a volume whose unit is known only from its name.
     pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
         let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
@@ -118,7 +119,7 @@ fn counts(name: &str) -> Option<VolumeMeasure> {
     money.then_some(VolumeMeasure::Money)
 }
 
-/// The volume of candles with these columns.
+/// Determines the base volume of candles with these columns.
 pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
     let names = Names::of(&sheet.names);
     let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
@@ -137,7 +138,7 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
     if candidates.is_empty() {
         return Volume::None(illegible(sheet, &names));
     }
-    // One over the other is the price.
+    // The ratio of two volumes is the price.
     for (i, tokens) in figures.iter().enumerate() {
         for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
@@ -160,7 +161,7 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
     single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
 }
 
-/// Columns that may be the volume, and their figures in the first rows.
+/// Candidate volume columns, and their figures in the sample rows.
 struct Candidates<'a> {
     names: &'a Names,
     columns: &'a [usize],
@@ -169,7 +170,7 @@ struct Candidates<'a> {
     style: NumberStyle,
 }
 
-/// What to say of a column that is called a volume and holds few numbers.
+/// The note on a column named as a volume with few numbers in it.
 fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
     let at = (0..names.len()).find(|&at| sheet.named && is_one_of(names.whole(at), BARE))?;
     let (bad, filled, first) = unread(sheet, at);
@@ -177,7 +178,7 @@ fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
     Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: volume is left empty", sheet.names[at]))
 }
 
-/// The tokens beside a volume of contracts, as futures that are paid in the coin have it: a contract is 100 or 10 USD.
+/// The base volume beside a volume in contracts, as of coin-margined futures: a contract is 100 or 10 USD.
 fn of_contracts(names: &Names, candidates: &[usize], figures: &[Vec<f64>], ranges: &[PriceRange], style: NumberStyle) -> Option<Volume> {
     names.find("closetime")?;
     let place = |words: &str| candidates.iter().position(|&at| is_one_of(names.whole(at), words));
@@ -189,7 +190,7 @@ fn of_contracts(names: &Names, candidates: &[usize], figures: &[Vec<f64>], range
     (worth(100.0) || worth(10.0)).then(|| Volume::Column { at: candidates[tokens], style, is_sure: true, scale: 1.0 })
 }
 
-/// One column of volume that no other speaks for.
+/// The volume from a single column, with no second one to confirm its unit.
 fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
     let of = |wanted: Option<VolumeMeasure>| {
         among.columns.iter().position(|&at| {
@@ -237,7 +238,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     }
 }
 
-/// Why a volume is in USD, where other columns or the texts beside the table show it.
+/// Why the volume is in USD, if other columns or the texts beside the table show it.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
@@ -253,7 +254,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     let as_yahoo = |cell: &&&str| {
         let Ok(price) = cell.parse::<f64>() else { return false };
         let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // Yahoo's prices were 32-bit numbers once, and are so where they are cut to six decimals; small ones of any source could be.
+        // Yahoo's prices were once 32-bit floats, recognisable even when cut to six decimals; small ones of any source could look so.
         let single = f64::from(price as f32);
         decimals > 6 && single == price || decimals == 6 && price >= SINGLE_SHOWS && format!("{single:.6}") == **cell
     };
@@ -261,13 +262,13 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     (whole && share > 0.6).then(|| "whole numbers beside prices as Yahoo writes them".to_owned())
 }
 
-/// The columns that may be volumes: by name where there are names, else all numbers that are neither time nor price nor a count.
+/// Columns that may be volumes: by name if there are names, else all numbers that are neither time nor price nor count.
 fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {
         kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == CellKind::Number || sheet.column(*at).all(|cell| cell == "0")
     };
-    // What a name calls a volume need not be numbers in every row.
+    // A column named as a volume need not be numeric in every row.
     let mostly = |at: &usize| {
         let (bad, filled, _) = unread(sheet, *at);
         sheet.named && filled > 0 && bad * 2 <= filled && kind(sheet.column(*at).take(100)) != CellKind::Time
@@ -284,7 +285,7 @@ fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize>
         return free.filter(named).collect();
     }
     let price_like = |at: &usize| {
-        // A weighted mean lies between low and high in every row.
+        // A weighted average price (VWAP) lies between low and high in every row.
         let inside = sheet.column(*at).enumerate().filter_map(|(row, cell)| {
             let number: f64 = plain_number(cell, found.style.comma)?.parse().ok()?;
             Some(number >= found.figures[2][row] * 0.999 && number <= found.figures[1][row] * 1.001)
@@ -302,7 +303,7 @@ fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize>
         .filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
         .filter(|at| !price_like(at) && !time_like(at))
         .collect();
-    // Whole numbers beside one with fractions count trades.
+    // Whole numbers beside a column with fractions are trade counts.
     let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
     if free.iter().any(|at| !whole(at)) {
         free.retain(|at| !whole(at));

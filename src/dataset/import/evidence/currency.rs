@@ -1,7 +1,7 @@
-//! Which currency a cell or a line of text names: signs and codes beside a number, `prices in EUR` in a sentence. What a table does with it is
-//! not known here.
+//! The currency that a cell or a line of text names: signs and codes beside a number, `prices in EUR` in a sentence. What follows for a
+//! table is decided elsewhere.
 
-/// Signs and codes that stand before a number or after it, and the currency each is; longer ones first.
+/// Currency signs and codes before or after a number, with their currencies; longer ones first.
 const SIGNS: &[(&str, &str)] = &[
     ("US$", "USD"),
     ("$US", "USD"),
@@ -41,10 +41,10 @@ const SIGNS: &[(&str, &str)] = &[
     ("CNY", "CNY"),
     ("PLN", "PLN"),
 ];
-/// Words before a currency's code that say that figures are in it.
+/// Words before a currency code that state the unit of figures.
 const IN: &[&str] = &["in", "en", "em", "currency", "currencies", "währung", "devise", "moneda", "moeda", "valuta", "ccy"];
 
-/// The number without the currency that stands before it or after it, and that currency.
+/// Splits off the currency before or after a number.
 pub(in crate::dataset::import) fn apart(text: &str) -> (&str, Option<&'static str>) {
     let text = text.trim();
     let before = || SIGNS.iter().find_map(|(sign, currency)| Some((text.strip_prefix(sign)?.trim_start(), *currency)));
@@ -52,18 +52,19 @@ pub(in crate::dataset::import) fn apart(text: &str) -> (&str, Option<&'static st
     before().or_else(after).map_or((text, None), |(rest, currency)| (rest, Some(currency)))
 }
 
-/// The currency beside a number; none of a text without digits.
+/// The currency beside a number; `None` for a text without digits.
 pub(in crate::dataset::import) fn of_cell(cell: &str) -> Option<&'static str> {
     let (rest, currency) = apart(cell.trim().trim_start_matches(['-', '−', '+']));
     let digits = rest.trim_start_matches(['-', '−', '+']).starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
     currency.filter(|_| digits)
 }
 
-/// The currencies that a text says figures are in: `all prices in EUR`, `Currency: EUR`. `is_code` tells which words are currencies.
+/// The currencies that a text states figures to be in: `all prices in EUR`, `Currency: EUR`. `is_code` tells currency codes from other
+/// words.
 pub(in crate::dataset::import) fn of_text(text: &str, is_code: impl Fn(&str) -> bool) -> Vec<String> {
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let says = |two: &&[&str]| IN.contains(&two[0].to_lowercase().as_str()) && two[1].len() >= 3 && is_code(&two[1].to_uppercase());
-    // A word such as `try` is a currency only as a code is written.
+    // A word such as `try` is a currency only in capitals.
     let code = |two: &&[&str]| two[1].chars().all(|c| c.is_ascii_uppercase()) || two[0].to_lowercase().starts_with("curr");
     words.windows(2).filter(says).filter(code).map(|two| two[1].to_uppercase()).collect()
 }

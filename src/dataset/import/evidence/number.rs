@@ -1,5 +1,5 @@
-//! How the numbers of a file's column are written, as `coerce/manner` tells it of any column, and with a currency before or behind them. What
-//! comes out is the plain decimal text of the same number, digit for digit; nothing is rounded.
+//! The number notation of a file's column: that of `coerce/manner`, and currencies before or after the number. Converts to the plain
+//! decimal text of the same number, digit for digit; nothing is rounded.
 
 use super::currency;
 use crate::dataset::{
@@ -7,7 +7,7 @@ use crate::dataset::{
     manifest::Decimal,
 };
 
-/// Words after a number that multiply it, beside K, M, B and T, and which power of ten each is; longer ones first.
+/// Scale words after a number, in addition to K, M, B and T, with their powers of ten; longer ones first.
 const SCALES: &[(&str, i32)] = &[
     ("millions", 6),
     ("billions", 9),
@@ -32,18 +32,18 @@ const SCALES: &[(&str, i32)] = &[
     ("亿", 8),
 ];
 
-/// How the numbers of a column are written.
+/// The number notation of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dataset::import) struct NumberStyle {
-    /// The comma stands before the decimals.
+    /// The decimal separator is a comma.
     pub comma: bool,
-    /// Some are more than digits and a point, so that they must be rewritten.
+    /// Some cells are more than digits and a point, so that they must be rewritten.
     pub decorated: bool,
 }
 
 impl NumberStyle {
-    /// How all these cells are written; `None` where some say comma and others point. `semicolons` part the file's cells, as where the
-    /// comma is the decimal sign.
+    /// Infers the notation of these cells; `None` if they contradict each other. `semicolons`: the file is semicolon-delimited, as is usual
+    /// with decimal commas.
     pub(in crate::dataset::import) fn of<'a>(cells: impl Iterator<Item = &'a str>, semicolons: bool) -> Option<Self> {
         let (mut shown, mut unsure, mut decorated) = (DecimalSigns::default(), false, false);
         for cell in cells {
@@ -61,18 +61,18 @@ impl NumberStyle {
         }
     }
 
-    /// The decimal signs that these cells show.
+    /// The decimal separators that these cells prove.
     pub(in crate::dataset::import) fn signs<'a>(cells: impl Iterator<Item = &'a str>) -> DecimalSigns {
         DecimalSigns::of(cells.map(|cell| bare(cell.trim())))
     }
 
-    /// The number as plain text; `None` where it is none.
+    /// The number as plain text; `None` if it is none.
     pub(in crate::dataset::import) fn plain(self, text: &str) -> Option<String> {
         plain(text, self.comma)
     }
 }
 
-/// The plain decimal text of a number, with a currency before it or without; `None` where it is no number.
+/// The plain decimal text of a number, without its currency; `None` if it is no number.
 pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<String> {
     let (minus, text) = text.trim().strip_prefix(['-', '−']).map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
     let text = currency::apart(text).0;
@@ -87,7 +87,7 @@ pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<Strin
     read.map(|text| format!("{minus}{text}"))
 }
 
-/// The number before a word that multiplies it, and the power of ten; none where no such word follows.
+/// Splits a scale word off a number and returns its power of ten; `None` if there is none.
 pub(in crate::dataset::import) fn scale(text: &str) -> Option<(&str, i32)> {
     let split = |word: &str| text.len().checked_sub(word.len()).filter(|at| text.is_char_boundary(*at)).map(|at| text.split_at(at));
     let (number, power) = SCALES.iter().find_map(|(word, power)| {
@@ -97,7 +97,7 @@ pub(in crate::dataset::import) fn scale(text: &str) -> Option<(&str, i32)> {
     number.ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',').then_some((number, power))
 }
 
-/// The digits and signs of a number, without what stands before and after.
+/// The digits and signs of a number, without currency and scale word.
 fn bare(text: &str) -> &str {
     let number = currency::apart(text.trim_start_matches(['-', '−', '+']).trim_start()).0;
     scale(number).map_or(number, |(number, _)| number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ')

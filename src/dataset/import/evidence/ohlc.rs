@@ -1,31 +1,31 @@
-//! Which of four columns are open, high, low and close. High and low show in every row: no price is above the one or below the other. Open
-//! and close show in the row before: a candle opens near where the last one closed. What the rows leave open is not guessed.
+//! Infers which of four columns are open, high, low and close. High and low follow from every row: no price is above the one or below the
+//! other. Open and close follow from the previous row: a candle opens near the last close. What the rows leave ambiguous is not guessed.
 
 use crate::dataset::candles::sound;
 
-/// The share of rows that an order must hold for.
+/// The share of rows in which an order must hold.
 const HOLDS: f64 = 0.99;
-/// Prices of one row are near each other: in nearly all rows the high is less than so many times the low.
+/// The prices of a row are close together: in nearly all rows the high is less than this multiple of the low.
 const SPREAD_MAX: f64 = 8.0;
-/// How much nearer the better of two readings of open and close must lie to the closes before.
+/// Maximum ratio of the better reading's mean jump, from one close to the next open, to the other reading's.
 const CLEARLY: f64 = 0.75;
-/// Rows from which the steps between candles tell open from close.
+/// Rows required to tell open from close by these jumps.
 const ROWS_MIN: usize = 4;
 
-/// The places of open, high, low and close.
+/// The columns of open, high, low and close.
 pub(in crate::dataset::import) type OhlcPlaces = [usize; 4];
 
-/// What the rows say of an order.
+/// The result of the search for an order.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::dataset::import) enum FoundOrder {
-    /// One order holds, and no other.
+    /// Exactly one order holds.
     Order(OhlcPlaces),
-    /// These hold alike.
+    /// Several orders hold equally well.
     Several(Vec<OhlcPlaces>),
     Nothing,
 }
 
-/// The share of rows with four prices in which the order holds, and the first row in which it does not.
+/// The share of complete rows in which the order holds, and the first row in which it does not.
 pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces) -> (f64, Option<usize>) {
     let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
     for (row, [open, high, low, close]) in filled(columns, order) {
@@ -39,13 +39,13 @@ pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces)
     (if all == 0 { 0.0 } else { good as f64 / all as f64 }, first)
 }
 
-/// The rows with four prices, not all of them 0.
+/// The rows with all four prices, which are not all 0.
 fn filled(columns: &[Vec<f64>], order: OhlcPlaces) -> impl Iterator<Item = (usize, [f64; 4])> {
     let rows = (0..columns[order[0]].len()).map(move |row| (row, order.map(|at| columns[at][row])));
     rows.filter(|(_, prices)| !prices.iter().any(|price| price.is_nan()) && *prices != [0.0; 4])
 }
 
-/// How far candles open from where the one before closed, in parts of the range of both: 0 where every open is the close before.
+/// Mean jump from one candle's close to the next one's open, as a fraction of the range of both: 0 if every open is the previous close.
 fn jump(columns: &[Vec<f64>], order: OhlcPlaces, by_time: &[usize]) -> f64 {
     let [open, high, low, close] = order.map(|at| &columns[at]);
     let mut jumps: Vec<f64> = by_time
@@ -60,7 +60,7 @@ fn jump(columns: &[Vec<f64>], order: OhlcPlaces, by_time: &[usize]) -> f64 {
     if jumps.is_empty() { f64::NAN } else { jumps.iter().sum::<f64>() / jumps.len() as f64 }
 }
 
-/// The order of four prices among these columns, which stand side by side; `by_time` are the rows, oldest first.
+/// Finds the order of four adjacent columns of prices; `by_time` are the row indexes, oldest first.
 pub(in crate::dataset::import) fn find_order(columns: &[Vec<f64>], by_time: &[usize]) -> FoundOrder {
     let mut found: Vec<(f64, OhlcPlaces)> = Vec::new();
     for start in 0..columns.len().saturating_sub(3) {
@@ -86,7 +86,7 @@ pub(in crate::dataset::import) fn find_order(columns: &[Vec<f64>], by_time: &[us
     }
 }
 
-/// Whether the four columns hold prices near each other.
+/// Whether the four columns hold prices that are close together.
 fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
     let (mut all, mut good) = (0_usize, 0_usize);
     for (_, prices) in filled(columns, four) {
@@ -101,7 +101,7 @@ fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
 mod tests {
     use super::*;
 
-    /// Open, high, low, close of a wandering price: each opens where the last closed.
+    /// OHLC of a random walk: each candle opens at the last close.
     fn candles(rows: usize) -> Vec<[f64; 4]> {
         let mut price = 100.0;
         let mut seed = 7_u64;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_the_rows_leave_open_is_not_guessed() {
-        // Candles that do not begin where the last ended tell high and low, not open and close.
+        // Candles that do not open at the last close determine high and low, but not open and close.
         let rows: Vec<[f64; 4]> = (0..40).map(|i| [100.0 + f64::from(i % 7), 120.0, 80.0, 100.0 + f64::from((i * 3) % 5)]).collect();
         let by_time: Vec<usize> = (0..40).collect();
         assert!(matches!(find_order(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), FoundOrder::Several(_)));

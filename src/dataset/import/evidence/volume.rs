@@ -1,21 +1,21 @@
-//! Base or quote volume: whether a column counts tokens, or the money paid for them. Of two columns one over the other is the price; one
-//! alone shows only whether it is too large to be tokens.
+//! Infers base or quote volume: whether a column counts tokens or the money paid for them. The ratio of two volume columns is the price; a
+//! single one shows only whether it is too large to count tokens.
 
 use crate::dataset::time::DAY_MS;
 
-/// What a column of volumes counts.
+/// The measure of a volume column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dataset::import) enum VolumeMeasure {
     Tokens,
     Money,
 }
 
-/// More than so many USD of one token have not been traded in a day; figures beyond are no tokens.
+/// Upper limit in USD of one token's turnover in a day; larger figures do not count tokens.
 const USD_A_DAY_MAX: f64 = 6e11;
-/// How far from the range of a candle the quotient of its volumes may lie.
+/// Tolerance of the ratio of two volumes against the candle's price range.
 const NEAR: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
-/// A candle as far as volumes are judged by it.
+/// A candle's price range, against which volumes are checked.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::dataset::import) struct PriceRange {
     pub low: f64,
@@ -23,15 +23,15 @@ pub(in crate::dataset::import) struct PriceRange {
 }
 
 impl PriceRange {
-    /// Whether `money` was paid for `tokens` at prices of this candle.
+    /// Whether `money` for `tokens` is a price within this range.
     pub(in crate::dataset::import) fn pays(self, tokens: f64, money: f64) -> bool {
         let price = money / tokens;
         price >= self.low * NEAR.start() && price <= self.high * NEAR.end()
     }
 }
 
-/// Whether the one column holds tokens and the other the money for them, by the share of rows that say so; rows without trades say
-/// nothing. `None` where too few rows speak.
+/// The share of rows in which one column can be the tokens and the other the money paid for them; rows without trades are ignored. `None`
+/// if too few rows remain.
 pub(in crate::dataset::import) fn pair(ranges: &[PriceRange], tokens: &[f64], money: &[f64]) -> Option<f64> {
     let spoken = |row: &usize| tokens[*row] > 0.0 && money[*row] > 0.0 && ranges[*row].low > 0.0;
     let rows: Vec<usize> = (0..ranges.len()).filter(spoken).collect();
@@ -39,7 +39,7 @@ pub(in crate::dataset::import) fn pair(ranges: &[PriceRange], tokens: &[f64], mo
     (!rows.is_empty()).then(|| good as f64 / rows.len() as f64)
 }
 
-/// Whether a column of volumes can be tokens: their worth in a day is what can be traded in one.
+/// Whether a volume column is too large to count tokens: its worth per day exceeds `USD_A_DAY_MAX`.
 pub(in crate::dataset::import) fn too_large(ranges: &[PriceRange], volume: &[f64], step_ms: i64) -> bool {
     let mut worth: Vec<f64> = ranges
         .iter()

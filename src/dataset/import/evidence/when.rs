@@ -1,5 +1,5 @@
-//! Infers how a column's times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of
-//! months. Of several readings all cells together decide: by what cannot be a month, and by even steps.
+//! Infers the time format of a column: epochs of any unit, Excel serial dates, ISO 8601, day and month in either order, month names.
+//! Ambiguity is resolved over all cells: by numbers that cannot be a month, and by even steps.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -10,37 +10,37 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
 
-/// No trade of a token is older, nor will a file come from later: 2008 to 2100.
+/// Plausible times, 2008 to 2100: no token traded before, and no file comes from after.
 const FIRST_MS: i64 = 1_199_145_600_000;
 const LAST_MS: i64 = 4_102_444_800_000;
-/// Excel's day numbers of 2008 and 2100; day 0 is 1899-12-30.
+/// Excel serial dates of 2008 and 2100; day 0 is 1899-12-30.
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
-/// The share of cells that must be readable one way.
+/// The share of cells that one format must read.
 const READABLE: f64 = 0.98;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// How the times of a column are read.
+/// The time format of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::dataset::import) enum TimeStyle {
-    /// Seconds, milliseconds, microseconds or nanoseconds since 1970, each by its size.
+    /// Seconds, milliseconds, microseconds or nanoseconds since 1970, by magnitude.
     Epoch,
-    /// `20220817`, with hours and minutes behind or without.
+    /// `20220817`, optionally followed by hours and minutes.
     Digits,
     Excel,
-    /// The year first, as in ISO 8601.
+    /// Year first, as in ISO 8601.
     YearFirst,
     DayFirst,
     MonthFirst,
 }
 
-/// Day and month could change places.
+/// Error: day and month are ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::dataset::import) struct Unsure;
 
 impl TimeStyle {
     const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
 
-    /// As the person says it.
+    /// The format that the user stated.
     pub(in crate::dataset::import) fn said(dates: Dates) -> Self {
         match dates {
             Dates::Day => Self::DayFirst,
@@ -48,7 +48,7 @@ impl TimeStyle {
         }
     }
 
-    /// Milliseconds since 1970 UTC.
+    /// Parses a time as milliseconds since 1970 UTC.
     pub(in crate::dataset::import) fn ms(self, text: &str) -> Option<i64> {
         let text = text.trim();
         match self {
@@ -59,7 +59,7 @@ impl TimeStyle {
         }
     }
 
-    /// What the person should know of it; nothing where no one would read it otherwise.
+    /// The note for the user; `None` if the format is unambiguous.
     pub(in crate::dataset::import) fn says(self) -> Option<&'static str> {
         match self {
             Self::Epoch | Self::Digits | Self::YearFirst => None,
@@ -69,7 +69,7 @@ impl TimeStyle {
         }
     }
 
-    /// How nearly all cells are read; nothing where they are no times. Unsure where day and month could change places.
+    /// Infers the format of nearly all cells; `None` if they are no times. Errors: day and month are ambiguous.
     pub(in crate::dataset::import) fn of(cells: &[&str]) -> Result<Option<Self>, Unsure> {
         let filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
         let reads = |when: &Self| {
@@ -85,14 +85,14 @@ impl TimeStyle {
     }
 }
 
-/// Month or day first, where both can be read: that by which the steps from one time to the next are alike.
+/// Decides between month-first and day-first, where both parse: by the more even steps between times.
 fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
     let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
     if months == days {
         return Ok(Some(TimeStyle::MonthFirst));
     }
-    // Months on their first day, or the first days of one month: only a person knows.
+    // All on the first day of a month, or on the first days of one month: only the user knows.
     let firsts =
         |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
     if firsts(&months) != firsts(&days) && !has_points(cells) {
@@ -101,10 +101,10 @@ fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
     let (over_months, over_days) = (gap(&months), gap(&days));
     match (by_month - by_day).abs() {
-        // Few days of an hourly series: one reading tears it apart by weeks, the other leaves it whole.
+        // A few days of an hourly series: one reading leaves gaps of weeks, the other none.
         _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
         _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
-        // Whoever writes points between day, month and year writes the day first.
+        // Dates written with points have the day first.
         apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
         apart if apart < 0.2 => Err(Unsure),
         _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
@@ -112,7 +112,7 @@ fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     }
 }
 
-/// The share of steps between times in order that are the most frequent one or none at all; steps over a week speak against it.
+/// The share of steps between sorted, distinct times that equal the most frequent step; a tenth of it if that step is longer than a week.
 fn evenness(mut times: Vec<i64>) -> f64 {
     times.sort_unstable();
     times.dedup();
@@ -126,8 +126,8 @@ fn evenness(mut times: Vec<i64>) -> f64 {
     if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
 }
 
-/// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are. Of times that
-/// `are_ends` a full minute is one too.
+/// Converts close times to open times, and returns the interval: if all times are a second or a millisecond before a full minute, or, with
+/// `are_ends`, on one.
 pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>, are_ends: bool) -> (Vec<Option<i64>>, Option<i64>) {
     let last = |ms: &i64| {
         let over = ms.rem_euclid(MINUTE_MS);
@@ -143,24 +143,24 @@ pub(in crate::dataset::import) fn starts_of_ends(times: Vec<Option<i64>>, are_en
     (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
 }
 
-/// The beginning of a candle of that length whose last second, or whose end, this is.
+/// The open time of a candle of length `step` from its last second or its close time.
 pub(in crate::dataset::import) fn start_of_end(ms: i64, step: i64) -> i64 {
     (ms + MINUTE_MS - 1).div_euclid(MINUTE_MS) * MINUTE_MS - step
 }
 
-/// Whether points stand between day, month and year.
+/// Whether the dates are written with points.
 fn has_points(cells: &[&str]) -> bool {
     cells.iter().all(|cell| day_and_clock(cell.trim()).0.matches('.').count() == 2)
 }
 
-/// The longest step between times in order, in milliseconds.
+/// The longest step between the times, in milliseconds.
 fn gap(times: &[i64]) -> i64 {
     let mut times = times.to_vec();
     times.sort_unstable();
     times.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0)
 }
 
-/// Whether the text is a time that is more than a number.
+/// Whether the text is a formatted time, not just a number.
 pub(in crate::dataset::import) fn is_written_out(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3
@@ -175,7 +175,7 @@ fn in_bounds(ms: i64) -> Option<i64> {
 fn epoch(text: &str) -> Option<i64> {
     let number: f64 =
         if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
-    // The unit in which it lies between 2008 and 2100; no two do.
+    // The unit that puts it between 2008 and 2100; no two do.
     let exact = text.parse::<i64>().ok();
     [(1e3, 1), (1.0, 1), (1e-3, 1_000), (1e-6, 1_000_000)].into_iter().find_map(|(scale, divisor)| {
         let ms = match exact {
@@ -203,7 +203,7 @@ fn excel(text: &str) -> Option<i64> {
     EXCEL.contains(&days).then(|| excel_day(days))?
 }
 
-/// A day, and a time of it: in numbers, or with the month by name.
+/// A date with an optional time of day: in numbers, or with the month's name.
 fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
     let (text, offset) = without_zone(text)?;
     let (day, time) = day_and_clock(text);
@@ -212,7 +212,7 @@ fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
     in_bounds(ms)
 }
 
-/// The text without its zone, and how far that is east of UTC in milliseconds. Zones by other names are none we know.
+/// Splits off the time zone and returns its offset east of UTC in milliseconds. Other zone names are not supported.
 pub(in crate::dataset::import) fn without_zone(text: &str) -> Option<(&str, i64)> {
     let text = text.trim();
     for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
@@ -220,7 +220,7 @@ pub(in crate::dataset::import) fn without_zone(text: &str) -> Option<(&str, i64)
             return Some((rest.trim_end(), 0));
         }
     }
-    // +00:00, +0000, -05:30, only behind a time.
+    // +00:00, +0000, -05:30, only after a time.
     if let Some(at) = text.rfind(['+', '-'])
         && text[..at].contains(':')
     {
@@ -235,12 +235,12 @@ pub(in crate::dataset::import) fn without_zone(text: &str) -> Option<(&str, i64)
     Some((text, 0))
 }
 
-/// The day and the time of day.
+/// Splits date and time of day.
 fn day_and_clock(text: &str) -> (&str, &str) {
     if let Some(at) = text.find('T').filter(|&at| at > 7 && text[..at].ends_with(|c: char| c.is_ascii_digit())) {
         return (&text[..at], &text[at + 1..]);
     }
-    // The time begins where the last part with a colon does, or as `12-AM`.
+    // The time is the word with the first colon, or is written as `12-AM`.
     let colon = text.find(':').map(|at| text[..at].rfind([' ', ',']).map_or(0, |space| space + 1));
     let half = || {
         let end = text.rfind(' ')?;
@@ -286,7 +286,7 @@ fn date(text: &str, order: TimeStyle) -> Option<NaiveDate> {
     let number = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
     let (year, month, day) = match (&parts[..], named) {
         (_, Some(at)) => {
-            // A name of a weekday may stand before it.
+            // A weekday may precede it.
             let rest: Vec<&str> = parts.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, part)| *part).collect();
             let rest: Vec<&str> = rest.into_iter().filter(|part| part.starts_with(|c: char| c.is_ascii_digit())).collect();
             let [a, b] = rest[..] else { return None };
@@ -309,11 +309,11 @@ fn date(text: &str, order: TimeStyle) -> Option<NaiveDate> {
         2 => 2_000 + year.parse::<i32>().ok()?,
         _ => return None,
     };
-    // Dates that can be read one way only are that whatever the order is.
+    // `None` if the month or day is out of range in this order.
     NaiveDate::from_ymd_opt(full, month, day)
 }
 
-/// 2020年1月2日 in its three numbers.
+/// The three numbers of 2020年1月2日.
 fn chinese(part: &str) -> impl Iterator<Item = &str> {
     part.split(['年', '月', '日'])
 }
@@ -377,7 +377,7 @@ mod tests {
         for (cells, expected) in [
             (&["01/02/2023", "13/02/2023"][..], Ok(Some(TimeStyle::DayFirst))),
             (&["01/02/2023", "01/13/2023"], Ok(Some(TimeStyle::MonthFirst))),
-            // Four days of January, or the firsts of four months.
+            // Four days of January, or the first of four months.
             (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(Unsure)),
             (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(TimeStyle::MonthFirst))),
             (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(TimeStyle::DayFirst))),

@@ -1,4 +1,4 @@
-//! CoinGecko's `market_chart` (points) and `ohlc` (candles named by their end).
+//! CoinGecko's `market_chart` (price points) and `ohlc` (candles stamped with their close time).
 
 use serde_json::value::RawValue;
 
@@ -51,7 +51,7 @@ pub(super) fn is_ohlc(sniffed: &Sniffed) -> bool {
     sniffed.outline().is_some_and(|outline| outline.lists_of("", 5)) && candles::is(sniffed)
 }
 
-/// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
+/// CoinGecko's times are close times (API reference, coins/{id}/ohlc), ours are open times.
 pub(super) fn ohlc(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let token = file.traded(None)?;
     let FileShape::Json { text, .. } = &file.sniffed.shape else { return Err("is not JSON".into()) };

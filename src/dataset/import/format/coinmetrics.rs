@@ -1,4 +1,4 @@
-//! CoinMetrics community CSV: a row a day with any of many metrics, an unnamed index in front where pandas wrote it.
+//! CoinMetrics community CSV: one row per day with any of many metrics, and an unnamed index column if pandas wrote it.
 
 use super::{
     super::{
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::dataset::source::{Layout, SourceBatch};
 
-/// Any of these beside `time` tells the format.
+/// Metrics of which one beside `time` identifies the format.
 const METRICS: &[&str] = &["adrbalcnt", "priceusd", "adractcnt", "capmrktcurusd", "splycur", "referencerateusd", "referencerate"];
-/// Prices in dollars, the best first.
+/// Price metrics in dollars, in order of preference.
 const PRICES: &[&str] = &["PriceUSD", "ReferenceRateUSD", "ReferenceRate"];
 const HOLDERS: &str = "AdrBalCnt";
 
@@ -60,7 +60,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan.saying("community data are licensed CC BY-NC 4.0: say so in dataset.toml (license) if you share them"))
 }
 
-/// Marks the rows in which one of the columns has a value.
+/// Marks rows in which any of the columns has a value.
 fn mark(batch: &mut SourceBatch, names: &[&str]) {
     let mut kept = vec![None; batch.height];
     for name in names {

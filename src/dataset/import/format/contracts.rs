@@ -1,5 +1,5 @@
-//! Contract code: build files of Truffle, Hardhat, Foundry and Brownie, and tables of addresses and code. `bytecode` of a build file is
-//! the code that deploys; what runs is `deployedBytecode`.
+//! Contract bytecode: build files of Truffle, Hardhat, Foundry and Brownie, and tables of addresses and bytecode. `bytecode` of a build
+//! file is the creation code; the runtime code is `deployedBytecode`.
 
 use super::{
     super::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::dataset::address::Address;
 
-/// Where build files keep the two codes.
+/// Paths of the runtime and creation bytecode in build files.
 const RUNTIME: &[&str] =
     &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
 const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
@@ -83,7 +83,7 @@ pub(super) fn build(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// Where the file says that the contract is.
+/// The contract's deployment addresses stated in the file.
 fn deployed(sniffed: &Sniffed) -> Vec<Address> {
     let Some(outline) = sniffed.outline() else { return Vec::new() };
     let mut found: Vec<Address> = outline
@@ -129,7 +129,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(ImportPlan::of(vec![take]))
 }
 
-/// blockchain-etl says which contracts are tokens.
+/// blockchain-etl's table, which flags the contracts that are tokens.
 pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let contracts = Take::into("contracts", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]);

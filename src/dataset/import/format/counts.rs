@@ -1,4 +1,4 @@
-//! Numbers of holders of a token, day by day, as explorers chart them.
+//! Daily holder counts of a token, as explorers chart them.
 
 use super::{
     super::{
@@ -15,9 +15,9 @@ use super::{
 
 const HOLDERS: &str =
     "holders holdercount holderscount holdersnumber numholders numberofholders totalholders addresscount uniqueholders tokenholders";
-/// The day as a number of seconds cannot be read in two ways, so it goes before one that is written.
+/// Day columns. A Unix timestamp is unambiguous, so it comes before a formatted date.
 const DAYS: &str = "unixtimestamp timestamp unix dateutc date day time datetime blocktime evtdate";
-/// More columns than this are of something else.
+/// Wider tables are something else.
 const WIDTH_MAX: usize = 8;
 
 fn columns(sheet: &Sheet) -> Option<(usize, usize)> {

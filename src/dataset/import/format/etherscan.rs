@@ -1,4 +1,4 @@
-//! What Etherscan's pages export: holders of a token, labelled tokens and accounts, charts.
+//! Exports of Etherscan's pages: holders of a token, labelled tokens and accounts, charts.
 
 use super::{
     super::{
@@ -15,7 +15,7 @@ pub(super) fn is_tokens(sniffed: &Sniffed) -> bool {
     has(&sniffed.header(), &["contract address", "token name"])
 }
 
-/// An amount as explorers print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
+/// Strips an amount as explorers print it: `$1,234.50`, `9,205.97 ETH`. Other text is kept, so that the loader reports it.
 fn amount(text: &str) -> String {
     let shown = text.trim();
     let shown =
@@ -26,7 +26,7 @@ fn amount(text: &str) -> String {
 pub(super) fn tokens(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let Some(chain) = &file.options.chain else { return Err(super::tokens::no_chain(file.sheet()?, "Contract Address")) };
     let rows = Edited::over(file.sniffed.rows(&Layout::default())?, &["name", "symbol"], |batch| {
-        // `$0.00` stands where the page has no figure.
+        // `$0.00` means that the page has no figure.
         let caps = cells(batch, "Market Cap").into_iter().map(|cap| Some(amount(&cap?)).filter(|cap| cap != "0.00"));
         let caps: Vec<Option<String>> = caps.collect();
         let holders: Vec<Option<String>> = cells(batch, "Holders").into_iter().map(|holders| Some(amount(&holders?))).collect();
@@ -43,7 +43,7 @@ pub(super) fn tokens(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(ImportPlan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {chain}, as said with --chain")))
 }
 
-/// `Pepe (PEPE)` is a name and a symbol; without brackets it is a name alone.
+/// Splits `Pepe (PEPE)` into name and symbol; without brackets it is a name.
 fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
     let text = text.trim();
     let split = text.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).filter(|(_, symbol)| !symbol.trim().is_empty());
@@ -61,10 +61,10 @@ pub(super) fn is_chart(sniffed: &Sniffed) -> bool {
     has(&sniffed.header(), &["date(utc)", "unixtimestamp", "value"])
 }
 
-/// Gas prices are in wei, so above ten million; ether has cents.
+/// Gas prices are in wei, so above ten million; ether prices have cents.
 const WEI_LEAST: f64 = 1e7;
 
-/// The last value of the chart: the gas table holds one figure a chain.
+/// The chart's last value: the gas table holds one figure per chain.
 pub(super) fn chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let FileShape::Rows(first) = &file.sniffed.shape else { return Err("is not text".into()) };
     let at = file.sniffed.header().iter().position(|name| name == "value").unwrap_or_default();
@@ -101,7 +101,7 @@ pub(super) fn chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(ImportPlan::of(vec![take]).saying(says))
 }
 
-/// The chain of an explorer, by its address.
+/// The chain of an explorer, by its URL.
 pub(super) fn chain_of_explorer(text: &str) -> Option<&'static str> {
     const EXPLORERS: &[(&str, &str)] = &[
         ("optimistic.etherscan.io", "oeth"),

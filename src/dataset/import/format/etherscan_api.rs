@@ -1,5 +1,5 @@
-//! Answers of Etherscan's API: a list of transactions or of token transfers. Transactions are taken where they call a token's transfer
-//! functions; what contracts do among themselves such a list does not show.
+//! Responses of Etherscan's API: a list of transactions or of token transfers. Transactions count as transfers if they call a token's
+//! transfer functions; internal calls between contracts are not in such a list.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::dataset::address::Address;
 
-/// The functions that move tokens, by the first four bytes of the call (ERC-20, and the two that issuers commonly add).
+/// Function selectors of token transfers: ERC-20, and the two functions that issuers commonly add.
 const CALLS: &[(&str, Call)] =
     &[("0xa9059cbb", Call::Transfer), ("0x23b872dd", Call::TransferFrom), ("0x40c10f19", Call::Mint), ("0x42966c68", Call::Burn)];
 
@@ -86,7 +86,7 @@ pub(super) fn txlist(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// The transaction as a row of ours, if it calls a transfer function.
+/// The transaction as a transfer row, if it calls a transfer function.
 fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
     let (_, call) = CALLS.iter().find(|(selector, _)| of.input.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(selector)))?;
     let word = |i: usize| of.input.get(10 + 64 * i..74 + 64 * i).filter(|word| word.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -105,7 +105,7 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
 
 fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, String> {
     let FileShape::Json { text, .. } = &sniffed.shape else { return Err("is not JSON".to_owned()) };
-    // What is no such object is no transfer either.
+    // Elements of another shape become empty transactions, which are no transfers.
     Ok(elements(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Balances of holders. An amount that is no balance (paid, given out, an account's own coin) is not taken for one.
+//! Holder balances. Amounts that are no balance (paid, distributed, an account's native coin) are rejected.
 
 use super::{
     super::{
@@ -21,27 +21,27 @@ const HOLDERS: &str = "\
 const BALANCES: &str = "\
     balanceformatted balance balances tokenbalance tokenholderquantity holding holdings tokensheld amountheld balancedecimal \
     balancewhole 余额 持有数量";
-/// Names of a token or its symbol.
+/// Columns of the token's address, or of its symbol.
 const MAYBE_TOKEN: &str = "token contract asset coin currency";
-/// Balances only where a rank or a share stands beside them.
+/// Balances only beside a rank, a share or the total supply.
 const RANKED: &str = "qty quantity amount value tokens";
 const SHARES: &str = "rank percentage percent share pct percentageofsupply percentagerelativetototalsupply ratio";
 const SUPPLY: &str = "totalsupply tokentotalsupply";
-/// What a list of accounts or transactions has, and one of holders has not.
+/// Columns of lists of accounts or transactions, which rule out a list of holders.
 const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
-/// Whole balances of at least so many rows are in smallest units, or rounded: which of the two must be said.
+/// If at least so many balances are all whole numbers, they are either in smallest units or rounded: the user must say which.
 const ROWS_TELL: usize = 10;
 
-/// Whole numbers beyond are no whole tokens that one address holds.
+/// Upper limit of one holder's balance in whole tokens.
 const WHOLE_MAX: f64 = 1e20;
-/// Numbers beyond that are written with an exponent have lost digits.
+/// Larger numbers in E notation have lost digits.
 const ROUNDED: f64 = 1e15;
 
 struct Columns {
     holder: usize,
     balance: usize,
     token: Option<usize>,
-    /// Which token the name of the balance says.
+    /// The token's symbol in the balance column's name.
     symbol: Option<String>,
 }
 
@@ -51,11 +51,11 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     }
     let names = Names::of(&sheet.names);
     let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) > 0.9;
-    // `address.hash` is an address all the same.
+    // `address.hash` is an address, despite its name.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
     }
-    // A name that may be a symbol's too tells the token where its cells are addresses.
+    // A column that may hold symbols identifies the token if its cells are addresses.
     let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
     let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
@@ -118,7 +118,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// Refuses balances that are worth in money, or too large to be whole tokens where nobody says that they are.
+/// Refuses balances in money, or too large to be whole tokens where no unit is stated.
 pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) -> Result<(), Refusal> {
     let name = &sheet.names[balance];
     let filled = sheet.column(balance).filter(|cell| !cell.is_empty()).count();
@@ -135,7 +135,7 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     let rounded = over(ROUNDED).find(|cell| cell.contains(['e', 'E']));
     let unit = file.options.unit;
     if let Some(shown) = rounded.filter(|_| whole && unit != Some(AmountUnit::Whole)) {
-        // No line: either unit would write what is not the balance.
+        // No line of `dataset.toml`: with either unit it would record a wrong balance.
         return Err(format!(
             "is nearest to holders, but its balances are rounded, as `{shown}` in `{name}`, which is how a spreadsheet shows long numbers: take the file \
              as its source gave it; if they are whole tokens, say --unit whole"
@@ -146,7 +146,7 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     large.map_or(Ok(()), |shown| Err(either_unit(shown, name)))
 }
 
-/// Asks whether whole numbers are whole tokens.
+/// The refusal that asks for the unit of whole numbers.
 fn either_unit(shown: &str, name: &str) -> Refusal {
     Refusal::new(format!(
         "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
@@ -156,7 +156,7 @@ fn either_unit(shown: &str, name: &str) -> Refusal {
     .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}"))
 }
 
-/// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
+/// Whether the balances are in smallest units. Fractions are whole tokens; for large whole numbers in every row the user must say.
 fn unit(
     file: &FileToImport<'_>,
     sheet: &Sheet,
@@ -189,7 +189,7 @@ fn unit(
         return Ok(false);
     }
     if !told.is_empty() {
-        // Whoever counts a token's decimals beside its balances counts them in smallest units.
+        // A source that gives a token's decimals beside its balances gives these in smallest units.
         return Ok(true);
     }
     let shown = sheet.column(found.balance).next().unwrap_or_default();

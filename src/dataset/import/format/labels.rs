@@ -1,4 +1,4 @@
-//! Labels of addresses. Which column is the label must be sure: a name is none, and of several kinds a person picks one.
+//! Address labels. The label column must be certain: a name is no label, and among several candidate columns the user picks.
 
 use super::{
     super::{
@@ -12,13 +12,13 @@ use super::{
 };
 
 const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
-/// A column of this name is the label.
+/// Names of columns that are the label for certain.
 const LABELS: &str = "label labels labelname";
-/// One of these may be.
+/// Names of columns that may be the label.
 const KINDS: &str =
     "category labeltype labelsubtype type family class tag tags entitytype subcategory etherscantag etherscanlabels contracttag";
 const NAMES: &str = "nametag name addressname entity publicnametag entityname projectname owner tag";
-/// More columns than this are figures about addresses.
+/// Wider tables hold figures about addresses.
 const WIDTH_MAX: usize = 14;
 
 fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
@@ -26,7 +26,7 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)
 }
 
-/// The columns that may be the label, those that surely are first.
+/// The candidate label columns, certain ones and possible ones.
 fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
     let texts = |at: &usize| kind(sheet.column(*at)) == CellKind::Text;
     (names.all(LABELS).into_iter().filter(texts).collect(), names.all(KINDS).into_iter().filter(texts).collect())
@@ -80,14 +80,14 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// What to say of a file whose label is not sure.
+/// The refusal of a file whose label column is uncertain.
 fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {
         let stem = file.sniffed.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
         let word = stem.rsplit('_').next().unwrap_or(stem).trim().to_lowercase();
-        // The file's name says whose they are where the names in it do too.
+        // The file's name is the label if half of the names in it contain it.
         let told = |cell: &str| cell.to_lowercase().contains(&word);
         let sure =
             !word.is_empty() && name.is_some_and(|name| sheet.column(name).filter(|cell| told(cell)).count() * 2 >= sheet.first.len());

@@ -1,5 +1,5 @@
-//! Event logs as nodes and their dumps give them: topics and data. The events `Transfer(address,address,uint256)` (ERC-20) are transfers;
-//! the others of a file are left out and counted. Topics may stand in one column or in four.
+//! Event logs as nodes and node dumps return them: topics and data. `Transfer(address,address,uint256)` events of ERC-20 become transfers;
+//! other events are left out and counted. Topics may be in one column or in four.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::dataset::{
     time::Time,
 };
 
-/// keccak256("Transfer(address,address,uint256)"), of ERC-20 and ERC-721 alike.
+/// Event signature hash keccak256("Transfer(address,address,uint256)"), the same for ERC-20 and ERC-721.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const TOKENS: &str = "address contractaddress contract logaddress loggedby emitter tokenaddress";
 const HASHES: &str = "transactionhash txhash hash evttxhash";
@@ -27,7 +27,7 @@ const TIMES: &str = "timestamp blocktimestamp blocktime blocksignedat time date"
 const BLOCKS: &str = "blocknumber block blockheight blockno";
 const INDEXES: &str = "logindex index eventindex logoffset";
 
-/// The columns that are made of an event's.
+/// Columns decoded from an event.
 const MADE: &[&str] =
     &["event", "of token", "sent at", "in block", "in transaction", "sent from", "sent to", "amount sent", "place in block"];
 
@@ -39,11 +39,11 @@ struct Columns {
     time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
-    /// Whether a reorganisation of the chain took the event back.
+    /// The column that flags events removed by a chain reorganisation.
     removed: Option<String>,
 }
 
-/// The words of 32 bytes in a cell, in lower case: of one topic, of a list of them, of data.
+/// The 32-byte words in a cell, in lower case: a topic, a list of topics, or data.
 fn words(cell: &str) -> Vec<String> {
     let parts = cell.split(|c: char| !c.is_ascii_alphanumeric()).map(|part| part.strip_prefix("0x").unwrap_or(part));
     let hex = parts.filter(|part| part.len() >= 64 && part.len().is_multiple_of(64) && part.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -82,14 +82,14 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     })
 }
 
-/// A number as decimal digits, of hex too; any other text as it is.
+/// Converts a hex number to decimal; other text is unchanged.
 fn decimal(cell: &str) -> String {
     let number = cell.trim().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
     number.map_or_else(|| cell.to_owned(), |number| number.to_string())
 }
 
-/// From, to and amount of an event, where it is an ERC-20 transfer: both addresses are topics, or all three stand in the data, as the
-/// first tokens wrote them.
+/// Decodes sender, recipient and amount of an ERC-20 transfer event: both addresses are topics, or all three are in the data, as early
+/// tokens emitted them.
 fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
     let address = |word: &String| word.starts_with(&"0".repeat(24)).then(|| format!("0x{}", &word[24..]));
     let (event, rest) = topics.split_first()?;
@@ -104,7 +104,7 @@ fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
     }
 }
 
-/// What an event is that is no transfer of a token.
+/// Describes an event that is no token transfer.
 fn other_event(topics: &[String]) -> String {
     match topics.first() {
         Some(event) if event == TRANSFER => "Transfer of an NFT".to_owned(),
@@ -178,7 +178,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// Rows of our columns alone.
+/// Rows with the decoded columns only.
 struct Events {
     inner: Box<dyn RowSource>,
     columns: Columns,
@@ -203,7 +203,7 @@ impl RowSource for Events {
     }
 }
 
-/// Adds our columns.
+/// Adds the decoded columns.
 fn add_columns(batch: &mut SourceBatch, of: &Columns, only: Option<Address>) {
     let topics: Vec<_> = of.topics.iter().map(|name| cells(batch, name)).collect();
     let (data, token) = (cells(batch, &of.data), cells(batch, &of.token));

@@ -1,4 +1,4 @@
-//! Files whose columns a person names: `--as TABLE --map OURS=THEIRS`. As in `dataset.toml`, and held to the same rules.
+//! Files mapped by the user: `--as TABLE --map OURS=THEIRS`. Mappings work as in `dataset.toml`, and are validated like detected ones.
 
 use super::{
     super::{
@@ -20,7 +20,7 @@ use crate::dataset::{
     schema::{Column, Kind, TABLES, TableSchema},
 };
 
-/// A column of ours, and the place of the file's column that is read into it.
+/// A schema column, and the index of the file's column that is read into it.
 type Mapped = (&'static Column, usize);
 
 pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
@@ -32,7 +32,7 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
         return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
     }
     if schema.name == "candles" {
-        // Their prices and volumes are held against the rows, whoever names them.
+        // Candle prices and volumes are checked against the rows, whoever names them.
         return match candles::open(file) {
             Ok(plan) => plan.with_said(file),
             Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
@@ -80,7 +80,7 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
     Ok(plan)
 }
 
-/// The columns that the person names, as far as their cells can be what they are named for.
+/// The mapped columns; refuses those whose cells do not fit.
 fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
     for (ours, theirs) in &file.options.map {
@@ -107,7 +107,7 @@ fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) 
     Ok(columns)
 }
 
-/// How the file writes times and numbers.
+/// Rewrites for the file's notation of times and numbers.
 fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     let mut fixes = Vec::new();
     for &(column, at) in columns {
@@ -125,7 +125,7 @@ fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     fixes
 }
 
-/// Sets the unit that `--unit` gives amounts.
+/// Applies `--unit` to amounts.
 fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], take: &mut Take, plan: &ImportPlan) -> Result<(), Refusal> {
     let unit = match file.options.unit {
         Some(AmountUnit::Raw) => Unit::Raw,
@@ -135,7 +135,7 @@ fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], ta
     let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
     for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
         take.rule(ours.name).unit = Some(unit);
-        // What is smallest units in the one and whole tokens in the other is converted.
+        // Smallest units to whole tokens, or vice versa, must be converted.
         let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
         if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
             let reason = format!(
@@ -147,7 +147,7 @@ fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], ta
     Ok(())
 }
 
-/// With what a list of yields may lack left empty, where it has one yield at least.
+/// Leaves the optional columns of yields empty, if the file has one yield at least.
 fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
     let served = take.served(sheet, schema)?;
     if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
@@ -156,7 +156,7 @@ fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema
     Ok(yields::MAY_LACK.iter().filter(|name| !served.contains(*name)).fold(take, |take, name| take.without(name)))
 }
 
-/// What lacks of candles, where their four prices and time are not all named.
+/// The missing candle columns, if time and the four prices are not all mapped.
 fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
     let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
@@ -165,14 +165,14 @@ fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static T
     missing_columns(&take, sheet, schema).ok().flatten()
 }
 
-/// The columns of numbers that nothing of ours is read from.
+/// Number of numeric columns that are not mapped.
 fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
     let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
     let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
     (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
 }
 
-/// All that must be there and is not.
+/// The refusal that lists all missing required columns.
 fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
     let bound = bind(schema, &take.manifest, &names)?;
@@ -184,7 +184,7 @@ fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> 
     let prices = lacking.iter().filter(|column| candles::PRICES.contains(&column.name)).count();
     let others = free_numbers(take, sheet);
     if schema.name == "candles" && prices > others {
-        // No line: it would make of one price the four of a candle.
+        // No line of `dataset.toml`: it would make one price all four of a candle.
         return Ok(Some(Refusal::new(format!(
             "lacks {columns} {} of candles, and has {others} columns of numbers left for them: a candle has four prices (open, high, low, close), so take the \
              source's candles",

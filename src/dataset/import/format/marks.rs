@@ -1,5 +1,5 @@
-//! Recognises candles of the better known sources, so that a report names the format. How they are read does not depend on it: that is
-//! told by the rows.
+//! Recognises candles of well-known sources, so that the report can name the format. How they are read is inferred from the rows
+//! regardless.
 
 use super::{
     super::{
@@ -15,7 +15,7 @@ fn header(sniffed: &Sniffed, names: &[&str]) -> bool {
     candles::is_named(sniffed) && has(&sniffed.header(), names)
 }
 
-/// Its address stands before the header.
+/// CryptoDataDownload puts its URL before the header.
 pub(super) fn is_cryptodatadownload(sniffed: &Sniffed) -> bool {
     candles::is_named(sniffed) && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.mentions("cryptodatadownload"))
 }

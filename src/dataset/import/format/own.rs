@@ -1,4 +1,4 @@
-//! Files whose columns are ours already, under our names or their aliases.
+//! Files in the dataset's own schema, by column names or aliases.
 
 use super::{
     super::{candles, pair, sheet::Sheet, sniff::Sniffed},
@@ -12,17 +12,18 @@ use crate::dataset::{
     schema::{TABLES, TableSchema},
 };
 
-/// The table the columns are of: all it requires are there. Of several, the one that the file is named after, else that with most of its columns.
+/// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
+/// columns.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
     let stem = pair::words(&sniffed.name).join("_").to_lowercase();
     let fits = |schema: &'static TableSchema| {
-        // A tokens table may leave the chain to be said.
+        // A tokens table may lack the chain.
         let manifest = chainless(schema, names);
         let bound = bind(schema, &manifest, names).ok()?;
         let served = bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count();
-        // A column that all tables may lack but its key says little: three at least, or all there are.
+        // Few matching columns are weak evidence: requires three, or all of the table's.
         let enough = served >= 3 || served == schema.columns.len();
         (enough && missing(schema, &manifest, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
     };
@@ -30,7 +31,7 @@ fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     best.map(|(_, schema)| (schema, chainless(schema, names)))
 }
 
-/// A tokens table without a chain has that which is said; its place is held here.
+/// A placeholder for the chain of a tokens table without one, filled from `--chain`.
 fn chainless(schema: &TableSchema, names: &[String]) -> TableManifest {
     let mut manifest = TableManifest::default();
     if schema.name == "tokens" && !names.iter().any(|name| ["chain", "chains"].contains(&name.to_lowercase().as_str())) {
@@ -46,7 +47,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (schema, mut manifest) = table(file.sniffed).ok_or("has not the columns of a table of ours")?;
     let sheet = file.sheet()?;
-    // Names alone do not make prices fit their rows, nor say in what unit amounts are.
+    // Names alone show neither that prices fit their rows nor the unit of amounts.
     match schema.name {
         "candles" => return candles::open(file),
         "transfers" if transfers::is(file.sniffed) => return transfers::open(file),

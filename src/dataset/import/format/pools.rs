@@ -1,5 +1,4 @@
-//! Liquidity pools: DexScreener, GeckoTerminal, The Graph, exports of factories' events. Volumes over a pool's whole life are not those
-//! of a day.
+//! Liquidity pools: DexScreener, GeckoTerminal, The Graph, exports of factory events. All-time pool volumes are not taken for daily ones.
 
 use std::collections::HashSet;
 
@@ -38,7 +37,7 @@ struct Columns {
     chain: Option<usize>,
 }
 
-/// The address behind a network's word: `eth_0x…`.
+/// The address after a network prefix: `eth_0x…`.
 fn bare(cell: &str) -> Option<String> {
     let (_, rest) = cell.trim().rsplit_once('_')?;
     Address::parse(rest).map(|_| rest.to_owned())
@@ -49,7 +48,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    // The names show it too: among a few rows one cell that is no address makes a finding, not another kind of file.
+    // The header is evidence too: a non-address cell among a few rows is a finding, not another format.
     let holds =
         |at: &usize| addresses(sheet.column(*at)) > 0.5 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
     let of = |words: &str| words.split_whitespace().flat_map(|word| names.all(word)).find(holds);
@@ -92,7 +91,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
     let mut plan = ImportPlan::default();
-    // GeckoTerminal names the network in front of each id.
+    // GeckoTerminal prefixes each id with its network.
     let network = sheet
         .column(found.first)
         .find(|cell| bare(cell).is_some())
@@ -130,7 +129,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// What to say of pools whose chain or DEX no column and no option names.
+/// The refusal of pools whose chain or DEX neither a column nor an option names.
 fn lacking(sheet: &Sheet, found: &Columns, missing: &[(&str, &str)]) -> Refusal {
     let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
     let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
@@ -146,12 +145,12 @@ fn lacking(sheet: &Sheet, found: &Columns, missing: &[(&str, &str)]) -> Refusal 
         ))
 }
 
-/// What a pool says of a token, and the names it goes by behind `token0` or its like.
+/// Token attributes of a pool, by the column names after `token0` or its equivalent.
 const OF_TOKENS: [&str; 3] = ["symbol", "name", "decimals decimal"];
-/// What the names of the columns of the first token and of the second begin with.
+/// Column name prefixes of the first and the second token.
 const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
 
-/// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
+/// The pools' tokens, without duplicates, if both sides have symbols; `chain` is the chain of all, if no column has it.
 fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
     let names = Names::of(&sheet.names);
     let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));

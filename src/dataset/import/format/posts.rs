@@ -1,14 +1,14 @@
-//! Posts that have no id: one is made of what tells them apart, so that the same file taken twice is the same posts.
+//! Posts without an id: derives one from their content, so that importing a file twice yields the same posts.
 
 use sha3::{Digest, Keccak256};
 
 use super::super::rows::{self, Edited};
 use crate::dataset::source::RowSource;
 
-/// The column that is made.
+/// The derived column.
 pub(super) const MADE: &str = "made id";
 
-/// The rows with an id for each: of its link where it has one, else of all else that tells it apart.
+/// Adds an id to each row: derived from its link, else from the other columns that identify it.
 pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: Vec<String>) -> Box<dyn RowSource> {
     Edited::over(rows, &[MADE], move |batch| {
         let links = link.as_ref().map(|name| rows::cells(batch, name));
@@ -17,7 +17,7 @@ pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: V
             let text = |cell: &Option<String>| cell.as_deref().unwrap_or_default().trim().to_owned();
             let link = links.as_ref().map(|links| text(&links[row])).filter(|link| !link.is_empty());
             let told = link.map_or_else(|| others.iter().map(|cells| text(&cells[row])).collect(), |link| vec![link]);
-            // A post without any of them has no id, and is set aside.
+            // A post without any of them has no id and is rejected.
             if told.iter().all(String::is_empty) {
                 return None;
             }

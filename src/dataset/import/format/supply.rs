@@ -1,5 +1,5 @@
-//! In which unit the total supply of tokens stands: whole tokens, or smallest units as blockchain-etl has it. Told by the figures, as less than
-//! one whole token is no supply; where they leave it open it is asked.
+//! The unit of total supplies: whole tokens, or smallest units as in blockchain-etl. Inferred from the figures, as a supply below one whole
+//! token is implausible; the user is asked if they are inconclusive.
 
 use super::{
     super::{
@@ -12,23 +12,23 @@ use super::{
 use crate::dataset::import::AmountUnit;
 
 const SUPPLY: &str = "totalsupply";
-/// The columns of blockchain-etl's tokens; a file with others is of another source.
+/// blockchain-etl's columns of tokens; other columns mean another source.
 const ETL: &str = "address symbol name decimals totalsupply blocknumber blockhash blocktimestamp";
-/// Decimals from which a supply shows its unit.
+/// Decimals from which a supply reveals its unit.
 const DECIMALS_TELL: i32 = 12;
-/// The share of tokens that must show the same.
+/// The share of tokens that must agree.
 const MOST: f64 = 0.8;
 
-/// What the figures show.
+/// The unit that the figures show.
 enum Shown {
     Raw,
     Whole,
-    /// They differ, or are of tokens with few decimals.
+    /// They disagree, or their tokens have few decimals.
     Mixed,
     Nothing,
 }
 
-/// Whether the supplies of a file with blockchain-etl's columns are in smallest units.
+/// Whether the supplies in a file with blockchain-etl's columns are in smallest units.
 pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
     if let Some(said) = said(file) {
         return Ok(said);
@@ -42,7 +42,7 @@ pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Ref
     }
 }
 
-/// Whether supplies under our own name are in smallest units; refused where they seem to be and nobody says so.
+/// Whether supplies under the schema's name are in smallest units; refused if they seem so without `--unit`.
 pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
     match (said(file), shown(sheet)) {
         (Some(said), _) => Ok(said),
@@ -51,7 +51,7 @@ pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &Sheet) -> Result<b
     }
 }
 
-/// What `--unit` says.
+/// Whether `--unit` says smallest units.
 fn said(file: &FileToImport<'_>) -> Option<bool> {
     match file.options.unit? {
         AmountUnit::Raw => Some(true),

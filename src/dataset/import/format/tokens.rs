@@ -1,5 +1,5 @@
-//! Lists of tokens: token lists, CoinGecko's and CoinMarketCap's coins, exports of explorers and databases. A token's chain is never
-//! assumed; addresses of other kinds of chains and of test networks are left out and counted.
+//! Token lists: tokenlists.org, CoinGecko, CoinMarketCap, exports of explorers and databases. A token's chain is never assumed; tokens on
+//! non-EVM chains and test networks are left out and counted.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
 const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
 const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
-/// Objects of chains and addresses.
+/// JSON objects that map chains to addresses.
 const PLATFORMS: &str = "platforms platform detailplatforms addresses contracts contractaddresses deployments";
-/// Test networks by EIP-155 number; what is on them has no worth.
+/// EIP-155 chain ids of test networks, whose tokens are worthless.
 const TEST_NETWORKS: &str = "\
     3 4 5 42 69 97 280 300 338 420 919 1287 1337 1442 2522 4002 10200 17000 31337 43113 44787 59140 59141 80001 80002 84531 84532 \
     421611 421613 421614 534351 560048 11155111 11155420 168587773";
-/// Words that names of test networks hold.
+/// Words in the names of test networks.
 const TEST_WORDS: &str = "testnet goerli sepolia ropsten rinkeby mumbai fuji kovan holesky amoy alfajores";
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
@@ -37,7 +37,7 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     all.into_iter().find(holds)
 }
 
-/// Columns that are a chain each, and hold addresses there.
+/// Columns named after a chain that hold addresses on it.
 fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
     let of = |(at, name): (usize, &String)| {
         let mut parts = name.split('.');
@@ -58,7 +58,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
-/// A list as tokenlists.org defines it.
+/// A token list as tokenlists.org defines it.
 pub(super) fn is_list(sniffed: &Sniffed) -> bool {
     let list = |place: &str| {
         sniffed.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]))
@@ -76,7 +76,7 @@ pub(super) fn list(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
-/// blockchain-etl counts supplies in smallest units, and says no chain; others use its names for whole tokens.
+/// blockchain-etl: supplies in smallest units, no chain. Other sources use its column names for whole tokens.
 pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(file)?;
     let raw = supply::is_raw(file, file.sheet()?)?;
@@ -140,7 +140,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         (None, None, None) => {
             let refusal = no_chain(sheet, &sheet.names[at]);
             return Err(several_chains(sheet, &names, at).map_or(refusal, |why| {
-                // No line: one chain for all would put tokens where they are not.
+                // No line of `dataset.toml`: a single chain would misplace tokens.
                 Refusal::new(format!(
                     "is nearest to tokens, but does not say which chain they are on, and seems to be of several, as {why}: it needs a column with the chain of each row"
                 ))
@@ -151,7 +151,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// What shows that a list is of several chains: one coin that has several addresses, or several that have the address of none.
+/// The evidence that a list spans several chains: a coin with several addresses, or several coins with the zero address.
 fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String> {
     let (symbol, name) = (names.find(SYMBOL)?, names.find(NAME)?);
     let mut met: HashMap<(String, String), &str> = HashMap::new();
@@ -177,7 +177,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
     }
 }
 
-/// The one network that GeckoTerminal's ids begin with: `eth_0x…`.
+/// The network prefix of GeckoTerminal ids, `eth_0x…`, if it is the same for all.
 fn network(sheet: &Sheet) -> Option<Chain> {
     let at = Names::of(&sheet.names).find("id")?;
     let of = |cell: &str| {
@@ -188,7 +188,7 @@ fn network(sheet: &Sheet) -> Option<Chain> {
     all.pop().filter(|_| all.is_empty())
 }
 
-/// What a list of tokens without their chain is refused with.
+/// The refusal of a token list without chains.
 pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let blank = refusal::CHAIN;
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(etherscan::chain_of_explorer));
@@ -205,11 +205,11 @@ pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
 
 fn is_test_network(chain: &str) -> bool {
     let word = chain.trim().to_lowercase();
-    // Where numbers came as floating-point ones, 5 is written 5.0.
+    // Integers stored as floats: 5 is written 5.0.
     is_one_of(word.strip_suffix(".0").unwrap_or(&word), TEST_NETWORKS) || TEST_WORDS.split(' ').any(|test| word.contains(test))
 }
 
-/// A row for each address of a coin.
+/// Makes one row per address of a coin.
 fn row_per_platform(
     file: &FileToImport<'_>,
     sheet: &Sheet,

@@ -1,5 +1,5 @@
-//! Transfers of tokens: explorers' exports and APIs, blockchain-etl, the public lake, cryo, Dune. Transactions of a chain's own coin and of
-//! NFTs are not taken for them; amounts are smallest units, or whole tokens made into them digit for digit.
+//! Token transfers: exports and APIs of explorers, blockchain-etl, the public lake, cryo, Dune. Native coin transactions and NFT transfers
+//! are rejected; amounts are in smallest units, or converted from whole tokens digit for digit.
 
 use super::{
     super::{
@@ -23,7 +23,7 @@ const TO: &str =
 const VALUES: &str = "\
     valuestring valueraw rawvalue rawamount amountraw rawcontractvalue value wad evtvalue delta quantity tokenvalue \
     tokenstransferred amount tokenamount 数量 valuef64";
-/// Names that mean whole tokens, as pages write them.
+/// Column names that mean whole tokens, as on explorers' pages.
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
 const TIMES: &str = "\
     blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
@@ -31,7 +31,7 @@ const TIMES: &str = "\
 const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
 const INDEXES: &str = "logindex evtindex eventindex logposition";
 const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
-/// What transactions of the chain's own coin have.
+/// Columns of native coin transactions.
 const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
 
 struct Columns {
@@ -41,7 +41,7 @@ struct Columns {
     value: usize,
     token: Option<usize>,
     time: Option<(usize, TimeStyle)>,
-    /// Times that could be day/month or month/day, where no other column has times.
+    /// A time column with ambiguous day and month, if no other column has times.
     unsure: Option<usize>,
     block: Option<usize>,
     index: Option<usize>,
@@ -72,7 +72,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-/// blockchain-etl's table, known by all of its names.
+/// blockchain-etl's table, recognised by its full header.
 pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
     super::has(
         &sniffed.header(),
@@ -108,7 +108,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         ("value", &sheet.names[found.value]),
     ]);
     for (ours, at) in [("timestamp", found.time.map(|(at, _)| at)), ("block_number", found.block), ("log_index", found.index)] {
-        // What serves another column of ours by its name must not serve this one.
+        // Explicit, so that no column that is used otherwise binds here by its name.
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
     let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
@@ -135,7 +135,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// Refuses transactions of a chain's own coin, and transfers of NFTs.
+/// Refuses native coin transactions and NFT transfers.
 fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
     if found.token.is_none() && names.has(OWN_COIN) {
         let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
@@ -154,7 +154,7 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Re
     Ok(())
 }
 
-/// How the file writes times, amounts, and numbers in hex.
+/// Rewrites for the file's notation of times, amounts and hex numbers.
 fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
     let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
     let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
@@ -164,7 +164,7 @@ fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
     time.into_iter().chain(numbers).chain(amounts).collect()
 }
 
-/// The tokens that the file names and counts the decimals of.
+/// The tokens that the file lists with their decimals.
 fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
     let take = Take::into("tokens", sheet.rows(file.sniffed)?)
@@ -174,7 +174,7 @@ fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns
     Ok(Some(take))
 }
 
-/// In what amounts are.
+/// The unit of amounts.
 enum Amounts {
     Raw,
     Whole,
@@ -195,7 +195,7 @@ fn amounts_in(
     let figures: Vec<f64> = cells.iter().filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
-    // Amounts that are more than digits and a point are read with their decimal sign alone.
+    // Decorated amounts can be read only with a known decimal separator.
     let decimal = match (style.decorated, style.comma) {
         (false, _) => "",
         (true, false) => ", decimal = \".\"",
@@ -211,7 +211,7 @@ fn amounts_in(
         None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
         None if fractions || pages => true,
         None if cells.iter().all(|cell| cell.starts_with("0x")) => false,
-        // Smallest units are whole numbers; so many of them say so.
+        // Smallest units are whole numbers, and these are large enough to show it.
         None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
         None => {
             return Err(Refusal::new(format!(
@@ -238,7 +238,7 @@ fn amounts_in(
             return Ok(Amounts::Whole);
         }
         ([_], None) => format!("say them, as in --decimals 18, or {WRITE_TOKENS}"),
-        // What is said is of one token, and another may have other decimals.
+        // `--decimals` is for one token; others may have different ones.
         (_, Some(_)) => format!("--decimals is for a file of one token, and these are {}; {WRITE_TOKENS}", unknown.len()),
         _ => WRITE_TOKENS.to_owned(),
     };

@@ -1,5 +1,5 @@
-//! The refusal of a file of no known format: which table its columns are nearest to, what does not fit, and a command that maps them. The
-//! command holds what the cells show; all else is a placeholder.
+//! The refusal of a file of unknown format: the nearest table, the mismatches, and a command that maps the columns. The command has what
+//! the cells prove; the rest are placeholders.
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::dataset::chain::Chain;
 
-/// What the cells of a column must be.
+/// Required type of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Address,
@@ -24,13 +24,13 @@ enum Kind {
     Chain,
 }
 
-/// A column of ours, the names it goes by, and what its cells are.
+/// A schema column, the names to look for, and its cell type.
 type Column = (&'static str, &'static str, Kind);
 
-/// A table that a file may be near.
+/// A table that a file may be close to.
 struct NearTable {
     table: &'static str,
-    /// A number, and the columns of which a file must have so many.
+    /// How many of these columns a file must have.
     telling: (usize, &'static [&'static str]),
     columns: &'static [Column],
 }
@@ -61,7 +61,7 @@ const NEAR: &[NearTable] = &[
             ("chain", CHAINS, Kind::Chain),
         ],
     },
-    // An amount that is not called a balance was paid or given out, as a rule.
+    // An amount not named a balance was usually paid or distributed.
     NearTable {
         table: "holders",
         telling: (1, &["holder_address"]),
@@ -127,7 +127,7 @@ const NEAR: &[NearTable] = &[
     },
 ];
 
-/// The reason.
+/// Builds the refusal.
 pub(in crate::dataset::import) fn unknown(sniffed: &Sniffed) -> Refusal {
     let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
@@ -143,7 +143,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
     let names = Names::of(&sheet.names);
     let found =
         |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
-    // The share of the columns that are there, candles first as their names are no others'.
+    // Scored by the share of columns found; candles first, as their names are distinctive.
     let score = |near: &NearTable| {
         let found = found(near);
         let fit: Vec<&str> = near
@@ -163,7 +163,7 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
     }
 }
 
-/// The refusal of one price a time: no option makes candles of it, as what was paid in between is not known.
+/// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
 fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
@@ -173,7 +173,7 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     )))
 }
 
-/// What of the table is there and what is not. There is a line only where some column could fill each blank.
+/// Lists the table's columns found and missing. The command is offered only if some column could fill each placeholder.
 fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
     let table = near.table;
     let fit: Vec<Option<usize>> =
@@ -214,7 +214,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
                 lines.push(format!("{ours} = {COLUMN}"));
             }
         }
-        // Without quotes: what is left blank is no TOML.
+        // Unquoted, so that a placeholder left in place is invalid TOML.
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
     let why = if lacking.is_empty() { "what its figures are is not sure by their names".to_owned() } else { lacking.join("; ") };
@@ -230,7 +230,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     }
     let refusal =
         Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}")).say("as", table).saying(say);
-    // An import makes ids and leaves empty what yields may lack; a dataset is read as it lies.
+    // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
     if ["posts", "yields"].contains(&table) {
         return refusal;
     }
@@ -238,7 +238,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     refusal.lines(format!("[tables.{table}] columns = {{ {} }}{sets}", lines.join(", ")))
 }
 
-/// Why a column of ours is not there; `named` is one that has its name and other cells.
+/// Why a schema column is missing; `named` is a column of its name with unsuitable cells.
 fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
     let Some(at) = named else { return format!("no column is its `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
@@ -265,7 +265,7 @@ fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
     }
 }
 
-/// Whether a column holds chains that are known. Small numbers count something unless the name says that they are ids.
+/// Whether a column holds known chains. Small numbers are counts unless the name says that they are ids.
 pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
     let different = sheet.different(at);
     let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
@@ -273,7 +273,7 @@ pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
     !different.is_empty() && known * 10 >= different.len() * 9 && (!small || plain(&sheet.names[at]).ends_with("id"))
 }
 
-/// Columns without names: what each holds, by which a person can name them.
+/// The refusal of headerless columns: the content of each, so that the user can map them.
 fn unnamed(sheet: &Sheet) -> Refusal {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {

@@ -1,4 +1,4 @@
-//! Yields: whether the figures are percent, as ours are, or fractions of one. By the file's own signs, or a person says it.
+//! Yields: infers whether figures are percentages, as the schema's, or fractions, from the file itself; else the user must say.
 
 use super::{
     super::{
@@ -15,22 +15,23 @@ use crate::dataset::{
     schema::{self, TableSchema},
 };
 
-/// Columns of ours that are percent a year.
+/// Schema columns in percent a year.
 pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean_30d"];
-/// Columns of ours that such a file may lack: its pools are then listed, and no plan uses those without a value.
+/// Schema columns that may be missing: pools are then listed without the values, and plans that need these skip them.
 pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"];
-/// More than half of all pools pay more than this many percent a year, and next to none more than this many times the deposit.
+/// Median that tells percentages from fractions: more than half of all pools pay more than this many percent a year, and almost none more
+/// than this many times the deposit.
 const PERCENT_MEDIAN: f64 = 1.0;
 
-/// Words of names whose rate may be one of that time, or one a year as it was then.
+/// Words in names of rates that may be per period, or annualised at that time.
 const TIMES: &str = "daily weekly monthly";
 
-/// Whether the name leaves open of what time a rate is.
+/// Whether the name leaves the rate's period ambiguous.
 pub(super) fn may_be_of_a_period(name: &str) -> bool {
     TIMES.split(' ').any(|word| plain(name).contains(word))
 }
 
-/// What a column of yields is in, where its name or its cells tell.
+/// The unit of a yield column, if its name or cells show it.
 pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
     let name = plain(&sheet.names[at]);
     if ["percent", "pct"].iter().any(|word| name.contains(word)) || sheet.names[at].contains('%') {
@@ -46,19 +47,19 @@ pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
     figures.get(figures.len() / 2).filter(|median| **median > PERCENT_MEDIAN).map(|_| AmountUnit::Percent)
 }
 
-/// A cell to quote: one that is not 0, as 0 is 0 in any unit.
+/// A cell to quote, not 0 if possible, as 0 shows no unit.
 fn example_cell(sheet: &Sheet, at: usize) -> &str {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
     filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
 }
 
-/// The note on pools without a category: the loader counts them as vaults.
+/// The note on pools without a category, which the loader counts as vaults.
 pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
     let says = "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending";
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
-/// The plan with these yields as percent; asks the person where the file does not tell the unit.
+/// Completes the plan with yields converted to percent; asks the user if the unit is unclear.
 pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take, plan: ImportPlan) -> Result<ImportPlan, Refusal> {
     let Some(schema) = schema::table("yields") else { return Ok(plan) };
     let bound = bind(schema, &take.manifest, &sheet.names)?;
@@ -80,7 +81,7 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
             ))
             .say("unit", UNIT));
         }
-        // One that tells speaks for all: those of a file are written alike.
+        // One conclusive column decides for all, as a file has one notation.
         _ if columns.iter().any(|(_, at)| unit_shown(sheet, *at).is_some()) => false,
         _ => {
             let (name, cell) = (&sheet.names[*first], example_cell(sheet, *first));

@@ -1,4 +1,4 @@
-//! Columns of binary tables: structs taken apart (`price.open`), cells as text.
+//! Flattens columns of binary tables: structs into columns (`price.open`), cells into texts.
 
 use polars::prelude::Column;
 
@@ -10,10 +10,10 @@ use crate::{
     untrusted::guarded,
 };
 
-/// How deep structs are taken apart.
+/// Maximum depth of flattened structs.
 const DEPTH: usize = 4;
 
-/// Rows whose structs are columns.
+/// Rows with structs flattened into columns.
 pub(in crate::dataset::import) struct Flat {
     inner: Box<dyn RowSource>,
     names: Vec<String>,
@@ -61,12 +61,12 @@ impl RowSource for Flat {
     }
 }
 
-/// The cells of a column as texts; empty ones are "".
+/// The cells of a column as texts; null is "".
 pub(in crate::dataset::import) fn texts(column: &Column) -> Vec<String> {
     optional(column).into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The cells of a column as texts, bytes as hex, whole numbers in all their digits.
+/// The cells of a column as texts: bytes as hex, integers with all digits.
 pub(in crate::dataset::import) fn optional(column: &Column) -> Vec<Option<String>> {
     let column = column.rechunk();
     let read = guarded("column", || Ok(cells(&column).iter().map(text).collect::<Vec<_>>()));

@@ -1,28 +1,28 @@
-//! Where the table of separated text begins, and whether its first row names its columns.
+//! Finds where the table in delimited text starts, and whether it has a header row.
 
 use super::super::evidence::{CellKind, kind, kind_of};
 
-/// How a text is laid out.
+/// The layout of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::dataset::import) struct TextLayout {
-    /// Lines before the first row of data.
+    /// Lines before the first data row.
     pub skip: usize,
     pub names: Vec<String>,
-    /// The names are the file's, not numbers of ours.
+    /// Whether the file names its columns; otherwise they are numbered.
     pub named: bool,
-    /// The place of the first row of data among the rows.
+    /// Index of the first data row among the rows.
     pub first: usize,
-    /// What the lines before the header say.
+    /// Texts of the lines before the header.
     pub preamble: Vec<String>,
 }
 
-/// A row and the number of its line, the first being 0.
+/// A row with its line number, counting from 0.
 pub(in crate::dataset::import) type NumberedRow = (usize, Vec<String>);
 
-/// The lines that are looked at.
+/// Maximum number of lines inspected.
 const LOOKED: usize = 60;
 
-/// How the rows are laid out; `None` without a row.
+/// Detects the layout of the rows; `None` without rows.
 pub(in crate::dataset::import) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     let width = mode(rows)?;
     let begin = rows.iter().position(|(_, row)| row.len() == width)?;
@@ -30,7 +30,7 @@ pub(in crate::dataset::import) fn text_layout(rows: &[NumberedRow]) -> Option<Te
         return Some(laid);
     }
     let preamble = |to: usize| rows[..to].iter().flat_map(|(_, row)| row.iter().filter(|cell| !cell.is_empty()).cloned()).collect();
-    // A header that lacks the name of its first column, or the rows end with a separator.
+    // The header lacks a name for the first column, or the rows end with a delimiter.
     if let Some(before) = begin.checked_sub(1)
         && rows[before].1.len() + 1 == width
         && width > 2
@@ -68,14 +68,14 @@ pub(in crate::dataset::import) fn text_layout(rows: &[NumberedRow]) -> Option<Te
     Some(TextLayout { skip, names: numbered(), named: false, first, preamble: preamble(begin) })
 }
 
-/// The most frequent number of cells in a row.
+/// The most frequent number of cells per row.
 fn mode(rows: &[NumberedRow]) -> Option<usize> {
     let mut widths: Vec<usize> = rows.iter().take(500).map(|(_, row)| row.len()).collect();
     widths.sort_unstable();
     widths.chunk_by(|a, b| a == b).max_by_key(|same| (same.len(), same[0])).map(|same| same[0])
 }
 
-/// yfinance writes three lines of names: of prices, of tickers, and the name of the index.
+/// yfinance writes three header lines: price names, tickers, and the name of the index.
 fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
     let [(_, first), (_, second), rest @ ..] = rows else { return None };
     let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.eq_ignore_ascii_case(word));
@@ -97,7 +97,7 @@ fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
     })
 }
 
-/// The names, each once: a second `From` is `From (2)`.
+/// Makes names unique: a second `From` becomes `From (2)`.
 fn unique(names: &[String]) -> Vec<String> {
     let mut known: Vec<String> = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {

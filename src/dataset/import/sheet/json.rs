@@ -1,5 +1,5 @@
-//! Finds the table in a JSON text at any depth: a list of objects or of lists, lists side by side, objects under keys. Single values beside
-//! it (a symbol, a contract) are kept, as they may say what the table is of.
+//! Finds the table in a JSON text at any depth: a list of objects or of lists, parallel lists, objects under keys. Single values beside it
+//! (a symbol, a contract) are kept, as they may tell what the table is about.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
@@ -8,38 +8,38 @@ use serde_json::value::RawValue;
 
 use super::super::evidence::{CellKind, kind_of};
 
-/// How deep a table is looked for, and objects of a row are entered.
+/// Maximum depth of the search for a table, and of nested objects in a row.
 const DEPTH: usize = 6;
 const ROW_DEPTH: usize = 4;
-/// The most columns of a table, and the most members noted beside it.
+/// Maximum number of columns in a table, and of values noted beside it.
 const COLUMNS: usize = 600;
 const BESIDE: usize = 200;
-/// The column of the keys of an object of rows.
+/// The column of keys, if the rows are an object's members.
 pub(in crate::dataset::import) const KEY: &str = "key";
-/// The column of the names of several lists of the same shape, whose rows make one table.
+/// The column of list names, if the rows of several lists of one shape are joined.
 pub(in crate::dataset::import) const LIST: &str = "list";
-/// Members that objects must have at least before two lists of such objects count as one shape; and values that rows must have.
+/// Minimum number of object members, and of list values, for two lists of such rows to count as one shape.
 const OBJECT_TELLS: usize = 3;
 const LIST_TELLS: usize = 5;
 
-/// The table of a JSON text.
+/// The table in a JSON text.
 #[derive(Debug)]
 pub(in crate::dataset::import) struct Json {
-    /// Its path in the text, `a.b`; empty for the text itself.
+    /// Its path in the text, `a.b`; empty for the root.
     pub place: String,
     pub names: Vec<String>,
-    /// Its columns have names.
+    /// Whether its columns have names.
     pub named: bool,
-    /// Single values beside it, by place.
+    /// Single values beside it, by path.
     pub beside: Vec<(String, String)>,
-    /// The lists of one shape that its rows are of, where it is made of several.
+    /// The names of the lists that the table joins, if it joins several of the same shape.
     pub lists: Vec<String>,
     rows: Rows,
 }
 
 #[derive(Debug)]
 enum Rows {
-    /// Under their keys, where they have some.
+    /// The rows' JSON values, each with its key if there is one.
     Elements(Vec<(Option<String>, Box<RawValue>)>),
     Cells(Vec<Vec<Option<String>>>),
 }
@@ -47,7 +47,7 @@ enum Rows {
 /// The members of an object: key and value.
 pub(in crate::dataset::import) type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
-/// The members of an object in their order.
+/// Deserialises an object's members in order.
 struct Members<'a>(Pairs<'a>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -72,12 +72,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The members of an object in their order; none of what is no object.
+/// The members of an object in order; empty for any other value.
 pub(in crate::dataset::import) fn members(value: &RawValue) -> Pairs<'_> {
     serde_json::from_str::<Members<'_>>(value.get()).map(|members| members.0).unwrap_or_default()
 }
 
-/// The elements of a list; none of what is no list.
+/// The elements of a list; empty for any other value.
 pub(in crate::dataset::import) fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
 }
@@ -99,7 +99,7 @@ fn kind(value: &RawValue) -> Type {
     }
 }
 
-/// A single value as text; strings without quotes, numbers digit for digit.
+/// A single value as text: strings without quotes, numbers digit for digit.
 pub(in crate::dataset::import) fn text(value: &RawValue) -> Option<String> {
     match kind(value) {
         Type::Null => None,
@@ -108,21 +108,21 @@ pub(in crate::dataset::import) fn text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// Whether the keys of an object are data and not names: addresses, days, numbers.
+/// Whether the keys of an object are data rather than names: addresses, days, numbers.
 fn are_data(names: &[&str]) -> bool {
     let data = names.iter().filter(|name| !matches!(kind_of(name), CellKind::Text | CellKind::Empty)).count();
     !names.is_empty() && data * 10 >= names.len() * 9
 }
 
-/// The shapes a table can have.
+/// The shapes of tables.
 enum Shape<'a> {
-    /// Objects or lists, under keys where they have some.
+    /// A list of objects or lists, or an object of them, with its keys.
     Rows(Vec<(Option<String>, &'a RawValue)>),
-    /// The same of several lists, by the lists' names.
+    /// The same from several lists, each row with its list's name.
     Lists(Vec<(Option<String>, &'a RawValue)>),
-    /// Columns side by side.
+    /// Parallel lists, each a column.
     Columns(Vec<(String, Vec<&'a RawValue>)>),
-    /// Objects side by side, each a column by the same keys.
+    /// Parallel objects, each a column with the same keys.
     Maps(Vec<(String, Pairs<'a>)>),
 }
 
@@ -158,7 +158,7 @@ impl<'a> Search<'a> {
             Type::List => elements(first).len(),
             _ => 1,
         };
-        // One object may only be the wrapping of what is in it.
+        // A single object may be a mere wrapper.
         if kind(first) == Type::Object && rows.len() <= 3 {
             for (i, row) in rows.iter().enumerate() {
                 path.push(i.to_string());
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
             self.offer(rows.len() * (shape.len() + 1).clamp(1, 20), path, Shape::Lists(rows));
         }
         for (name, value) in all {
-            // One of them alone is not the table.
+            // A joined list is not the table by itself.
             if together.as_ref().is_some_and(|(_, names)| names.contains(&name)) {
                 continue;
             }
@@ -233,8 +233,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The lists among the members whose rows have the same shape, where there are several: what a row has, and the names of the lists.
-/// Taking one of them and dropping the others would show less than the file holds, or other figures.
+/// If several lists among the members have rows of the same shape: that shape, and the lists' names. Reading only one of them would show
+/// less than the file holds, or misleading figures.
 fn lists_of_one_shape<'a>(all: &Pairs<'a>) -> Option<(Vec<String>, Vec<Cow<'a, str>>)> {
     let shape = |value: &'a RawValue| -> Option<Vec<String>> {
         if kind(value) != Type::List {
@@ -256,7 +256,7 @@ fn lists_of_one_shape<'a>(all: &Pairs<'a>) -> Option<(Vec<String>, Vec<Cow<'a, s
     };
     let shapes: Vec<_> = all.iter().filter_map(|(name, value)| Some((shape(value)?, name.clone()))).collect();
     let (first, _) = shapes.first()?;
-    // Some rows lack what others have.
+    // Rows may lack some members of others.
     let alike = |other: &Vec<String>| {
         let common = other.iter().filter(|name| first.contains(name)).count();
         common * 10 >= first.len().max(other.len()) * 7
@@ -265,7 +265,7 @@ fn lists_of_one_shape<'a>(all: &Pairs<'a>) -> Option<(Vec<String>, Vec<Cow<'a, s
     (names.len() >= 2).then(|| (first.clone(), names))
 }
 
-/// The lists of single values in an object, and in those in it.
+/// Collects the lists of single values in an object and its nested objects.
 fn columns_below<'a>(value: &'a RawValue, depth: usize, into: &mut Vec<(String, Vec<&'a RawValue>)>) {
     if depth > 3 || into.len() > COLUMNS {
         return;
@@ -286,7 +286,7 @@ fn columns_below<'a>(value: &'a RawValue, depth: usize, into: &mut Vec<(String, 
     }
 }
 
-/// The members of a row, objects in it entered: `token.address`.
+/// The members of a row, nested objects flattened: `token.address`.
 fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(String, String)>) {
     for (name, value) in members(value) {
         let name = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}.{name}") };
@@ -298,7 +298,7 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
 }
 
 impl Json {
-    /// The largest table in the text; `None` where there is none.
+    /// The largest table in the text; `None` if there is none.
     pub(in crate::dataset::import) fn of(text: &[u8]) -> Result<Option<Self>, String> {
         let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
         let mut search = Search { best: None, beside: Vec::new() };
@@ -307,7 +307,7 @@ impl Json {
         Ok(Some(Self::made(path.join("."), shape, search.beside)))
     }
 
-    /// One object a line, as rows.
+    /// JSON Lines as rows.
     pub(in crate::dataset::import) fn lines(text: &[u8]) -> Self {
         let rows = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let rows: Vec<(Option<String>, &RawValue)> =
@@ -374,7 +374,7 @@ impl Json {
         }
     }
 
-    /// The cells of a row, one for each name.
+    /// The cells of a row, one per name.
     pub(in crate::dataset::import) fn row(&self, at: usize) -> Vec<Option<String>> {
         match &self.rows {
             Rows::Cells(rows) => rows.get(at).cloned().unwrap_or_default(),
@@ -404,7 +404,7 @@ impl Json {
 mod tests {
     use super::*;
 
-    /// Place, names, and the first row.
+    /// Path, column names and first row.
     fn found(text: &str) -> (String, Vec<String>, Vec<Option<String>>) {
         let json = Json::of(text.as_bytes()).unwrap().unwrap();
         let row = json.row(0);
