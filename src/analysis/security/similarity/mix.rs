@@ -31,7 +31,7 @@ const COST: f64 = 0.25;
 const ERA_MIN: f64 = 3.0;
 /// Cross-validated area under the ROC curve at which the classifier begins to count, and at which it counts fully.
 const TRUST: (f64, f64) = (0.6, 0.8);
-/// Share of listed tokens with a mix as bad, from which on a mix says nothing.
+/// Share of listed tokens with a decision value as high from which on the result has no strength.
 const COMMON: f64 = 0.15;
 const PAIRS_SHOWN: usize = 3;
 
