@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use super::{Trend, window::Window};
 use crate::analysis::numeric::{Line, lag_one, mann_kendall, mean_and_deviation};
 
-/// Below this p chance does not explain the move.
+/// Significance level: below this p-value, chance does not explain the move.
 const SIGNIFICANT: f64 = 0.10;
 
 /// Whether chance explains the closes' movement.

@@ -35,7 +35,7 @@ pub struct Case<'p> {
     pub candidates: Vec<Candidate<'p>>,
     /// Value of each holding in USD; 0 if it cannot be valued.
     pub values: Vec<f64>,
-    /// Value of the wallet in USD: the unit of the linear program.
+    /// Value of the wallet in USD: the unit of money in `program`.
     pub unit: f64,
     pub program: LinearProgram,
     /// Index of the candidate of each item of the program.
