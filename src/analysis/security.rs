@@ -231,7 +231,7 @@ pub struct Missing {
 pub struct HolderMetrics {
     /// Number of holders counted.
     pub count: u64,
-    /// Fraction of the circulating supply (without burned tokens) held by the ten and fifty largest of all holders, as in every other "top
+    /// Fraction of the unburned supply held by the ten and fifty largest of all holders, as in every other "top
     /// 10".
     pub top10: Option<f64>,
     pub top50: Option<f64>,

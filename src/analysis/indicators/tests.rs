@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::analysis::frames::CandleVec;
 
-/// A random walk of candles: (relative step, reach of the shadows, volume) each.
+/// A random walk of candles: (relative step, reach of the wicks, volume) each.
 fn walk(steps: &[(f64, f64, f64)]) -> CandleVec {
     let mut candles = CandleVec::default();
     let mut close = 100.0;

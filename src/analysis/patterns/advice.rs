@@ -84,7 +84,7 @@ mod tests {
         },
     };
 
-    /// Candles with these closes and shadows of 0.01 %.
+    /// Candles with these closes and wicks of 0.01 %.
     fn series(closes: &[f64]) -> CandleSeries {
         let candles = CandleVec {
             timestamp: (0..closes.len() as i64).collect(),

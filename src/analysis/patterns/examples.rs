@@ -161,7 +161,7 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
     assert_eq!(seen, P::ALL);
 }
 
-/// A drawing whose turns alone match the pattern, with an optional shadow from a candle to a level, and the reason to reject it.
+/// A drawing whose turns alone match the pattern, with an optional wick from a candle to a level, and the reason to reject it.
 struct Rejected {
     name: P,
     path: Path,

@@ -35,7 +35,7 @@ const SYBIL_FULL: f64 = 0.5;
 /// Results of the holder checks.
 #[derive(Debug, Default)]
 pub struct HolderFindings {
-    /// Whether there are neither holders nor findings.
+    /// Whether there are neither holders nor liquidity findings.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
     /// Inputs that the checks needed and did not have.

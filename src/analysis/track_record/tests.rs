@@ -7,7 +7,7 @@ use crate::analysis::{frames::CandleVec, patterns::patterns};
 
 const HOUR: i64 = DAY_MS / 24;
 
-/// Candles without shadows, each opening at the previous close.
+/// Candles without wicks, each opening at the previous close.
 fn closes(closes: &[f64]) -> CandleVec {
     let mut made = CandleVec::default();
     for (i, &close) in closes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Search for the support line under the lows and, on negated highs, the resistance line. Shadows may cross it, closes may not.
+//! Search for the support line under the lows and, on negated highs, the resistance line. Wicks may cross it, closes may not.
 
 use super::{
     hull::Hull,
@@ -11,12 +11,12 @@ use crate::analysis::numeric::Line;
 pub(super) const TOUCHES_MODERATE: usize = 3;
 pub(super) const TOUCHES_STRONG: usize = 4;
 
-/// Maximum number of shadows beyond a line: a percentage of the candles, with a minimum.
+/// Maximum number of wicks beyond a line: a percentage of the candles, with a minimum.
 const WICKS: Allowance = Allowance { percent: 3, least: 1 };
 /// Second attempt, if the first finds no line with three full touches. On synthetic channels of 60 to 250 candles with three false wicks on
 /// each side, it raises the fraction of lines found from 0.80 to 0.97.
 const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
-/// A shadow longer than this fraction of the median true range is a stab: its low is an outlier, not the market's.
+/// A wick longer than this fraction of the median true range is a stab: its low is an outlier, not the market's.
 const STAB: f64 = 0.8;
 /// Weight of a touch at the window's edge, beyond which the extremes may continue; `STABBED`: of a stab.
 const CLIPPED: f64 = 0.3;
@@ -38,7 +38,7 @@ impl Allowance {
 pub(super) struct LineSide<'a> {
     x: &'a [f64],
     tip: Vec<f64>,
-    /// Start of the lower shadow: the nearer of open and close.
+    /// Start of the lower wick: the nearer of open and close.
     body: Vec<f64>,
     close: Vec<f64>,
     /// 1 for support; −1 for resistance, whose prices are negated.
@@ -68,7 +68,7 @@ pub(super) struct TouchedLine {
     pub(super) touches: Vec<(usize, f64)>,
 }
 
-/// Finds the best line through two pivots with no close and few shadows beyond it: preferably with three full touches, else one that may
+/// Finds the best line through two pivots with no close and few wicks beyond it: preferably with three full touches, else one that may
 /// rest on stabs. If there is none, returns the hull edge at the middle, which has nothing beyond it.
 pub(super) fn find(side: &LineSide, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
@@ -134,7 +134,7 @@ struct Search<'a> {
     longest_wick: f64,
     pivots: Vec<Pivot>,
     fours: Vec<Four>,
-    /// Extremes used for counting shadows: all, or an even sample of a long window.
+    /// Extremes used for counting wicks: all, or an even sample of a long window.
     wicks: Vec<(f64, f64)>,
     closes: Hull,
 }
@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
     }
 
     /// Tries all pairs of pivots at least a fifth of the window apart. Cheap tests come first: closes beyond a line are found by the hull,
-    /// and shadows are counted only for a line that would be the best.
+    /// and wicks are counted only for a line that would be the best.
     fn best_pair(&self, allowance: Allowance) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;

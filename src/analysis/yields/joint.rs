@@ -270,7 +270,7 @@ impl Joint<'_, '_> {
         }
     }
 
-    /// The support in order, without the pools, least profitable first, whose minimum deposits do not fit the rows.
+    /// The support in order; drops pools, least profitable first, whose minimum deposits do not fit the rows.
     fn fitted(&self, mut support: Vec<u32>) -> Vec<u32> {
         let pools = &self.program.items;
         support.sort_unstable_by(|a, b| pools[*b as usize].chord.total_cmp(&pools[*a as usize].chord).then(a.cmp(b)));

@@ -31,7 +31,7 @@ impl<T> Open<T> {
         self.nodes.peek().is_some_and(|node| worth(node.bound)).then(|| self.nodes.pop().map(|node| node.part)).flatten()
     }
 
-    /// No open part is worth more.
+    /// Upper bound over all open nodes.
     pub(super) fn bound(&self) -> f64 {
         self.nodes.peek().map_or(f64::NEG_INFINITY, |node| node.bound)
     }

@@ -1,4 +1,4 @@
-//! Turning points at every scale: zigzags over the shadows and over the bodies of candles, with reversal thresholds in local mean true
+//! Turning points at every scale: zigzags over the wicks and over the bodies of candles, with reversal thresholds in local mean true
 //! ranges.
 
 use super::{

@@ -28,7 +28,7 @@ const RESIDUAL_MOST: f64 = 0.10;
 const FARTHEST_MOST: f64 = 0.09;
 /// Maximum excess of a close beyond a line, between first and last turn:
 const BEYOND_MOST: f64 = 0.06;
-/// and of a shadow: a spike right through a line leaves it no boundary.
+/// and of a wick: a spike right through a line leaves it no boundary.
 const WICK_MOST: f64 = 0.25;
 /// Maximum distance by which the turn after the last of a broadening pattern may miss its line (between lines that do not widen, missing it
 /// is the usual end of the pattern),

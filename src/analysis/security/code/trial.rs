@@ -93,7 +93,8 @@ impl Scene {
     }
 }
 
-/// Runs a trial and rolls it back. `wide` always includes the other holder's trades. `slots` collects the slots read, if given.
+/// Runs a trial and rolls it back. `wide` adds the cold and the straight sale, and always tries the other holder's trades. `slots` collects
+/// the slots read, if given.
 pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut slots: Option<&mut HashSet<(Address, U256)>>) -> Trial {
     let mark = machine.mark();
     let mut trial = Trial::default();

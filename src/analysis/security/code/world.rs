@@ -82,7 +82,7 @@ pub(super) struct World {
     undo: Vec<Undo>,
     mocks: [(B256, Bytecode); MockAnswer::ALL.len()],
     pub(super) answer: MockAnswer,
-    /// Slots read by the running call.
+    /// Slots read by the running call, each once.
     pub(super) reads: Vec<(Address, U256)>,
 }
 
