@@ -1,5 +1,5 @@
-//! The analyses: pure functions from slices and structs to answers. No input or output, no clock, no randomness, no state; the same
-//! data give the same bytes. They never fail on what data lack: a gap is part of the answer.
+//! Analyses: pure functions from slices and structs to results. No I/O, no clock, no randomness, no state: the same data give the same
+//! bytes. Missing data are never an error; a gap is part of the result.
 
 pub mod column;
 pub mod compare;

@@ -1,27 +1,27 @@
-//! What the numbers of one column are like: their order statistics, how often each occurs, and how they are spread. Exact, over keys
-//! that stand in the order of the values. Pure functions.
+//! Statistics of one numeric column: order statistics, value counts and a histogram. Exact, over sort keys (u64 in the order of the
+//! values). Pure functions.
 
 use super::numeric::SIGN;
 pub use super::numeric::key_of_float;
 
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 pub const BINS: usize = 20;
 
-/// What the keys are made from.
+/// Source type of the sort keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberKind {
-    /// Of i64.
+    /// From i64.
     Integers,
-    /// Of finite f64.
+    /// From finite f64.
     Floats,
 }
 
-/// A key that sorts as the whole number does.
+/// Returns the sort key of an integer: keys compare as the integers do.
 pub fn key_of_integer(value: i64) -> u64 {
     value.cast_unsigned() ^ SIGN
 }
 
-/// A number again.
+/// A value decoded from its sort key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     Integer(i64),
@@ -29,7 +29,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// A whole number beyond 2^53 is rounded.
+    /// As f64; integers beyond 2^53 are rounded.
     pub fn float(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
@@ -38,30 +38,30 @@ impl Number {
     }
 }
 
-/// The keys of all values, in order.
+/// Sort keys of all values, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sorted {
     made: NumberKind,
     keys: Vec<u64>,
 }
 
-/// Order statistics and spread.
+/// Order statistics, mean and histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     pub min: Number,
     pub max: Number,
-    /// The first quartile, the median and the third: between two values by linear interpolation, at place p · (n − 1) of the order
-    /// (Hyndman & Fan 1996, type 7).
+    /// First quartile, median and third quartile, linearly interpolated at position p · (n − 1) of the sorted values (Hyndman & Fan 1996,
+    /// type 7).
     pub quartiles: [f64; 3],
-    /// The sum over the count.
+    /// Arithmetic mean.
     pub mean: f64,
-    /// At most `BINS` of equal width from the smallest to the largest, the last with its upper end: where each begins, and how many
-    /// values. Of whole numbers each begins at one.
+    /// Lower edge and count of at most `BINS` equal-width bins from the minimum to the maximum; the last bin includes its upper edge. Edges
+    /// of integer columns are integers.
     pub histogram: Vec<(Number, u64)>,
 }
 
 impl Sorted {
-    /// Of keys in order.
+    /// `keys` must be sorted.
     pub fn new(made: NumberKind, keys: Vec<u64>) -> Self {
         debug_assert!(keys.is_sorted());
         Self { made, keys }
@@ -82,7 +82,7 @@ impl Sorted {
         self.keys.is_empty()
     }
 
-    /// Each value once with how often it occurs, in order.
+    /// Distinct values in ascending order, with their counts.
     pub fn runs(&self) -> impl Iterator<Item = (Number, u64)> + '_ {
         self.keys.chunk_by(|a, b| a == b).map(|run| (self.number(run[0]), run.len() as u64))
     }
@@ -91,12 +91,12 @@ impl Sorted {
         let place = share * (self.keys.len() - 1) as f64;
         let (below, above) = (place.floor() as usize, place.ceil() as usize);
         let (low, high) = (self.number(self.keys[below]).float(), self.number(self.keys[above]).float());
-        // Written so that the span of two huge floats stays finite.
+        // Not `low + (high - low) * part`: the difference of two huge floats would overflow.
         let part = place - place.floor();
         low * (1.0 - part) + high * part
     }
 
-    /// None of no values.
+    /// Returns `None` for an empty column.
     pub fn statistics(&self) -> Option<Statistics> {
         let (&first, &last) = (self.keys.first()?, self.keys.last()?);
         let (min, max) = (self.number(first), self.number(last));
@@ -106,12 +106,12 @@ impl Sorted {
         Some(Statistics { min, max, quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)), mean, histogram: self.histogram() })
     }
 
-    /// One bin of a column that has one value.
+    /// A column with a single distinct value has a single bin.
     fn histogram(&self) -> Vec<(Number, u64)> {
         let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else { return Vec::new() };
         let edges = match self.made {
             _ if first == last => vec![self.number(first)],
-            // Keys of whole numbers are as far apart as the numbers.
+            // Key differences of integers equal the differences of the integers.
             NumberKind::Integers => {
                 let width = ((last - first) / BINS as u64).saturating_add(1);
                 (0..BINS as u64)

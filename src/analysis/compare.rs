@@ -1,30 +1,30 @@
-//! Several price series side by side: percent from the first time that all of them have a close, and how alike their days are. Pure
-//! functions over (time, close) pairs.
+//! Several price series compared: percent change from their first common close, and the correlation of their daily returns. Pure functions
+//! over (time, close) pairs.
 
 use super::growth::percent;
 use crate::dataset::{candles::Candles, time::DAY_MS};
 
-/// Closes of one token, oldest first: milliseconds and USD above 0.
+/// Closes of one token, oldest first: (milliseconds, USD above 0).
 pub type Points = Vec<(i64, f64)>;
 
-/// The valid closes of candles that start from `from` to `to`.
+/// Returns the closes of the valid candles that start within `from..=to`.
 pub fn points(candles: &Candles<'_>, from: Option<i64>, to: Option<i64>) -> Points {
     let within = |time: i64| from.is_none_or(|from| time >= from) && to.is_none_or(|to| time <= to);
     let close = |i: usize| (candles.timestamp[i], candles.close[i]);
     (0..candles.len()).filter(|&i| candles.valid(i) && candles.close[i] > 0.0 && within(candles.timestamp[i])).map(close).collect()
 }
 
-/// The series over the span that they have in common.
+/// The series over their common time span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharedSpan {
-    /// Every time from the common start to the common end at which one of them has a close.
+    /// Every time within the span at which at least one series has a close.
     pub times: Vec<i64>,
-    /// For each series, percent from its close at the common start, one a time: (close − base) / base · 100.
+    /// For each series and time, percent change from its close at the common start: (close − base) / base · 100.
     pub percent: Vec<Vec<Option<f64>>>,
 }
 
-/// Nothing where there is no time at which all have a close. The common start is the first such time, the common end the earliest of
-/// the last times.
+/// Aligns the series on their common span: from the first time at which all have a close to the earliest of their last times. Returns
+/// `None` if there is no common time.
 pub fn side_by_side(series: &[Points]) -> Option<SharedSpan> {
     let (first, others) = series.split_first()?;
     let has = |points: &Points, time: i64| points.binary_search_by_key(&time, |(time, _)| *time).is_ok();
@@ -42,12 +42,12 @@ pub fn side_by_side(series: &[Points]) -> Option<SharedSpan> {
     Some(SharedSpan { percent: percent?, times })
 }
 
-/// How alike the days of two tokens are.
+/// Correlation of two tokens' daily returns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alike {
-    /// Days on which both have a return.
+    /// Number of days on which both have a return.
     pub n: usize,
-    /// Pearson's coefficient, −1 to 1; none of fewer than three days, or where one never moves.
+    /// Pearson's correlation coefficient, −1 to 1; `None` with fewer than three days, or if either series is constant.
     pub correlation: Option<f64>,
 }
 
@@ -60,7 +60,7 @@ pub fn correlation(a: &Points, b: &Points, start: i64, end: i64) -> Alike {
     Alike { n: pairs.len(), correlation: if pairs.len() < 3 { None } else { pearson(&pairs) } }
 }
 
-/// The log return of each day whose day before is known too, by the start of the day.
+/// Daily log returns, keyed by the start of the day; only days whose previous day has a close too.
 fn returns(points: &Points, start: i64, end: i64) -> Vec<(i64, f64)> {
     let pairs = points.windows(2).filter(|pair| pair[1].0 - pair[0].0 == DAY_MS && pair[0].0 >= start && pair[1].0 <= end);
     pairs.map(|pair| (pair[1].0, (pair[1].1 / pair[0].1).ln())).filter(|(_, change)| change.is_finite()).collect()
@@ -73,7 +73,7 @@ fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
         let (a, b) = (a - mean_a, b - mean_b);
         (ab + a * b, aa + a * a, bb + b * b)
     });
-    // What differs by rounding alone does not move.
+    // A variance within rounding error counts as zero.
     let size = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).abs()).sum::<f64>();
     if sums.1.sqrt() <= 1e-12 * size(|pair| pair.0) || sums.2.sqrt() <= 1e-12 * size(|pair| pair.1) {
         return None;
@@ -109,10 +109,10 @@ mod tests {
         let inverse: Points = a.iter().map(|(time, close)| (*time, 1.0 / close)).collect();
         let near = |alike: Alike, wanted: f64| alike.n == 4 && alike.correlation.is_some_and(|found| (found - wanted).abs() < 1e-12);
         assert!(near(correlation(&a, &squared, 0, i64::MAX), 1.0) && near(correlation(&a, &inverse, 0, i64::MAX), -1.0));
-        // Worked by hand: returns of a are ln 2 · (1, −1, 2) and of b ln 2 · (1, 1, 1).
+        // Calculated by hand: the returns of a are ln 2 · (1, −1, 2), those of b ln 2 · (1, 1, 1).
         let level = days(&[(0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0)]);
         assert_eq!(correlation(&a, &level, 0, i64::MAX), Alike { n: 3, correlation: None });
-        // A day that one of them lacks takes two returns.
+        // A missing day removes two returns.
         let gap = days(&[(0, 1.0), (1, 2.0), (3, 4.0), (4, 3.0)]);
         assert_eq!(correlation(&a, &gap, 0, i64::MAX).n, 2);
         assert_eq!(correlation(&a, &squared, DAY_MS, 3 * DAY_MS), Alike { n: 2, correlation: None });

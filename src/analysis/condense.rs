@@ -1,10 +1,10 @@
-//! Several candles as one, by count, for screens with fewer columns than candles. Unlike `frames`, which goes by the clock.
+//! Downsampling of candles by count, for screens with fewer columns than candles. Resampling by time is in `frames`.
 
 use super::frames::CandleVec;
 use crate::dataset::candles::Candles;
 
-/// Groups of `per` candles as one each, counted from the last, so that the latest group is always whole: first open, highest high,
-/// lowest low, last close, summed volume of the valid ones. A group without a valid candle stays, as one that is not valid.
+/// Merges every `per` candles into one: first open, highest high, lowest low, last close, summed volume of the valid candles. Groups are
+/// counted from the end, so the latest group is always full. A group without a valid candle yields an invalid candle.
 pub fn condense(candles: &Candles<'_>, per: usize) -> CandleVec {
     let per = per.max(1);
     let mut made = CandleVec::default();

@@ -1,4 +1,4 @@
-//! Where a token trades: its DEXes and pools, one entry for each DEX and chain. Pure.
+//! DEXes and pools of a token: one entry per DEX and chain. Pure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,30 +11,30 @@ use crate::dataset::{
     rows::{DexRow, PoolRow},
 };
 
-/// The DEXes that have a pool of the token, by volume, then name.
+/// The DEXes with a pool of the token, by descending volume, then by name.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DexList {
     pub dexes: Vec<DexSummary>,
-    /// With `explain`: why there can be no DEXes, naming the table that is missing or could not be used.
+    /// With `explain`: why there can be no DEXes, naming the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// A DEX on one chain, as the token sees it.
+/// The token's trading on one DEX and chain.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DexSummary {
-    /// Names the DEX in `/{contractAddress}/dexes/{dexId}`.
+    /// Identifier of the DEX in `/{contractAddress}/dexes/{dexId}`.
     pub dex_id: String,
     pub name: String,
     /// EIP-155 id as decimal text; null for a chain without one.
     pub chain_id: Option<String>,
-    /// USD traded in 24 hours in the token's pools there; null when none is known.
+    /// USD traded in 24 hours in the token's pools on this DEX; null when none is known.
     #[serde(rename = "volume24h")]
     pub volume24h: Option<f64>,
-    /// The token's pools there.
+    /// Number of the token's pools on this DEX.
     pub pool_count: i64,
-    /// With `explain`: USD in the token's pools there, together; left out when none is known.
+    /// With `explain`: total USD liquidity of the token's pools on this DEX; left out when none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liquidity: Option<f64>,
     pub best_pool: BestPool,
@@ -49,7 +49,7 @@ pub struct BestPool {
     pub liquidity: Option<f64>,
 }
 
-/// Detail of one DEX on one chain.
+/// Details of one DEX on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DexDetail {
@@ -60,17 +60,17 @@ pub struct DexDetail {
     pub router: Option<Address>,
     pub factory: Option<Address>,
     pub fee_structure: Vec<FeeTier>,
-    /// USD on the whole DEX.
+    /// Total value locked in the whole DEX, in USD.
     pub total_value_locked: Option<f64>,
-    /// The token's pools there, most liquid first.
+    /// The token's pools on this DEX, most liquid first.
     pub pools: Vec<Pool>,
 }
 
-/// What a trade costs.
+/// Trading fee of one tier.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FeeTier {
     pub tier: String,
-    /// Fraction of the amount traded.
+    /// Fee as a fraction of the traded amount.
     pub fee: Option<f64>,
 }
 
@@ -114,8 +114,8 @@ pub fn list(dataset: &Dataset, token: &Address) -> DexList {
     DexList { dexes, missing: None }
 }
 
-/// The DEX that `id` names for this token: `slug`, or `slug-chain`; a bare slug on several chains means the one with the most
-/// liquidity. Any letter case.
+/// Returns the DEX of this token with the id `slug` or `slug-chain`, ignoring case. A bare slug that exists on several chains means the one
+/// with the most liquidity.
 pub fn detail(dataset: &Dataset, token: &Address, id: &str) -> Option<DexDetail> {
     let venues = venues(dataset, token);
     let id = id.to_lowercase();
@@ -161,7 +161,7 @@ fn venues<'a>(dataset: &'a Dataset, token: &Address) -> Vec<Venue<'a>> {
     venues
 }
 
-/// The slug where the token has that DEX on one chain, else `slug-chain`.
+/// Returns the slug if the token has that DEX on only one chain, else `slug-chain`.
 fn dex_id(venues: &[Venue<'_>], venue: &Venue<'_>) -> String {
     let chains = venues.iter().filter(|other| other.slug == venue.slug).count();
     if chains == 1 { venue.slug.to_lowercase() } else { full_id(venue) }
@@ -175,7 +175,7 @@ fn dex_row<'a>(dataset: &'a Dataset, venue: &Venue<'_>) -> Option<&'a DexRow> {
     dataset.dexes().iter().find(|row| row.dex_id == venue.slug && row.chain == *venue.chain)
 }
 
-/// The DEX's name on that chain, else on any, else its slug.
+/// Name of the DEX on that chain, else on any chain, else its slug.
 fn venue_name(dataset: &Dataset, venue: &Venue<'_>) -> String {
     let anywhere = || dataset.dexes().iter().find(|row| row.dex_id == venue.slug);
     let row = dex_row(dataset, venue).or_else(anywhere);
@@ -190,21 +190,21 @@ fn liquidity(venue: &Venue<'_>) -> Option<f64> {
     known_sum(venue.pools.iter().map(|pool| pool.liquidity))
 }
 
-/// Tiers of that chain, else those that hold on every chain.
+/// Fee tiers of that chain, else the chain-independent ones.
 fn fees(dataset: &Dataset, venue: &Venue<'_>) -> Vec<FeeTier> {
     let of_dex = || dataset.fee_tiers().iter().filter(|row| row.dex_id == venue.slug);
     let here = of_dex().any(|row| row.chain.as_ref() == Some(venue.chain));
     of_dex()
         .filter(|row| if here { row.chain.as_ref() == Some(venue.chain) } else { row.chain.is_none() })
-        // The loader names a tier by its fee where it has no name, so one without a name says nothing at all.
+        // The loader names an unnamed tier by its fee, so a tier without a name has no fee either.
         .filter_map(|row| Some(FeeTier { tier: row.tier.clone()?, fee: row.fee }))
         .collect()
 }
 
-/// `A/B`, or `A/B/C` of three tokens: the dataset's text, else by symbol, else short address.
+/// Pair label such as `A/B` or `A/B/C`: the dataset's text, else the token symbols, else short addresses.
 fn pair(dataset: &Dataset, pool: &PoolRow) -> String {
     let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
-    // A pool of one token twice says so.
+    // `tokens` may hold a single distinct token; then both sides are shown.
     let tokens = if pool.tokens.len() > 1 { pool.tokens.as_slice() } else { &[pool.token0, pool.token1] };
     pool.pair.clone().unwrap_or_else(|| tokens.iter().map(name).collect::<Vec<_>>().join("/"))
 }
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::dataset::sample;
 
-    /// 0x1 trades on uniswap-v3 on two chains, on curve, and on a DEX of which nothing is known.
+    /// 0x1 trades on uniswap-v3 on two chains, on curve, and on a DEX without a row.
     fn dataset() -> Dataset {
         sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth;base\n0x2,TWO,Two,eth\n0x3,,Nameless,eth\n0x4,ALONE,Alone,eth"),
@@ -261,10 +261,10 @@ mod tests {
             .collect();
         let expected = [
             ("odd-dex", "odd-dex", "", (Some(12.0), 2, Some(20.0)), "0xe1"),
-            // Unknown volumes are left out of the sum, unknown liquidity counts as least.
+            // Unknown volumes are left out of the sum; unknown liquidity ranks last.
             ("uniswap-v3-eth", "Uniswap V3", "1", (Some(7.0), 3, Some(400.0)), "0xb2"),
             ("uniswap-v3-base", "Uniswap V3", "8453", (Some(5.0), 1, Some(900.0)), "0xc1"),
-            // Nothing known: no volume, and the pool with the first address is the best.
+            // Nothing known: no volume, and the best pool is the one with the lowest address.
             ("curve", "Curve", "1", (None, 2, None), "0xd1"),
         ]
         .map(|(id, name, chain, figures, best)| (id.to_owned(), name.to_owned(), chain.to_owned(), figures, sample::address(best)));
@@ -310,7 +310,7 @@ mod tests {
         let of = |id| detail(&dataset, &sample::address("0x1"), id).expect(id);
         assert_eq!((of("uniswap-v3-eth").total_value_locked, of("uniswap-v3-eth").router), (Some(1000.0), Some(sample::address("0xaa"))));
         assert_eq!((of("uniswap-v3-base").total_value_locked, of("uniswap-v3-base").router), (None, None));
-        // Its row is of another chain: only the name holds everywhere.
+        // Its row is for another chain: only the name applies.
         assert_eq!((of("curve").name.as_str(), of("curve").version, of("curve").total_value_locked), ("Curve", None, None));
     }
 
@@ -326,9 +326,9 @@ mod tests {
         let tokens = "token_address,symbol,name,chain\n0x1,ONE,One,eth\n0x2,TWO,Two,eth\n0x3,THREE,Three,eth\n0x4,FOUR,Four,eth";
         for (header, first, all) in [
             ("token0,token1,tokens", "0x1,0x2", "0x1;0x2;0x3"),
-            // What the list leaves out is held all the same.
+            // token0 and token1 count even if `tokens` omits them.
             ("token0,token1,tokens", "0x1,0x2", "0x3"),
-            // The list alone says it, too.
+            // `tokens` alone is enough, too.
             ("tokens", "", "0x1;0x2;0x3"),
         ] {
             let all: Vec<String> = all.split(';').map(|short| sample::address(short).to_string()).collect();

@@ -1,12 +1,12 @@
-//! Candles of one interval made from finer ones, and the series an analysis runs on. Buckets are UTC, a week starts on Monday, an
-//! empty bucket is no candle, and only valid candles count.
+//! Resampling of candles to a coarser interval, and the candle series an analysis runs on. Buckets are in UTC, weeks start on Monday, empty
+//! buckets have no candle, and invalid candles are skipped.
 
 use crate::dataset::{
     candles::{Candles, Interval},
     time::DAY_MS,
 };
 
-/// Candles that own their columns, oldest first.
+/// Owned candle columns, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CandleVec {
     pub timestamp: Vec<i64>,
@@ -22,7 +22,7 @@ impl CandleVec {
         Candles { timestamp: &self.timestamp, open: &self.open, high: &self.high, low: &self.low, close: &self.close, volume: &self.volume }
     }
 
-    /// Those of the candles that can be believed.
+    /// Returns the valid candles only.
     pub fn sound(candles: &Candles<'_>) -> Self {
         let kept = || (0..candles.len()).filter(|&i| candles.valid(i));
         let of = |values: &[f64]| kept().map(|i| values[i]).collect();
@@ -36,7 +36,7 @@ impl CandleVec {
         }
     }
 
-    /// The first candle of a bucket that starts at `timestamp`.
+    /// Opens a bucket that starts at `timestamp` with its first candle.
     fn start(&mut self, timestamp: i64, candles: &Candles, i: usize) {
         self.timestamp.push(timestamp);
         self.open.push(candles.open[i]);
@@ -46,7 +46,7 @@ impl CandleVec {
         self.volume.push(candles.volume[i]);
     }
 
-    /// A further candle of the last bucket. Unknown volumes count for nothing; all unknown stays unknown.
+    /// Adds a candle to the last bucket. Unknown volumes count as zero; if all are unknown, so is the sum.
     fn add(&mut self, candles: &Candles, i: usize) {
         let last = self.timestamp.len() - 1;
         self.high[last] = self.high[last].max(candles.high[i]);
@@ -70,7 +70,7 @@ impl CandleVec {
     }
 }
 
-/// The candles of a frame: the token's own, or ones made from finer candles.
+/// Candles of one interval: stored, or resampled from a finer interval.
 #[derive(Debug, Clone)]
 pub enum Frame<'a> {
     Own(Candles<'a>),
@@ -86,8 +86,8 @@ impl Frame<'_> {
     }
 }
 
-/// The token's candles at `to`: its own of that interval; before their first and after their last, and where there are none,
-/// resampled from the coarsest finer interval that divides `to`. None when there is neither.
+/// Returns the token's candles at interval `to`: the stored ones, extended before their first and after their last candle (or replaced, if
+/// there are none) by resampling the coarsest finer interval that divides `to`. Returns `None` if there are neither.
 pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Frame<'a>> {
     let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
     let own = stored().find(|(interval, _)| *interval == to).map(|(_, candles)| *candles);
@@ -100,7 +100,7 @@ pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Fra
     }
 }
 
-/// What a trendline is drawn on when no frame is named: daily candles, else the finest coarser ones, else the coarsest there are.
+/// Default series of a trendline: daily candles, else the finest coarser interval, else the coarsest stored interval.
 pub fn base<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Frame<'a>)> {
     if let Some(daily) = frame(series, Interval::DAY) {
         return Some((Interval::DAY, daily));
@@ -111,8 +111,8 @@ pub fn base<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Frame<'
     Some((*interval, Frame::Own(*candles)))
 }
 
-/// One candle for each bucket of length `to` that holds a valid one: first open, highest high, lowest low, last close, summed volume.
-/// Empty when `from`, the interval of the candles, does not divide `to`.
+/// Resamples to one candle per bucket of length `to` that holds a valid candle: first open, highest high, lowest low, last close, summed
+/// volume. Returns nothing if `from`, the interval of the candles, does not divide `to`.
 pub fn resample(candles: &Candles, from: Interval, to: Interval) -> CandleVec {
     let mut made = CandleVec::default();
     if !divides(from, to) {
@@ -129,12 +129,12 @@ pub fn resample(candles: &Candles, from: Interval, to: Interval) -> CandleVec {
     made
 }
 
-/// The own candles, with resampled ones for the whole buckets before the first and after the last of them.
+/// Stored candles, plus resampled ones for the whole buckets before the first and after the last of them.
 fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval) -> Frame<'a> {
     let (Some(&first), Some(&last)) = (own.timestamp.first(), own.timestamp.last()) else {
         return Frame::Made(resample(finer, from, to));
     };
-    // Own candles need not start where a bucket does, so a bucket that overlaps one of them is left out.
+    // Stored candles need not be aligned to buckets, so a bucket that overlaps one of them is left out.
     let end = bucket(first, to);
     let begin = bucket(last.saturating_add(to.0).saturating_add(to.0 - 1), to);
     let before = finer.timestamp.partition_point(|&t| t < end);
@@ -153,7 +153,7 @@ fn divides(from: Interval, to: Interval) -> bool {
     from.0 > 0 && to.0 >= from.0 && to.0 % from.0 == 0
 }
 
-/// Where the bucket of this time starts. Day 0 is a Thursday, so the first Monday is day 4.
+/// Start of the bucket that holds this time. Day 0 is a Thursday, so the first Monday is day 4.
 fn bucket(timestamp: i64, to: Interval) -> i64 {
     let origin = if to.0 % Interval::WEEK.0 == 0 { 4 * DAY_MS } else { 0 };
     timestamp.saturating_sub(origin).div_euclid(to.0).saturating_mul(to.0).saturating_add(origin)
@@ -163,7 +163,7 @@ fn bucket(timestamp: i64, to: Interval) -> i64 {
 pub(super) mod tests {
     use super::CandleVec;
 
-    /// Candles that start at these times and do not leave their closes.
+    /// Flat candles (open = high = low = close) at these times.
     pub(in crate::analysis) fn level(closes: impl IntoIterator<Item = (i64, f64)>, volume: f64) -> CandleVec {
         let (timestamp, prices): (Vec<i64>, Vec<f64>) = closes.into_iter().unzip();
         let volume = vec![volume; prices.len()];

@@ -1,26 +1,26 @@
-//! Growth of a token's holder count over a window, and what its whales did meanwhile. Pure functions over the counts.
+//! Growth of a token's holder count over a window, and the trend of its whales' balance. Pure functions over daily counts.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::dataset::{rows::HolderCountRow, time::Day};
 
-/// The window of the documented ranking.
+/// Window of the documented ranking.
 pub const WINDOW_DAYS_DEFAULT: u64 = 7;
 
-/// How much older than the window's start the base may be.
+/// Maximum number of days by which the base count may precede the window's start.
 const BASE_SLACK_DAYS: i32 = 7;
 
-/// Growth between two counts.
+/// Growth between two holder counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// Percent of the base.
+    /// Percent of the base count.
     pub percent: f64,
     pub base: Day,
     pub last: Day,
 }
 
-/// What the whales did over the window.
+/// Direction of the whales' balance over the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhaleTrend {
@@ -29,14 +29,14 @@ pub enum WhaleTrend {
     Stable,
 }
 
-/// Growth over the `window` days up to the token's last count, against the nearest earlier count no more than seven days older
-/// than the window's start. `None` without such a count, or when it is 0. `counts` is oldest first.
+/// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
+/// start. Returns `None` without such a count, or if it is 0. `counts` is oldest first.
 pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
     let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
     (base.1 > 0.0).then(|| Growth { percent: percent(base.1, last.1), base: base.0, last: last.0 })
 }
 
-/// The whales' balance at the last count against that at the window's base: beyond ±`threshold_percent` it has a direction.
+/// Trend of the whales' balance from the window's base to the last count: a change beyond ±`threshold_percent` has a direction.
 pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
     if base.1 <= 0.0 {
@@ -52,15 +52,14 @@ pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f6
     })
 }
 
-/// The change from `base`, which is not 0, in percent of it. The difference is taken first, so that 1010 from 1000 is 1 and not
-/// 1.0000000000000009.
+/// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
 pub(super) fn percent(base: f64, last: f64) -> f64 {
     (last - base) / base * 100.0
 }
 
 type Point = (Day, f64);
 
-/// The last count that has a value, and the latest one at or before the window's start that is not too old.
+/// The last count with a value, and the latest one at or before the window's start that is not too old.
 fn ends(counts: &[HolderCountRow], window: u64, value: impl Fn(&HolderCountRow) -> Option<f64>) -> Option<(Point, Point)> {
     let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(count)?)));
     let last = points.next()?;
@@ -119,7 +118,7 @@ mod tests {
             assert_eq!(whale_trend(&counts, 7, 1.0), Some(expected), "{last}");
         }
         assert_eq!(whale_trend(&counts(&[(0, None, Some(1.0))]), 7, 1.0), None);
-        // From nothing every balance is growth, and nothing stays nothing.
+        // From 0, any balance is accumulation; 0 to 0 is stable.
         for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
             assert_eq!(whale_trend(&counts(&[(0, None, Some(0.0)), (7, None, Some(last))]), 7, 1.0), Some(expected), "{last}");
         }

@@ -1,59 +1,60 @@
-//! Technical indicators over candles, each by its usual definition and named as requests name it: `sma_20`, `macd_12_26_9`. Pure
-//! figures; which candles they run over, and who asks, is not known here.
+//! Technical indicators over candles by their usual definitions, named as in requests: `sma_20`, `macd_12_26_9`. Pure functions; the choice
+//! of candles and the requests belong elsewhere.
 //!
-//! Means and deviations are worked out from the candles of each window anew. Running sums, as the libraries at hand keep them, carry the
-//! rounding of one wild price into every figure after it.
+//! Means and deviations are recalculated for each window. Running sums, as common libraries keep them, carry the rounding error of one
+//! extreme price into every later value.
 
 use std::{fmt, ops::Range};
 
 use crate::dataset::{candles::Candles, time::DAY_MS};
 
-/// The longest window, in candles.
+/// Longest period, in candles.
 pub const PERIOD_MAX: usize = 500;
-/// How many may be asked for at once.
+/// Maximum number of indicators per request.
 pub const INDICATORS_MAX: usize = 16;
-/// Deviations from the mean at which a band may lie.
+/// Allowed band widths of Bollinger bands, in standard deviations.
 const WIDTHS: std::ops::RangeInclusive<f64> = 0.1..=10.0;
 
 /// An indicator with its parameters; periods in candles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Indicator {
-    /// Simple moving average: the mean of the last closes.
+    /// Simple moving average of the closes.
     Sma(usize),
-    /// Exponential moving average: α = 2 / (period + 1), begun with the mean of the first `period` closes.
+    /// Exponential moving average: α = 2 / (period + 1), seeded with the mean of the first `period` closes.
     Ema(usize),
-    /// Relative strength index, 0–100, with the smoothing of J. Welles Wilder, "New Concepts in Technical Trading Systems" (1978): averages
-    /// of gains and losses begun with the mean of the first `period` changes, then (before · (period − 1) + change) / period. No value
-    /// where nothing moved.
+    /// Relative strength index, 0–100, smoothed as in J. Welles Wilder, "New Concepts in Technical Trading Systems" (1978): averages of
+    /// gains and losses seeded with the mean of the first `period` changes, then (previous · (period − 1) + change) / period. No value if
+    /// the price never moved.
     Rsi(usize),
-    /// Moving average convergence/divergence (Gerald Appel): EMA fast − EMA slow; its signal, an EMA of that; their difference.
+    /// Moving average convergence/divergence (Gerald Appel): EMA fast − EMA slow; its signal line, an EMA of that; and their difference,
+    /// the histogram.
     Macd { fast: usize, slow: usize, signal: usize },
-    /// Bollinger bands (John Bollinger): the simple moving average and `width` population standard deviations of the closes around it.
+    /// Bollinger bands (John Bollinger): the simple moving average ± `width` population standard deviations of the closes.
     Bollinger { period: usize, width: f64 },
-    /// Average true range (Wilder 1978): the largest of high − low and the distances of both from the close before, smoothed as in `Rsi`.
+    /// Average true range (Wilder 1978): true range = max(high, previous close) − min(low, previous close), smoothed as in `Rsi`.
     Atr(usize),
-    /// On-balance volume (Joseph Granville): the sum of volumes, those of falling closes taken away. It begins with the token's first
-    /// candle in the data, so its changes mean something and its level does not. Ends where a volume is unknown.
+    /// On-balance volume (Joseph Granville): running sum of volumes, those of falling closes subtracted. It starts at the token's first
+    /// candle in the data, so only its changes are meaningful, not its level. No values from the first unknown volume on.
     Obv,
-    /// Volume-weighted average price over the last candles: Σ volume · (high + low + close) / 3 ÷ Σ volume. No value where a volume in
-    /// the window is unknown, or all are zero.
+    /// Volume-weighted average price over the window: Σ volume · (high + low + close) / 3 ÷ Σ volume. No value if a volume in the window is
+    /// unknown or all are zero.
     Vwap(usize),
 }
 
-/// A kind of indicator as requests spell it.
+/// A kind of indicator and its spelling in requests.
 #[derive(Debug)]
 pub struct IndicatorKind {
     pub word: &'static str,
-    /// With its usual parameters.
+    /// Spelling with the usual parameters.
     pub usual: &'static str,
     pub title: &'static str,
-    /// Drawn over the candles; else in a pane of its own.
+    /// Whether it is drawn over the candles; else in a pane of its own.
     pub over_price: bool,
-    /// What its columns are called behind its name.
+    /// Suffixes of its column names.
     columns: &'static [&'static str],
 }
 
-/// Every kind there is, in the order in which they are offered.
+/// All kinds, in display order.
 pub const KINDS: &[IndicatorKind] = &[
     IndicatorKind { word: "sma", usual: "sma_20", title: "Simple moving average", over_price: true, columns: &[""] },
     IndicatorKind { word: "ema", usual: "ema_50", title: "Exponential moving average", over_price: true, columns: &[""] },
@@ -93,7 +94,7 @@ impl fmt::Display for Indicator {
 }
 
 impl Indicator {
-    /// Reads `sma_20`. The error says what was expected, without the name.
+    /// Parses a name such as `sma_20`. Errors: the expected form, without the name itself.
     pub fn parse(name: &str) -> Result<Self, String> {
         let mut parts = name.split('_');
         let word = parts.next().unwrap_or_default();
@@ -146,13 +147,13 @@ impl Indicator {
         &KINDS[word]
     }
 
-    /// What its columns are called: its name, and what is added to it where it has several.
+    /// Column names: the indicator's name, with a suffix each if it has several columns.
     pub fn columns(&self) -> impl Iterator<Item = String> {
         let name = self.to_string();
         self.kind().columns.iter().map(move |end| format!("{name}{end}"))
     }
 
-    /// The values of its columns at these of the candles, all of which are sound and in order of time; none where too few came before.
+    /// Values of its columns at `rows` of the candles, which must be valid and in time order; `None` where too few candles precede.
     pub fn values(&self, candles: &Candles, rows: Range<usize>) -> Vec<Vec<Option<f64>>> {
         let close = candles.close;
         let part = |all: Vec<f64>| rows.clone().map(|i| all.get(i).copied().filter(|value| value.is_finite())).collect();
@@ -182,13 +183,13 @@ impl Indicator {
     }
 }
 
-/// A value for each row from the window that ends with it.
+/// For each row, the value of the window that ends at it.
 fn windows(rows: Range<usize>, period: usize, value: impl Fn(Range<usize>) -> Option<f64>) -> Vec<Option<f64>> {
     rows.map(|i| (i + 1).checked_sub(period).and_then(|start| value(start..i + 1))).map(|value| value.filter(|v| v.is_finite())).collect()
 }
 
-/// Percent of the last close against the highest high of the last 52 weeks: 0 at that high, else negative. The weeks end with the last of
-/// the candles, each of which is `length` milliseconds long. None where the candles do not reach back so far.
+/// Percent distance of the last close from the highest high of the last 52 weeks: 0 at that high, else negative. The 52 weeks end with the
+/// last candle; each candle is `length` milliseconds long. Returns `None` if the candles do not reach back so far.
 pub fn from_52w_high(candles: &Candles, length: i64) -> Option<f64> {
     let (&close, &last) = candles.close.last().zip(candles.timestamp.last())?;
     let begin = last.saturating_add(length).saturating_sub(52 * 7 * DAY_MS);
@@ -211,7 +212,7 @@ fn spread(values: &[f64]) -> (f64, f64) {
     (mean, (squares / values.len() as f64).sqrt())
 }
 
-/// Not a number before the first `period` values from `start` on.
+/// NaN before the first `period` values from `start` on.
 fn ema(values: &[f64], period: usize, start: usize) -> Vec<f64> {
     let mut all = vec![f64::NAN; values.len()];
     let first = start + period;
@@ -228,7 +229,7 @@ fn ema(values: &[f64], period: usize, start: usize) -> Vec<f64> {
     all
 }
 
-/// Wilder's smoothing of values whose first is unknown.
+/// Wilder's smoothing; the first value is skipped as unknown.
 fn wilder(values: &[f64], period: usize) -> Vec<f64> {
     let mut all = vec![f64::NAN; values.len()];
     if values.len() <= period {
@@ -252,7 +253,7 @@ fn rsi(close: &[f64], period: usize) -> Vec<f64> {
     gains.iter().zip(&losses).map(|(gain, loss)| 100.0 * gain / (gain + loss)).collect()
 }
 
-/// The first has no close before it.
+/// True ranges; the first is NaN, as it has no previous close.
 fn true_ranges(candles: &Candles) -> Vec<f64> {
     let range = |i: usize| {
         let before = candles.close[i - 1];

@@ -1,5 +1,5 @@
-//! The figures of every token that views and rankings share, derived once a generation: price, capitalisation, day's change,
-//! holders, growth, thirty days of closes. Pure; one pass over the dataset.
+//! Key figures of every token, shared by views and rankings and derived once per generation: price, market cap, price changes, holders,
+//! growth, thirty days of closes. Pure; one pass over the dataset.
 
 mod moves;
 
@@ -21,9 +21,9 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS, Time},
 };
 
-/// A token whose last candle is older than the newest in the dataset by more than so many of its candles is stale.
+/// A token is stale if its last candle is older than the dataset's newest by more than this many candle intervals.
 const STALE_CANDLES: i64 = 3;
-/// Days in which as many closes are found, if no more than some are missing.
+/// Time span that normally holds `HISTORY_DAYS` closes, with room for missing days.
 const RECENT_MS: i64 = RECENT_DAYS * DAY_MS;
 
 /// A token in a list.
@@ -32,13 +32,13 @@ pub struct TokenSummary {
     pub token_address: Address,
     pub symbol: Option<String>,
     pub name: Option<String>,
-    /// The chains it lives on, the one with the largest market cap first.
+    /// Chains it is deployed on, the one with the largest market cap first.
     pub chains: Vec<Chain>,
     /// USD.
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// Percent over the last 24 hours; null where its candles end long before the newest in the data.
+    /// Percent over the last 24 hours; null if its candles end long before the newest in the data.
     pub price_change_24h: Option<f64>,
     /// Number of holders.
     pub holders: Option<i64>,
@@ -46,7 +46,7 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
-    /// Percent over the last hour, week and month; null as `price_change_24h`.
+    /// Percent over the last hour, week and month; null as in `price_change_24h`.
     #[serde(skip)]
     pub price_change_1h: Option<f64>,
     #[serde(skip)]
@@ -62,50 +62,49 @@ pub struct TokenSummary {
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,
-    /// When its contract was deployed.
+    /// Deployment time of its contract.
     #[serde(skip)]
     pub created_at: Option<Time>,
-    /// Milliseconds from then to the newest time in the data.
+    /// Milliseconds from deployment to the newest time in the data.
     #[serde(skip)]
     pub age: Option<i64>,
-    /// What the `tokens` file says of it in columns that are not ours.
+    /// Values of the `tokens` file's extra columns.
     #[serde(skip)]
     pub own: Vec<(&'static str, CellValue)>,
-    /// What `fields` added.
+    /// Figures requested with `fields`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Box<Figures>>,
 }
 
-/// How far a token's candles reach.
+/// Last candle of a token, and its staleness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastCandle {
     pub start: Time,
     pub interval: Interval,
-    /// Milliseconds that the dataset's newest candle starts later, where those are more than three candles of the token's.
+    /// Milliseconds by which the dataset's newest candle is later, if that is more than three of the token's candle intervals.
     pub behind: Option<i64>,
 }
 
-/// What `fields` adds to a token, each only when it is asked for.
+/// Figures that `fields` adds to a token, each only on request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
-    /// When the contract was deployed; null where the data do not say.
+    /// Deployment time of the contract; null where the data do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Added<Time>>,
-    /// Days from then to the newest time in the data.
+    /// Days from deployment to the newest time in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age: Option<Added<f64>>,
-    /// The start of its last candle: how far its prices reach.
+    /// Start of its last candle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Added<Time>>,
-    /// USD traded in the 24 hours to the end of its last candle: the sum of volume × close over its candles in them; where they do not
-    /// reach a day back or a volume is unknown, the sum of `volume24h` over its pools; null where its candles end long before the
-    /// newest in the data.
+    /// USD traded in the 24 hours up to the end of its last candle: the sum of volume × close over those candles; if they do not reach back
+    /// a day or a volume is unknown, the sum of `volume24h` over its pools; null if its candles end long before the newest in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_24h: Option<Added<f64>>,
     /// USD: the sum of `liquidity` over the pools that hold it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liquidity: Option<Added<f64>>,
-    /// Percent over the last hour; null where no close is known so long before, or where its candles end long before the newest.
+    /// Percent over the last hour; null where no close is known so long before, or if its candles end long before the newest in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_change_1h: Option<Added<f64>>,
     /// Percent over the last 7 days, as over the last hour.
@@ -114,39 +113,39 @@ pub struct Figures {
     /// Percent over the last 30 days, as over the last hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_change_30d: Option<Added<f64>>,
-    /// The columns of the `tokens` file that are not ours, by their names.
+    /// The extra columns of the `tokens` file, by their names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Added<serde_json::Map<String, serde_json::Value>>>,
     /// The trend of the trendline analysis; null without candles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Added<Trend>>,
-    /// The surest pattern of the daily candles, older ones counting less; null without any.
+    /// The daily-candle pattern with the highest confidence, discounted by age; null without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_pattern: Option<Added<Pattern>>,
-    /// How far that pattern has come: for who shows it, no part of the answer.
+    /// Status of that pattern: for display only, not serialized.
     #[serde(skip)]
     pub best_pattern_status: Option<Status>,
-    /// What the patterns of the daily candles together advise; null without daily candles.
+    /// Combined recommendation of the daily-candle patterns; null without daily candles.
     #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
     pub recommended_action: Option<Added<TradeAction>>,
     /// The score of the security inference; null without its data.
     #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
     pub security_score: Option<Added<i64>>,
-    /// The word that its recommendation begins with; null without its data. `NOT ENOUGH DATA` says that the score is no praise.
+    /// Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommendation: Option<Added<&'static str>>,
-    /// The relative strength index over 14 daily candles, 0–100, as `/technical/{contractAddress}/indicators` has it for the last of
-    /// them; null with fewer, and where they end long before the newest in the data.
+    /// Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null with
+    /// fewer candles, or if they end long before the newest in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rsi_14: Option<Added<f64>>,
-    /// Percent that the last daily close lies under the highest high of the 52 weeks to it, 0 at that high; null where the candles do
-    /// not reach back so far, or end long before the newest in the data.
+    /// Percent distance of the last daily close from the highest high of the 52 weeks up to it, 0 at that high, else negative; null if the
+    /// candles do not reach back so far, or end long before the newest in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_52w_high: Option<Added<f64>>,
 }
 
 impl Figures {
-    /// Whether the figure was worked out, if only to find that there is none.
+    /// Whether the figure was computed, even if the result is null.
     pub fn has(&self, field: &str) -> bool {
         match field {
             "trend" => self.trend.is_some(),
@@ -160,7 +159,7 @@ impl Figures {
         }
     }
 
-    /// Takes those that were worked out further.
+    /// Merges figures computed later; they replace earlier ones.
     pub fn take(&mut self, more: Self) {
         self.trend = more.trend.or(self.trend.take());
         if more.best_pattern.is_some() {
@@ -175,13 +174,13 @@ impl Figures {
     }
 }
 
-/// A figure that `fields` added: null where there is none.
+/// A figure requested with `fields`: null if it has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Added<T>(pub Option<T>);
 
-/// The shared figures of every token, in the order of `Dataset::tokens`.
+/// Key figures of every token, in the order of `Dataset::tokens`.
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
@@ -207,7 +206,7 @@ fn mark_stale(tokens: &mut [TokenSummary]) {
         let Some(last) = &mut token.last_candle else { continue };
         let behind = newest.saturating_sub(last.start.0);
         last.behind = Some(behind).filter(|behind| *behind > last.interval.0.saturating_mul(STALE_CANDLES));
-        // What changed in a day long past is no news.
+        // Changes of a long-past day are not current.
         if last.behind.is_some() {
             (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
             token.volume_24h = None;
@@ -215,7 +214,7 @@ fn mark_stale(tokens: &mut [TokenSummary]) {
     }
 }
 
-/// There is no clock here: a token is as old as the newest candle, or the newest contract, makes it.
+/// There is no clock here: ages are relative to the newest candle or contract in the data.
 fn mark_age(tokens: &mut [TokenSummary]) {
     let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
     let newest = tokens.iter().flat_map(times).flatten().max();
@@ -227,7 +226,7 @@ fn mark_age(tokens: &mut [TokenSummary]) {
 fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
     let address = token.row.token_address;
     let price = price(dataset, token);
-    // What the figures need lies in the last days as a rule; of a large table no more is read then.
+    // Usually the last days suffice; of a large table only those are read then.
     let (recent, cut) = dataset.candles().recent(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
     let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles().of(&address));
@@ -257,12 +256,12 @@ fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
     }
 }
 
-/// The given price, else the close of the token's latest candle in any interval.
+/// The price given in the data, else the close of the token's latest candle in any interval.
 pub fn price(dataset: &Dataset, token: &Token) -> Option<f64> {
     token.row.price.or_else(|| dataset.candles().latest_close(&token.row.token_address).map(|(_, close)| close))
 }
 
-/// The given number of holders, else the latest count, else the rows of `holders` with a balance.
+/// The holder count given in the data, else the latest daily count, else the number of `holders` rows with a balance.
 fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     let address = &token.row.token_address;
     token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
@@ -271,8 +270,9 @@ fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     })
 }
 
-/// The last daily closes, oldest first: of the daily candles, and of the coarsest finer ones before the first and after the last of
-/// them, as `frames` has it. What is `cut` does not tell which candle is the first.
+/// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
+/// interval, as in `frames`. If the series is `cut` (only its recent part was read), its first daily candle is not the true first, so
+/// nothing is filled in before it.
 fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);
     let stored = || series.iter().rev().filter(|(_, candles)| !candles.is_empty());
@@ -282,7 +282,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     let (before, after) = match (own.timestamp.first(), own.timestamp.last()) {
         (Some(&first), Some(&last)) => {
             let starts = |from: i64| finer.timestamp.partition_point(|&time| time < from);
-            // Own candles need not start at midnight, so a day that overlaps one of them is left out.
+            // Stored candles need not start at midnight, so a day that overlaps one of them is left out.
             let end = starts(day(first));
             (end, starts(day(last.saturating_add(2 * DAY_MS - 1))).max(end))
         }
@@ -296,7 +296,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
             end -= 1;
             if candles.valid(end) {
                 closes.push(candles.close[end]);
-                // On to the day before, without a look at each minute of this one.
+                // Skips to the previous day without visiting each minute of this one.
                 let midnight = day(candles.timestamp[end]);
                 end = candles.timestamp[..end].partition_point(|&time| time < midnight).max(range.start);
             }
@@ -306,7 +306,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     closes
 }
 
-/// The series whose last candle starts last; of two, the finer: the one whose close is the price.
+/// The series whose last candle starts last (its close is the price); of two, the finer.
 fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Candles<'a>)> {
     series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).copied()
 }
@@ -325,13 +325,13 @@ mod tests {
         let daily = candles(&(0..40).map(|day| (24 * day, day as f64 + 1.0)).collect::<Vec<_>>());
         let thirty: Vec<f64> = (11..=40).map(f64::from).collect();
         assert_eq!(daily_closes(&[(Interval::DAY, daily.as_candles())], false), thirty);
-        // Hourly candles of the last days alone neither shorten it nor count twice, and go on where the daily ones end.
+        // Hourly candles of the last days neither shorten the history nor count twice, and they extend it where the daily ones end.
         let hourly = candles(&(38 * 24..41 * 24 - 6).map(|hour| (hour, 1000.0 + hour as f64)).collect::<Vec<_>>());
         let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
         let expected: Vec<f64> = thirty[1..].iter().copied().chain([1000.0 + f64::from(41 * 24 - 7)]).collect();
         assert_eq!(daily_closes(&both, false), expected);
         assert_eq!(daily_closes(&both[..1], false), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
-        // What is coarser than a day has no daily closes.
+        // Intervals coarser than a day have no daily closes.
         assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())], false), [0.0; 0]);
     }
 
@@ -393,7 +393,7 @@ mod tests {
             [
                 (Some(2.0), Some(20.0), Some(80)),
                 (Some(2.0), Some(7.0), Some(0)),
-                // The latest candle in any interval; a holder is who holds something.
+                // Price: the latest candle in any interval. Holders: only rows with a balance.
                 (Some(5.0), Some(50.0), Some(1)),
                 (None, None, None),
                 (Some(2.0), None, None),

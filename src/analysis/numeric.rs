@@ -1,9 +1,9 @@
-//! Statistics that several analyses share: quantiles, least squares, goodness of fit, Mann-Kendall. Plain slices of finite numbers
-//! in, finite numbers out; nothing here knows what a candle is.
+//! Statistics shared by several analyses: quantiles, least squares, goodness of fit, Mann-Kendall. Slices of finite numbers in, finite
+//! numbers out; candles are unknown here.
 
 use std::cmp::Ordering;
 
-/// The number as an answer may carry it: never NaN or infinite, and -0.0 written 0.
+/// Makes a number serializable: NaN becomes 0, infinities are clamped, and -0.0 becomes 0.
 pub fn finite(number: f64) -> f64 {
     if number.is_nan() {
         return 0.0;
@@ -25,8 +25,8 @@ pub fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
     }
 }
 
-/// The share `q` of the numbers lies at or below the result: linear interpolation between order statistics, definition 7 of Hyndman
-/// & Fan (1996), "Sample quantiles in statistical packages". Reorders the slice; NaN when it is empty.
+/// Quantile `q` by linear interpolation between order statistics, definition 7 of Hyndman & Fan (1996), "Sample quantiles in statistical
+/// packages". Reorders the slice; NaN if it is empty.
 pub fn quantile(numbers: &mut [f64], q: f64) -> f64 {
     let Some(last) = numbers.len().checked_sub(1) else {
         return f64::NAN;
@@ -42,12 +42,12 @@ pub fn quantile(numbers: &mut [f64], q: f64) -> f64 {
     low + (high - low) * share
 }
 
-/// The middle of the numbers. Reorders the slice; NaN when it is empty.
+/// Median. Reorders the slice; NaN if it is empty.
 pub fn median(numbers: &mut [f64]) -> f64 {
     quantile(numbers, 0.5)
 }
 
-/// y = intercept + slope·x.
+/// The line y = intercept + slope·x.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Line {
     pub slope: f64,
@@ -59,25 +59,25 @@ impl Line {
         self.intercept + self.slope * x
     }
 
-    /// The same height everywhere.
+    /// Horizontal line.
     pub fn level(height: f64) -> Self {
         Self { slope: 0.0, intercept: height }
     }
 
-    /// The same upside down.
+    /// Reflected about the x axis.
     #[must_use]
     pub fn mirrored(self) -> Self {
         Self { slope: -self.slope, intercept: -self.intercept }
     }
 
-    /// Through two points of different x.
+    /// Line through two points with different x.
     pub fn through(a: (f64, f64), b: (f64, f64)) -> Self {
         let slope = (b.1 - a.1) / (b.0 - a.0);
         Self { slope, intercept: a.1 - slope * a.0 }
     }
 
-    /// Ordinary least squares of y on x; level without points or without two different x. Values are taken relative to the first, so
-    /// a constant y gives slope 0 exactly.
+    /// Ordinary least squares of y on x; horizontal if there are no two different x. Values are taken relative to the first, so a constant
+    /// y gives slope 0 exactly.
     pub fn least_squares(points: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
         let Some((x0, y0)) = points.clone().next() else {
             return Self::default();
@@ -99,8 +99,8 @@ impl Line {
         Self { slope, intercept: y0 + (mean_y - slope * (x0 + mean_x)) }
     }
 
-    /// R² = 1 − SSR/SST of the points about this line, within 0 and 1. Where the points do not vary (SST ≤ 1e-12·n·mean²) it is 1 if
-    /// the line runs through them as closely, else 0.
+    /// Coefficient of determination of the points about this line, R² = 1 − SSR/SST, clamped to 0..=1. If the points do not vary (SST ≤
+    /// 1e-12·n·mean²), it is 1 if the residuals are as small, else 0.
     pub fn r2(self, points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
         let Some((_, y0)) = points.clone().next() else {
             return 1.0;
@@ -125,12 +125,12 @@ impl Line {
 pub struct MannKendall {
     /// Σ sgn(later − earlier) over all pairs of values.
     pub s: f64,
-    /// Of independent values: \[n(n−1)(2n+5) − Σ t(t−1)(2t+5)\]/18, t the sizes of the groups of equal values.
+    /// For independent values: \[n(n−1)(2n+5) − Σ t(t−1)(2t+5)\]/18, where t are the sizes of the groups of ties.
     pub variance: f64,
 }
 
-/// Mann (1945), Kendall (1975), with the correction for ties. O(n log n): S is the number of pairs less the tied ones less twice
-/// the inversions, which a merge sort counts (Knight 1966).
+/// Mann-Kendall test of Mann (1945) and Kendall (1975), corrected for ties. O(n log n): S is the number of pairs, minus the tied ones,
+/// minus twice the inversions, which a merge sort counts (Knight 1966).
 pub fn mann_kendall(values: &[f64]) -> MannKendall {
     let (sorted, inversions) = sort_counting_inversions(values);
     let term = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
@@ -145,20 +145,19 @@ pub fn mann_kendall(values: &[f64]) -> MannKendall {
     MannKendall { s: pairs - tied_pairs - 2.0 * inversions as f64, variance: ((term(n) - tied_terms) / 18.0).max(0.0) }
 }
 
-/// The sign bit of a 64-bit number.
+/// Sign bit of a 64-bit number.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// An integer that sorts as the finite float does, and compares without branches; the two zeros share one.
+/// Sort key of a finite float: an integer in the same order that compares without branches; both zeros share one key.
 pub fn key_of_float(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
-/// Below this length insertion is faster than merging.
+/// Below this length, insertion sort is faster than merging.
 const RUN: usize = 8;
 
-/// The values' order keys, ascending, and how many pairs of values stood the other way round: insertion sort of short runs,
-/// then bottom-up merges.
+/// Returns the values' sort keys in ascending order and the number of inversions: insertion sort of short runs, then bottom-up merges.
 fn sort_counting_inversions(values: &[f64]) -> (Vec<u64>, u64) {
     let n = values.len();
     let mut source: Vec<u64> = values.iter().map(|value| key_of_float(*value)).collect();
@@ -176,7 +175,7 @@ fn sort_counting_inversions(values: &[f64]) -> (Vec<u64>, u64) {
     (source, inversions)
 }
 
-/// Sorts a short run; each step a value moves passes a larger one.
+/// Sorts a short run; returns its inversions (each step of a value passes one larger value).
 fn insert(run: &mut [u64]) -> u64 {
     let mut inversions = 0;
     for end in 1..run.len() {
@@ -192,12 +191,12 @@ fn insert(run: &mut [u64]) -> u64 {
     inversions
 }
 
-/// Merges two sorted runs; each value taken from the right one passes what is left of the left one.
+/// Merges two sorted runs; returns their inversions (each value taken from the right passes all that remain on the left).
 fn merge(left: &[u64], right: &[u64], target: &mut [u64]) -> u64 {
     let (mut i, mut j, mut inversions) = (0, 0, 0_u64);
     while i < left.len() && j < right.len() {
         let (a, b) = (left[i], right[j]);
-        // Written without branches: which side is next is a coin toss that a processor cannot guess.
+        // Branch-free: which side is smaller is random, so branch prediction would fail half the time.
         let right_first = b < a;
         target[i + j] = if right_first { b } else { a };
         inversions += if right_first { (left.len() - i) as u64 } else { 0 };
@@ -209,15 +208,15 @@ fn merge(left: &[u64], right: &[u64], target: &mut [u64]) -> u64 {
     inversions
 }
 
-/// Autocorrelation at lag 1 of residuals whose mean is 0; 0 where they are all 0.
+/// Lag-1 autocorrelation of residuals with mean 0; 0 if all are 0.
 pub fn lag_one(residuals: &[f64]) -> f64 {
     let energy: f64 = residuals.iter().map(|e| e * e).sum();
     let lagged: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if energy > 0.0 { lagged / energy } else { 0.0 }
 }
 
-/// The mean and the sample standard deviation (n − 1); the latter is 0 for fewer than two values. Taken relative to the first value,
-/// so equal values deviate by 0 exactly.
+/// Mean and sample standard deviation (n − 1), the latter 0 for fewer than two values. Calculated relative to the first value, so equal
+/// values give a deviation of exactly 0.
 pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let Some(&first) = values.first() else {
         return (0.0, 0.0);

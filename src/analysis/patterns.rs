@@ -1,5 +1,4 @@
-//! Chart patterns: the answer and how it is put together. Pivots, the search for each family, confirmation and ranking have a file
-//! each.
+//! Chart patterns: the response and its assembly. Pivots, the search for each family, confirmation and ranking have a file each.
 
 mod advice;
 #[cfg(test)]
@@ -29,18 +28,18 @@ use self::{
 use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
 
-/// Patterns found in the candles of a token, and what they advise.
+/// Patterns found in a token's candles, and the recommendation derived from them.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatternsAnswer {
-    /// Those that end latest first; of these the more confident first. Two cover at most half of what both cover together.
+    /// Sorted by end, latest first, then by descending confidence. Any two overlap by at most half of their combined span.
     pub patterns: Vec<Pattern>,
-    /// What the patterns together advise; hold without any.
+    /// Combined recommendation of all patterns; hold without any.
     pub recommended_action: TradeAction,
-    /// Start of the last candle that was used. Only when explained, and where there is one.
+    /// Start of the last candle used. Only with `explain`, and if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
-    /// What became of the token's earlier patterns of these names, as its track record tells it; a name without any is left out. Only with
+    /// Outcomes of the token's earlier patterns of the same names, from its track record; names without any are left out. Only with
     /// `explain=record`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track_record: Option<Vec<PatternRecord>>,
@@ -50,76 +49,78 @@ pub struct PatternsAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pattern {
-    /// What it is.
+    /// Name of the pattern.
     pub name: PatternName,
-    /// How sure it is, 0 to 1: about the share of such finds that are right.
+    /// Confidence, 0 to 1: roughly the share of such detections that are right.
     pub confidence: f64,
-    /// 100 when confirmed by a close beyond the boundary, less while it forms.
+    /// 100 once a close beyond the boundary confirms it, less while it forms.
     pub completion_percent: f64,
-    /// Signed percent of the breakout level, by the measure rule.
+    /// Projected move in signed percent of the breakout level, by the measure rule.
     pub projected_movement: f64,
-    /// The candle at which it starts, the oldest of the frame being 0.
+    /// First candle of the pattern; 0 is the oldest candle of the timeframe.
     pub start_index: usize,
-    /// The candle that confirms it; while it forms, the latest.
+    /// Candle that confirms it; while it forms, the latest candle.
     pub end_index: usize,
-    /// How it was found. Only when explained.
+    /// Details of the detection. Only with `explain`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub detail: Option<PatternDetail>,
 }
 
-/// How a pattern was found and what it points to.
+/// Details of a detected pattern: geometry, target, stop and explanation.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatternDetail {
-    /// How far it has come.
+    /// Stage of the pattern.
     pub status: Status,
-    /// Where it points.
+    /// Expected direction of the price.
     pub direction: Direction,
     /// Start of the first candle.
     pub start_time: Time,
     /// Start of the last candle.
     pub end_time: Time,
-    /// The turning points it rests on, oldest first.
+    /// Its turning points, oldest first.
     pub anchors: Vec<Anchor>,
-    /// The line that a close must pass; of patterns between two lines the upper, then the lower.
+    /// Breakout line that a close must cross; for patterns between two lines, the upper, then the lower.
     pub boundary: Vec<Segment>,
-    /// The candle that closed beyond the boundary; null while forming.
+    /// Candle that closed beyond the boundary; null while it forms.
     pub breakout_index: Option<usize>,
-    /// The boundary's price at the breakout; while it forms, at the last candle.
+    /// Price of the boundary at the breakout; while it forms, at the last candle.
     pub breakout_price: f64,
-    /// How tall the pattern is, in price, measured from the breakout price.
+    /// Height of the pattern as a price difference from the breakout price.
     pub height: f64,
-    /// The price it projects. Where that would be below zero, the height on a logarithmic scale.
+    /// Take-profit target. If the measure rule gives a price below zero, the height is applied on a logarithmic scale.
     pub target_price: f64,
-    /// The price whose close voids it: half its height back over the boundary; while it forms, its far side at the last candle.
+    /// Stop-loss: a close beyond this price invalidates the pattern. Half the height back across the boundary; while it forms, its opposite
+    /// line at the last candle.
     pub stop_price: f64,
-    /// From the last close to the target, in percent of the last close.
+    /// Distance from the last close to the target, in percent of the last close.
     pub distance_to_target: f64,
-    /// From the last close to the stop, in percent of the last close.
+    /// Distance from the last close to the stop, in percent of the last close.
     pub distance_to_stop: f64,
-    /// The way to the target over the way to the stop, both from the last close; null once the price is past one of them.
+    /// Reward/risk ratio: distance to the target over distance to the stop, from the last close; null once the price is past either.
     pub reward_risk: Option<f64>,
-    /// What made its confidence, the largest part first; last the base, with which they add up to the logarithm of its odds.
+    /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
     pub why: Vec<Reason>,
 }
 
-/// A part of a pattern's confidence.
+/// One contribution to a pattern's confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "PatternReason")]
 pub struct Reason {
-    /// What was measured, with its unit.
+    /// Name of the measure, with its unit.
     pub measure: &'static str,
-    /// What it measured: of a rival or of a pattern inside or around it the logarithm of its odds, of the base how many parts it takes in.
+    /// Value of the measure; for a competing, inner or surrounding pattern, its log odds; for the base, the number of smaller parts merged
+    /// into it.
     pub value: f64,
-    /// What it adds to the logarithm of the odds, ln(confidence / (1 − confidence)), compared with a usual find of this kind.
+    /// Addend to the log odds, ln(confidence / (1 − confidence)), relative to a typical detection of this kind.
     pub contribution: f64,
 }
 
 impl Reason {
-    /// What the other parts lack of the whole.
+    /// Name of the remainder that completes the sum.
     pub const BASE: &'static str = "base, and all smaller parts";
 
-    /// The largest `most` parts in order, and the rest as one, so that all add up to `logit`.
+    /// Keeps the `most` largest parts in order and merges the rest into the base, so that all add up to `logit`.
     fn adding_up(mut parts: Vec<Self>, most: usize, logit: f64) -> Vec<Self> {
         parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
         let left_out = parts.len().saturating_sub(most);
@@ -133,33 +134,33 @@ impl Reason {
 /// A turning point.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Anchor {
-    /// The candle, the oldest of the frame being 0.
+    /// Candle index; 0 is the oldest candle of the timeframe.
     pub index: usize,
     /// Start of the candle.
     pub timestamp: Time,
-    /// Its high or its low.
+    /// High or low of the candle.
     pub price: f64,
 }
 
-/// A line between two candles; straight where prices are drawn on a logarithmic scale.
+/// A line between two candles, straight on a logarithmic price scale.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Segment {
-    /// Its older end.
+    /// Older end.
     pub from: Corner,
-    /// Its later end.
+    /// Later end.
     pub to: Corner,
 }
 
-/// An end of a line.
+/// End point of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Corner {
-    /// The candle, the oldest of the frame being 0.
+    /// Candle index; 0 is the oldest candle of the timeframe.
     pub index: usize,
-    /// The line's price there.
+    /// Price of the line at that candle.
     pub price: f64,
 }
 
-/// How far a pattern has come.
+/// Stage of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -169,18 +170,18 @@ pub enum Status {
     Confirmed,
     /// Confirmed, and the target was reached.
     Reached,
-    /// Confirmed, and then closed back across the boundary by half the height.
+    /// Confirmed, then a close back across the boundary by half the height.
     Failed,
 }
 
 impl Status {
-    /// Nothing is aimed at or risked any more.
+    /// Whether target and stop no longer apply.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Reached | Self::Failed)
     }
 }
 
-/// Where a pattern points.
+/// Expected direction of the price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -190,7 +191,7 @@ pub enum Direction {
     Down,
 }
 
-/// What the patterns together advise.
+/// Combined recommendation of the patterns, by the sum of their signed weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TradeAction {
@@ -198,7 +199,7 @@ pub enum TradeAction {
     StrongBuy,
     /// A sum of 0.2 or more.
     Buy,
-    /// Neither way.
+    /// A sum in between.
     Hold,
     /// A sum of −0.2 or less.
     Sell,
@@ -219,17 +220,17 @@ impl TradeAction {
 }
 
 impl PatternsAnswer {
-    /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
+    /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
     pub fn empty() -> Self {
         Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, as_of: None, track_record: None }
     }
 
-    /// The pattern to look at first.
+    /// The leading pattern, see `advice::first`.
     pub fn best(&self) -> Option<&Pattern> {
         advice::first(&self.patterns, |_| true).map(|place| &self.patterns[place])
     }
 
-    /// Of those that can still be traded, the place of the one to look at first; none where they are not explained.
+    /// Index of the leading pattern among those still tradable; `None` without `explain` details.
     pub fn best_open(&self) -> Option<usize> {
         let open =
             |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
@@ -237,15 +238,15 @@ impl PatternsAnswer {
     }
 }
 
-/// Fewer candles show nothing.
+/// Minimum number of candles.
 const CANDLES_LEAST: usize = 20;
 
-/// The patterns in the candles, with what they rest on where an explanation is asked for.
+/// Detects the patterns in the candles, with their details if `explain` is set.
 pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
     patterns_by(candles, &Model::built_in(), explain)
 }
 
-/// The same by another model than the one that is built in.
+/// As `patterns`, with another model than the built-in one.
 pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
@@ -253,7 +254,7 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
     answer(candles, &series, &finds(&series, model, explain), explain)
 }
 
-/// The patterns without what they rest on, and how far the best of them has come.
+/// The patterns without details, and the status of the leading one.
 pub fn patterns_and_status(candles: &Candles<'_>) -> (PatternsAnswer, Option<Status>) {
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return (PatternsAnswer::empty(), None);
@@ -274,17 +275,17 @@ fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], 
     }
 }
 
-/// A pattern that the last of the candles confirms.
+/// A pattern confirmed by the last candle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Breakout {
     pub name: PatternName,
     pub direction: Direction,
-    /// As `PatternDetail` has them.
+    /// As in `PatternDetail`.
     pub target_price: f64,
     pub stop_price: f64,
 }
 
-/// The patterns that the last candle confirms: what is new in the answer of that day.
+/// Patterns confirmed by the last candle: the new detections of that day.
 pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return Vec::new();
@@ -303,7 +304,7 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
     finds(&series, model, false).iter().filter(fresh).map(breakout).collect()
 }
 
-/// All that is answered, in its order.
+/// All detected patterns in response order.
 fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
     let mut finds = overlap::choose(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
@@ -313,7 +314,7 @@ fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPatter
     finds
 }
 
-/// What every pattern of one answer is written with.
+/// Inputs shared by all patterns of one response.
 struct Answer<'a> {
     series: &'a CandleSeries,
     candles: &'a Candles<'a>,
@@ -370,7 +371,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The line from the first turn to the end.
+    /// The line from the first turn to candle `end`.
     fn segment(&self, find: &FoundPattern, line: Line, end: usize) -> Segment {
         let from = find.turns.first().slot as usize;
         let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };

@@ -1,5 +1,5 @@
-//! Security inference: the anomalies, each of one table, and the shape of the answer. How the anomalies are found is a file each; how
-//! they become a score is `score`'s.
+//! Security inference: the anomalies, grouped in three parts, and the shape of the response. Each kind of detection has a file of its own;
+//! `score` turns anomalies into a score.
 
 pub mod behind;
 pub mod checks;
@@ -27,21 +27,21 @@ pub use self::{
 };
 use crate::dataset::{address::Address, time::Time};
 
-/// What is known of a token's safety. Null is unknown, which is never safe.
+/// Security assessment of a token. Null means unknown, never safe.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityInference {
-    /// Out of 100; the lower, the worse.
+    /// Security score out of 100; higher is safer.
     pub security_score: i64,
     pub anomaly_detection: AnomalyDetection,
-    /// Known scams whose code resembles it, the nearest first.
+    /// Known scams with similar code, the most similar first.
     pub similar_scams: Vec<SimilarScam>,
-    /// The word for the score, the strongest reasons, and what was missing.
+    /// The verdict, its strongest reasons, and the missing data.
     pub recommendation: String,
-    /// Every check by the question it answers, and what became of it. Only when explained.
+    /// Every check, grouped by question, with its result. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
-    /// What stands behind the figures. Only when explained.
+    /// Details behind the figures. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
 }
@@ -67,60 +67,60 @@ impl AnomalyDetection {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AnomalyPart {
-    /// 0 to 100, 0 when nothing was found; null without the data it needs.
+    /// 0 to 100, 0 if nothing was found; null without the required data.
     pub score: Option<f64>,
-    /// `CODE: sentence`, what weighs most first.
+    /// `CODE: sentence`, the highest weighted strength first.
     pub anomalies: Vec<String>,
-    /// The same anomalies, in the same order, with what proves them. Only when explained.
+    /// The same anomalies, in the same order, with their evidence. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Vec<Anomaly>>,
 }
 
-/// Something that is wrong, or could be made wrong by whoever has the power.
+/// A problem of the token, or a power that its holder could abuse.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Anomaly {
     pub code: AnomalyCode,
-    /// What it weighs in its part, 0 to 1.
+    /// Weight within its part, 0 to 1.
     pub weight: f64,
-    /// How strong the evidence is, 0 to 1, after the discount for who holds a power.
+    /// Strength of the evidence, 0 to 1, after the discount for the holder of a power.
     pub strength: f64,
-    /// It alone means AVOID.
+    /// Whether it alone means AVOID.
     pub fatal: bool,
-    /// What was found, with the figure and where it comes from. No code in front, no full stop.
+    /// The finding, with its figure and source. Without the leading code and the final full stop.
     pub sentence: String,
-    /// The figures that were measured.
+    /// Measured figures.
     pub figures: Vec<Figure>,
     pub evidence: Vec<Evidence>,
 }
 
-/// A measured figure by its name: `share` 0.93.
+/// A named measurement, such as `share` 0.93.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     pub name: &'static str,
     pub value: f64,
 }
 
-/// One proof: a call with what it changed, or rows of the dataset.
+/// One piece of evidence: a call and its effect, or rows of the dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// What was done or counted: `setTax(99)`, `sell of 1000`, `burned within a day`.
+    /// Action or count: `setTax(99)`, `sell of 1000`, `burned within a day`.
     pub what: String,
-    /// By how much it changed: `+100 tokens`.
+    /// Resulting change: `+100 tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// The function that was called, `0x` and eight digits.
+    /// 4-byte selector of the called function: `0x` and eight hex digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// Who called: `owner`, `stranger`, `router`, `holder`.
+    /// Caller of the function: `owner`, `stranger`, `router`, `holder`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The rows that show it, at most `EVIDENCE_ROWS_MAX`.
+    /// Rows that show it, at most `EVIDENCE_ROWS_MAX`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<EvidenceRow>,
 }
@@ -133,11 +133,11 @@ impl Evidence {
 
 pub const EVIDENCE_ROWS_MAX: usize = 10;
 
-/// A row of the dataset, or an address with what it holds.
+/// A row of the dataset, or an address with its holding.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceRow {
-    /// The table it lies in.
+    /// Table of the row.
     pub table: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Time>,
@@ -145,19 +145,19 @@ pub struct EvidenceRow {
     pub block_number: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_hash: Option<String>,
-    /// The holder of the row, or the sender of the transfer.
+    /// Holder of the row, or sender of the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// Who received.
+    /// Recipient of the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_address: Option<Address>,
     /// Whole tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<f64>,
-    /// Of the supply, 0 to 1.
+    /// Fraction of the supply, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// What else the row says: the label, its name and source.
+    /// Further text of the row: the label, its name and source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -175,33 +175,33 @@ pub struct SimilarScam {
     pub address: Address,
     pub name: Option<String>,
     pub scam_type: Option<String>,
-    /// 0 to 1, four places; 1 is equal code.
+    /// 0 to 1, four decimal places; 1 means identical code.
     pub similarity: f64,
-    /// Codes of the code part that both show.
+    /// Anomaly codes of the code part that both show.
     pub shared_traits: Vec<AnomalyCode>,
-    /// Functions that both have.
+    /// Number of function selectors that both have.
     pub shared_selectors: u64,
-    /// Both were deployed by one address.
+    /// Whether both were deployed by the same address.
     pub same_creator: bool,
-    /// Who reported it.
+    /// Source of the report.
     pub source: Option<String>,
 }
 
-/// What stands behind the figures.
+/// Details behind the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// The score before any cap.
+    /// Score before any cap.
     pub uncapped_score: i64,
-    /// The caps that apply, the lowest first.
+    /// Caps that apply, the lowest first.
     pub caps: Vec<Cap>,
-    /// The share of all weight that the checks carry which ran, 0 to 1.
+    /// Fraction of the total weight of all checks that belongs to checks that ran, 0 to 1.
     pub checked: f64,
-    /// The inputs and tests that were missing, and how to supply them.
+    /// Missing inputs and checks, and how to supply them.
     pub missing: Vec<Missing>,
-    /// How the supply is spread; null without holders.
+    /// Distribution of the supply; null without holders.
     pub holders: Option<HolderMetrics>,
-    /// What executing the contract took; null without code.
+    /// Statistics of executing the contract; null without code.
     pub execution: Option<Execution>,
 }
 
@@ -212,41 +212,42 @@ pub struct Cap {
     pub reason: String,
 }
 
-/// Something that could not be looked at.
+/// A missing input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Missing {
     pub part: Part,
-    /// In a few words: `no holder data`.
+    /// Short description: `no holder data`.
     pub what: String,
-    /// The tests that did not run for it.
+    /// Checks that could not run without it.
     pub codes: Vec<AnomalyCode>,
-    /// What to add to the dataset.
+    /// Data to add to the dataset.
     pub supply: String,
 }
 
-/// How the supply is spread over holders, those left out who hold for others.
+/// Distribution of the supply over holders, excluding those that hold for others.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderMetrics {
-    /// Holders that count.
+    /// Number of holders counted.
     pub count: u64,
-    /// Share of the supply less burned that the ten and the fifty largest of all holders have: as wherever "top 10" stands.
+    /// Fraction of the unburned supply held by the ten and fifty largest of all holders, as in every other "top
+    /// 10".
     pub top10: Option<f64>,
     pub top50: Option<f64>,
-    /// The same of free holders alone: pools, exchanges, bridges, lockers and the token itself left out.
+    /// The same for free holders only: pools, exchanges, bridges, lockers and the token itself are excluded.
     #[serde(rename = "top10FreeHolders")]
     pub top10_free: f64,
     #[serde(rename = "top50FreeHolders")]
     pub top50_free: f64,
-    /// Sum of the squared shares (Herfindahl-Hirschman).
+    /// Herfindahl-Hirschman index: sum of the squared shares.
     pub hhi: f64,
-    /// Fewest holders with more than half; null when all together have less.
+    /// Nakamoto coefficient: the fewest holders that together have more than half; null if all together have less.
     pub nakamoto: Option<u64>,
     pub gini: f64,
-    /// The largest holders' shares, at most `LARGEST_MAX`, the largest first.
+    /// The largest holders' shares, at most `LARGEST_MAX`, in descending order.
     pub largest: Vec<HolderShare>,
-    /// Share of all that holders hold which was left out, by kind.
+    /// Fraction of all holdings that was excluded, by kind.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -256,41 +257,41 @@ pub const LARGEST_MAX: usize = 50;
 #[serde(rename_all = "camelCase")]
 pub struct HolderShare {
     pub address: Address,
-    /// Of the supply, 0 to 1.
+    /// Fraction of the supply, 0 to 1.
     pub share: f64,
     /// `creator`, `owner`, or a label of the dataset.
     pub role: Option<String>,
 }
 
-/// Addresses that hold for others: pools, lockers, exchanges, bridges, burned.
+/// Addresses excluded because they hold for others: pools, lockers, exchanges, bridges, burn addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
     pub kind: &'static str,
     pub count: u64,
-    /// Of the supply before burning, 0 to 1.
+    /// Fraction of the supply before burning, 0 to 1.
     pub share: f64,
 }
 
-/// What executing the contract took.
+/// Statistics of executing the contract.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Execution {
     pub calls: u64,
     pub gas: u64,
-    /// The contract's functions, `0x` and eight digits.
+    /// 4-byte selectors of the contract's functions: `0x` and eight hex digits.
     pub selectors: Vec<String>,
-    /// How it came to stand: `constructor`, `runtime code`, `snapshot`.
+    /// Source of its state: `constructor`, `runtime code`, `snapshot`.
     pub deployed_by: Option<String>,
-    /// What trading took: `open`, `owner`, `flip`, `blocked`.
+    /// Whether and how trading opened: `open`, `owner`, `flip`, `blocked`.
     pub trading: Option<String>,
-    /// What does not arrive of a purchase, a sale, a transfer; null where nothing was traded.
+    /// Buy, sell and transfer tax; null if nothing was traded.
     pub taxes: Option<Taxes>,
-    /// What was left undone, and why; empty when all was finished.
+    /// Steps left undone, with the reason; empty if all was finished.
     pub unfinished: Vec<String>,
 }
 
-/// What does not arrive of what was sent, 0 to 1, as measured in the trial; null for what did not go through.
+/// Fraction of a sent amount that does not arrive, 0 to 1, as measured in the trial; null for actions that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Taxes {
     pub buy: Option<f64>,
@@ -298,22 +299,22 @@ pub struct Taxes {
     pub transfer: Option<f64>,
 }
 
-/// Who could use a power that the contract gives.
+/// Holder of a power that the contract grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PowerHolder {
-    /// The owner is zero and the old owner's calls fail.
+    /// The owner is the zero address and the previous owner's calls fail.
     Nobody,
     /// The token is on a curated list.
     Listed,
-    /// A contract: a multisig, a timelock, a vote.
+    /// A contract: a multisig, a timelock or a governance vote.
     Contract,
-    /// One key, or nobody knows.
+    /// A single key, or unknown.
     Account,
 }
 
 impl PowerHolder {
-    /// By what the strength of a power is multiplied.
+    /// Discount factor on the strength of a power.
     pub fn factor(self) -> f64 {
         match self {
             Self::Nobody => 0.0,
@@ -325,7 +326,7 @@ impl PowerHolder {
 }
 
 impl Anomaly {
-    /// `strength` outside 0 to 1 is clamped, and NaN is 0.
+    /// `strength` is clamped to 0..=1; NaN becomes 0.
     pub fn new(code: AnomalyCode, strength: f64, sentence: impl Into<String>) -> Self {
         let strength = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };
         Self {
@@ -362,7 +363,7 @@ impl Anomaly {
         self.evidence(Evidence::of_rows(what, rows))
     }
 
-    /// A power counts by who holds it; behaviour is never discounted.
+    /// Discounts a power by its holder; behaviour is never discounted.
     #[must_use]
     pub fn held_by(mut self, holder: PowerHolder) -> Self {
         if self.code.is_power() {
@@ -371,12 +372,12 @@ impl Anomaly {
         self
     }
 
-    /// What it takes from its part.
+    /// Weight times strength: its deduction from its part.
     pub fn weighed(&self) -> f64 {
         self.weight * self.strength
     }
 
-    /// As it is answered.
+    /// Text in the response.
     pub fn text(&self) -> String {
         format!("{}: {}", self.code.word(), self.sentence)
     }

@@ -1,5 +1,5 @@
-//! A token's detail: social figures, leaders, how its supply is spread. Pure; every figure given in the data stands, the others are
-//! derived where they can be.
+//! Details of a token: social figures, key opinion leaders, distribution of the supply. Pure; figures given in the data take precedence,
+//! others are derived where possible.
 
 use std::cmp::Reverse;
 
@@ -34,21 +34,21 @@ pub struct TokenDetail {
     pub followers: Option<i64>,
     /// Followers known as good investors.
     pub smart_followers: Option<i64>,
-    /// Times its posts were seen.
+    /// Number of times its posts were seen.
     pub impressions: Option<i64>,
-    /// People reached through smart followers.
+    /// Number of people reached through smart followers.
     pub smart_reach: Option<i64>,
-    /// Reactions to its posts.
+    /// Number of reactions to its posts.
     pub post_engagement: Option<i64>,
-    /// Reactions of smart followers.
+    /// Number of reactions by smart followers.
     pub smart_engagement: Option<i64>,
-    /// The ten leaders with the most followers × engagement rate.
+    /// The ten key opinion leaders with the highest followers × engagement rate.
     pub top_kols: Vec<Kol>,
     pub smart_follower_distribution: SmartFollowerDistribution,
     /// The five posts with the most smart engagement.
     pub top_posts: Vec<Post>,
     pub holders_distribution: HoldersDistribution,
-    /// What the whales did over the last 7 days; null without history.
+    /// Trend of the whales' balance over the last 7 days; null without history.
     pub whale_accumulation_trend: Option<WhaleTrend>,
 }
 
@@ -59,7 +59,7 @@ pub struct Kol {
     /// Social handle.
     pub handle: Option<String>,
     pub followers: Option<i64>,
-    /// Reactions a follower, 0-1.
+    /// Reactions per follower, 0-1.
     pub engagement_rate: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ pub struct HoldersDistribution {
     pub top_50_holders: Option<f64>,
 }
 
-/// Where wallets begin to count as medium and as whales, and how much whales must move.
+/// Thresholds for medium and whale wallets, and for a change of the whales' balance.
 #[derive(Debug, Clone, Copy)]
 pub struct Thresholds {
     pub whale_usd: f64,
@@ -111,12 +111,12 @@ pub fn detail(dataset: &Dataset, token: &Token, summary: &TokenSummary, threshol
     }
 }
 
-/// Sum of what is known; `None` when nothing is. Saturates rather than overflow.
+/// Sum of the known figures; `None` if there are none. Saturates instead of overflowing.
 fn sum(posts: &RowsOf<'_, Post>, figure: impl Fn(PostFigures) -> Option<i64>) -> Option<i64> {
     posts.figures().filter_map(figure).reduce(i64::saturating_add)
 }
 
-/// By followers × engagement rate, ties by followers, then address; unknown counts as least.
+/// Sorted by descending followers × engagement rate, ties by followers, then address; unknown weights rank last.
 fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
     let weight = |kol: &KolRow| Some(kol.followers? as f64 * kol.engagement_rate?);
     let mut ranked: Vec<&KolRow> = kols.iter().collect();
@@ -133,9 +133,9 @@ fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
         .collect()
 }
 
-/// By smart engagement, then engagement, then newest, then id.
+/// Sorted by smart engagement, then engagement, then newest, then id.
 fn top_posts(posts: &RowsOf<'_, Post>) -> Vec<Post> {
-    // A token's posts stand newest first, ties by id, so their places decide the rest.
+    // A token's posts are stored newest first, ties by id, so their positions decide ties.
     let mut ranked: Vec<_> =
         posts.figures().enumerate().map(|(place, post)| Reverse((post.smart_engagement, post.engagement, Reverse(place)))).collect();
     if ranked.len() > POSTS_MAX {
@@ -154,7 +154,7 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
     for (holder, balance) in holders.known() {
-        // `kols` is ordered by address within a token.
+        // `kols` is sorted by address within a token.
         if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder)).is_err() {
             continue;
         }
@@ -168,10 +168,10 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
     SmartFollowerDistribution { whale_holders: Some(whale), medium_holders: Some(medium), small_holders: Some(small) }
 }
 
-/// Top ten and fifty of the holders outside burn addresses, over the supply that is not burned (else over what they hold together).
+/// Shares of the ten and fifty largest holders, without burn addresses, in the unburned supply (or, if unknown, in their total balance).
 pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribution {
     let holders = dataset.holding_of(&token.row.token_address, &token.row.token_address);
-    // The table keeps a token's holders largest first.
+    // The table stores a token's holders in descending order.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.rows() {
         let burns = holder.is_burn_address() || dataset.is_labelled(&holder, "burn");
@@ -256,7 +256,7 @@ mod tests {
     fn smart_followers_count_by_the_value_they_hold() {
         let kols = "token_address,kol_address,handle,followers,engagement_rate
             0x1,0xa1,,,\n0x1,0xa2,,,\n0x1,0xa3,,,\n0x1,0xa4,,,\n0x1,0xa5,,,\n0x1,0xa6,,,\n0x1,0xa7,,,";
-        // At 2 USD: exactly a whale, one cent short of it, exactly medium, just under, next to nothing, nothing, unknown, and one who
+        // At 2 USD: exactly a whale, one cent short of it, exactly medium, just below, almost nothing, nothing, unknown, and a holder who
         // is no leader.
         let holders = "token_address,holder_address,balance
             0x1,0xa1,50000\n0x1,0xa2,49999.99\n0x1,0xa3,5000\n0x1,0xa4,4999.99\n0x1,0xa5,0.000001\n0x1,0xa6,0\n0x1,0xa7,\n0x1,0xff,1e9";
@@ -282,15 +282,15 @@ mod tests {
         let labels = "address,label\n0xdead,Burn\n0xe1,exchange";
         let eleven = (1..=11).map(|i| format!("\n0x1,0xc{i:x},10")).collect::<Vec<_>>().concat();
         for (supply, rows, top_10, top_50) in [
-            // 11 × 10 held and 90 burned, of 290: 200 are left.
+            // 11 × 10 held and 90 burned, of 290: 200 remain.
             ("290", format!("{eleven}\n0x1,0xdead,90"), Some(0.5), Some(0.55)),
-            // Without a supply, of what is held unburned.
+            // Without a supply: relative to the unburned holdings.
             ("", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
-            // Burned as much as there is, or more: as without a supply.
+            // As much burned as the supply: treated as without a supply.
             ("90", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
-            // More held than there is: clamped.
+            // Holdings exceed the supply: clamped.
             ("50", eleven.clone(), Some(1.0), Some(1.0)),
-            // Other labels do not burn; nothing, less than nothing and unknown hold nothing.
+            // Other labels do not burn; zero, negative and unknown balances hold nothing.
             ("40", "\n0x1,0xe1,10\n0x1,0xc1,0\n0x1,0xc2,-5\n0x1,0xc3,".to_owned(), Some(0.25), Some(0.25)),
             ("40", "\n0x1,0xdead,10".to_owned(), None, None),
             ("40", "\n0x1,0xc1,0".to_owned(), None, None),

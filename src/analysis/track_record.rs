@@ -1,6 +1,5 @@
-//! What became of the patterns that were confirmed in the past: how many reached their target before their stop, and how many entries at
-//! any other candle would have. Every pattern counts as it was told on its day: only candles up to its breakout are looked at to find
-//! it, and only later ones to judge it.
+//! Track record of past confirmed patterns: the fraction that reached the target before the stop, compared with entries at any other
+//! candle. Free of look-ahead: a pattern is detected using only the candles up to its breakout, and judged using only later ones.
 
 pub mod returns;
 
@@ -13,39 +12,39 @@ use crate::dataset::{
     time::{DAY_MS, Time},
 };
 
-/// Candles over which patterns are looked for anew, day by day.
+/// Number of candles whose breakouts are replayed, one by one.
 pub const REPLAYED: usize = 2_000;
-/// Candles that are looked at to find the patterns of a day.
+/// Number of candles used to detect the patterns of each replayed candle.
 pub const SEEN: usize = 500;
 
-/// A pattern on the day of its breakout, and what came of it.
+/// A pattern at its breakout, and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signal {
     pub name: PatternName,
     pub direction: Direction,
-    /// Start of the breakout candle, at whose close one would have entered.
+    /// Start of the breakout candle; the entry is at its close.
     pub timestamp: Time,
-    /// `None` while neither target nor stop was met and fewer candles than the horizon came after.
+    /// `None` as long as neither target nor stop was reached and fewer candles than the horizon followed.
     pub outcome: Option<TradeOutcome>,
-    /// Of entries at every candle of the replayed stretch, in the same direction with target and stop at the same distances, of those
-    /// that are decided: the fraction that reached the target, and the fraction that was stopped.
+    /// Baseline: of entries at every replayed candle, in the same direction with target and stop at the same relative distances, the
+    /// fraction of decided ones that reached the target; `random_stop`: that were stopped.
     pub random_target: f64,
     pub random_stop: f64,
 }
 
-/// What came first.
+/// Result of an entry: the first of target and stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TradeOutcome {
-    /// A high, or a low of those that point down, reached the target after so many days.
+    /// A high (or, for falling patterns, a low) reached the target after this many days.
     Target(f64),
-    /// A close lay beyond the stop after so many days.
+    /// A close beyond the stop after this many days.
     Stop(f64),
     /// Neither within the horizon.
     Neither,
 }
 
-/// The breakouts of the last candles, oldest first. `candles` are valid ones; `go_on` is told (done, total) and false ends it early.
-/// One whose close lies beyond its target already leaves nothing to enter for, and is left out.
+/// Replays the breakouts of the last candles, oldest first. `candles` must be valid; `go_on` is called with (done, total) and cancels by
+/// returning false. Breakouts whose close is already beyond the target leave no trade and are skipped.
 pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize, usize) -> bool) -> Option<Vec<Signal>> {
     let count = candles.len();
     let first = count.saturating_sub(REPLAYED);
@@ -76,7 +75,7 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
     Some(signals)
 }
 
-/// The records of the names that have signals, the most frequent first.
+/// Track records of the names with signals, the most frequent first.
 pub fn records(signals: &[Signal]) -> Vec<PatternRecord> {
     let mut records: Vec<PatternRecord> = PatternName::ALL.iter().filter_map(|name| record(*name, signals)).collect();
     records.sort_by_key(|record| std::cmp::Reverse(record.count));
@@ -106,23 +105,23 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     })
 }
 
-/// How far a fraction lies from what any entry came to.
+/// Difference of a fraction from its baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// Percentage points.
+    /// In percentage points.
     pub points: f64,
-    /// Standard errors of such a fraction, √(p (1 − p) / n) with the p of any entry: as if all entries were independent.
+    /// In standard errors of a fraction, √(p (1 − p) / n) with the baseline's p: as if all entries were independent.
     pub errors: f64,
 }
 
-/// None where nothing is known, or any entry came to the same each time.
+/// Returns `None` if either is unknown, or if the baseline has no variance.
 pub fn edge(fraction: Option<f64>, any: Option<f64>, count: u64) -> Option<Edge> {
     let (fraction, any) = fraction.zip(any)?;
     let error = (any * (1.0 - any) / count as f64).sqrt();
     (error > 0.0).then(|| Edge { points: 100.0 * (fraction - any), errors: (fraction - any) / error })
 }
 
-/// Nothing of none.
+/// Returns `None` for a count of 0.
 fn share(part: f64, count: usize) -> Option<f64> {
     (count > 0).then(|| part / count as f64)
 }
@@ -136,7 +135,7 @@ impl TradeOutcome {
     }
 }
 
-/// A direction with its target and stop, as multiples of the close that one enters at.
+/// A trade direction with target and stop as multiples of the entry price.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     up: bool,
@@ -145,13 +144,13 @@ struct Way {
 }
 
 impl Way {
-    /// Whether both still lie ahead.
+    /// Whether both are still ahead.
     fn is_open(self) -> bool {
         if self.up { self.stop < 1.0 && self.target > 1.0 } else { self.target < 1.0 && self.stop > 1.0 }
     }
 
-    /// What comes of an entry at the close of candle `at`. Within a candle the high and the low come before the close, so a target that is
-    /// touched there counts before a stop that needs a close; as in the status that a pattern is answered with.
+    /// Outcome of an entry at the close of candle `at`. Within a candle, high and low precede the close, so touching the target counts
+    /// before a stop that needs a close; as in a pattern's `Status`.
     fn outcome(self, candles: &Candles<'_>, at: usize) -> Option<TradeOutcome> {
         let close = candles.close[at];
         let (target, stop) = (close * self.target, close * self.stop);
@@ -173,8 +172,7 @@ impl Way {
         (end == at + 1 + HORIZON).then_some(TradeOutcome::Neither)
     }
 
-    /// The fractions of target and stop among entries at every candle from `first` on, of those that are decided. All of them, so that no
-    /// dice are needed.
+    /// Fractions of target and stop among decided entries at every candle from `first` on. Exhaustive, so no random sampling is needed.
     fn anywhere(self, candles: &Candles<'_>, first: usize) -> (f64, f64) {
         let (mut decided, mut target, mut stop) = (0_usize, 0_usize, 0_usize);
         for outcome in (first..candles.len()).filter_map(|at| self.outcome(candles, at)) {

@@ -1,5 +1,5 @@
-//! Trendlines: the answer, and the three lines in their order. The window, the search for support and resistance and the trend word
-//! have a file each. Everything is computed on prices divided by a power of two, which changes no digit and lets none overflow.
+//! Trendlines: the response with its three lines. The window, the search for support and resistance, and the trend word have a file each.
+//! Prices are divided by a power of two first, which is exact and avoids overflow.
 
 mod hull;
 mod lines;
@@ -20,53 +20,53 @@ use self::{
 use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
 
-/// Lines drawn through the last candles of a token, and what its trend is.
+/// Trendlines through a token's last candles, and its trend.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrendlineAnswer {
-    /// The regression, then support, then resistance. Empty for fewer than two candles; only the regression for two.
+    /// Regression line, then support, then resistance. Empty with fewer than two candles; only the regression line with two.
     pub trendlines: Vec<Trendline>,
-    /// What a person says of these closes.
+    /// Trend of the closes, as a chartist would call it.
     pub trend: Trend,
-    /// The chance that two chartists both say so, 0 to 1. Fitted to spans of 30 to 150 candles that two chartists named; 0 for fewer
-    /// than three candles, 1 for one price throughout.
+    /// Probability, 0 to 1, that two chartists both call it so. Fitted to spans of 30 to 150 candles labelled by two chartists; 0 with
+    /// fewer than three candles, 1 for a constant price.
     pub confidence: f64,
-    /// Start of the last candle used. Only when explained.
+    /// Start of the last candle used. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
-    /// What makes the trend and its confidence. Only when explained, and not for fewer than three candles or one price throughout.
+    /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles or a constant price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<TrendReasons>,
-    /// Whether chance explains how the closes moved; it decides no word. Only when explained.
+    /// Whether chance explains the closes' movement; it does not affect `trend`. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub significance: Option<Significance>,
 }
 
-/// price = intercept + slope·x, where x is 0 at the oldest candle of the window and grows by 1 with each candle.
+/// The line price = intercept + slope·x, where x is 0 at the window's oldest candle and increases by 1 per candle.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trendline {
     /// Price units per candle.
     pub slope: f64,
-    /// The line's price at the window's oldest candle.
+    /// Price of the line at the window's oldest candle.
     pub intercept: f64,
-    /// Share of the variance that the line explains, 0 to 1: of the closes for the regression, of the touches for support and resistance.
+    /// Fraction of the variance explained by the line, 0 to 1: of the closes for the regression, of the touches for support and resistance.
     pub r2: f64,
-    /// What the line is.
+    /// Type of the line.
     #[serde(rename = "type")]
     pub kind: LineType,
-    /// How much the line can be leaned on.
+    /// Reliability of the line.
     pub strength: Strength,
-    /// Start of the window's oldest candle. Only when explained.
+    /// Start of the window's oldest candle. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
-    /// Start of the window's latest candle. Only when explained.
+    /// Start of the window's latest candle. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Time>,
-    /// The line's price at the window's latest candle. Only when explained.
+    /// Price of the line at the window's latest candle. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_price: Option<f64>,
-    /// The lows or highs on which the line rests, oldest first; none for the regression. Only when explained.
+    /// Lows or highs that touch the line, oldest first; empty for the regression. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<Touch>>,
 }
@@ -82,19 +82,19 @@ pub struct Touch {
     pub price: f64,
 }
 
-/// What a trendline is.
+/// Type of a trendline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineType {
-    /// Under the lows.
+    /// Below the lows.
     Support,
-    /// Over the highs.
+    /// Above the highs.
     Resistance,
     /// Least squares through the closes.
     Regression,
 }
 
-/// How much a trendline can be leaned on.
+/// Reliability of a trendline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
@@ -106,7 +106,7 @@ pub enum Strength {
     Strong,
 }
 
-/// The direction of the closes, as a person would call it.
+/// Direction of the closes, as a chartist would call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trend {
@@ -129,19 +129,19 @@ impl Trend {
 }
 
 impl TrendlineAnswer {
-    /// The answer where there is nothing to draw on: no valid candle, one, or a frame finer than the data.
+    /// The response if there is nothing to draw: at most one valid candle, or a timeframe finer than the data.
     pub fn empty() -> Self {
         Self { trendlines: Vec::new(), trend: Trend::Sideways, confidence: 0.0, as_of: None, why: None, significance: None }
     }
 }
 
-/// What the trend word rests on, of the last `period` valid candles; None for fewer than three, or one price throughout.
+/// Measures of the trend word for the last `period` valid candles; `None` with fewer than three, or for a constant price.
 pub fn measures(candles: &Candles, period: usize) -> Option<Measures> {
     let window = Window::last(candles, period)?;
     Measures::of(&window.x, &window.logs())
 }
 
-/// The lines through the last `period` valid candles, or all of them where there are fewer.
+/// Trendlines of the last `period` valid candles, or of all if there are fewer.
 pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineAnswer {
     let Some(window) = Window::last(candles, period) else {
         let last = (0..candles.len()).rev().find(|&i| explain && candles.valid(i));
@@ -167,7 +167,7 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     }
 }
 
-/// What every line of one answer is written with.
+/// Inputs shared by all lines of one response.
 struct Answer<'a> {
     window: &'a Window,
     candles: &'a Candles<'a>,
@@ -251,7 +251,7 @@ mod tests {
         [price; 4]
     }
 
-    /// The answer in short: (slope, intercept, r2, strength) of each line, then the word and the confidence.
+    /// Short form of a response: (slope, intercept, r2, strength) of each line, then the trend and the confidence.
     type Short = (Vec<(f64, f64, f64, Strength)>, Trend, f64);
 
     fn short(answer: &TrendlineAnswer) -> Short {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn support_rests_on_the_lows_it_names() {
-        // A zigzag of ten candles a leg over a floor that rises by 0.1 a candle; its lows are at 10, 30, 50 and 70.
+        // A zigzag with ten candles per leg above a floor that rises by 0.1 per candle; its lows are at 10, 30, 50 and 70.
         let prices: Vec<[f64; 4]> = (0..81_i32)
             .map(|i| {
                 let middle = 100.0 + 0.1 * f64::from(i) + f64::from((i % 20 - 10).abs());

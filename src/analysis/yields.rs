@@ -1,7 +1,6 @@
-//! Yield optimisation: the best placement of a wallet in single-asset pools, net of gas, with every pool's yield after the deposit,
-//! joint limits, amounts exact to the last unit, and a bound that proves how good the plan is. The bound is the
-//! Lagrangian dual (Boyd and Vandenberghe, "Convex Optimization", 5.1.3), which any multipliers make valid. Pure; the model's parts are in
-//! the modules below.
+//! Yield optimization: the best allocation of a wallet to single-asset pools, net of gas, with yields after deposit dilution, coupling
+//! constraints, exact integer amounts, and an upper bound that certifies the plan's quality. The bound is the Lagrangian dual (Boyd and
+//! Vandenberghe, "Convex Optimization", 5.1.3), which is valid for any multipliers. Pure; the parts of the model are in the submodules.
 
 pub mod amounts;
 pub mod case;
@@ -28,51 +27,51 @@ use self::{
     wallet::{UnplacedReason, WalletToken},
 };
 
-/// A placement of part of a holding.
+/// A deposit of part of a holding in a pool.
 #[derive(Debug, Clone, Copy)]
 pub struct Placement<'p> {
     pub pool: &'p YieldPool,
-    /// Position among the holdings.
+    /// Index of the holding.
     pub holding: usize,
     pub amount: U256,
-    /// USD of the amount.
+    /// Value of the amount in USD.
     pub value: f64,
-    /// Percent a year after the deposit.
+    /// Yield after the deposit, in percent a year.
     pub apy: f64,
 }
 
-/// What stays where it is.
+/// The part of a holding that is not placed.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle {
-    /// Position among the holdings.
+    /// Index of the holding.
     pub holding: usize,
     pub amount: U256,
     pub reason: UnplacedReason,
 }
 
-/// The plan for a wallet. Money is USD, a year's where it is earned.
+/// The plan for a wallet. Values are in USD, earnings in USD a year.
 #[derive(Debug, Clone, Default)]
 pub struct Plan<'p> {
-    /// Largest value first.
+    /// In descending order of value.
     pub placements: Vec<Placement<'p>>,
     pub idle: Vec<Idle>,
     pub totals: Totals,
-    /// USD of all holdings that can be valued.
+    /// Total value in USD of the holdings with a price.
     pub wallet: f64,
-    /// No plan within the limits nets more.
+    /// Upper bound on the net yield of any plan within the limits.
     pub upper_bound: f64,
-    /// Eligible pools.
+    /// Number of eligible pools.
     pub eligible: usize,
-    /// The work was cut before the bound was met.
+    /// Whether the optimization was cut short before reaching the bound.
     pub cut: bool,
-    /// Without a plan, as `naive` has it.
+    /// Baselines, see `naive`.
     pub highest: Totals,
     pub unlimited: Totals,
     pub quoted: Totals,
 }
 
 impl Plan<'_> {
-    /// How far the plan may be from the best one, as part of its own net yield; `None` where it nets nothing and the bound more.
+    /// Optimality gap relative to the plan's own net yield; `None` if the plan nets nothing but the bound is positive.
     pub fn gap(&self) -> Option<f64> {
         let open = (self.upper_bound - self.totals.net()).max(0.0);
         if open == 0.0 {
@@ -82,10 +81,10 @@ impl Plan<'_> {
     }
 }
 
-/// What rounding in summing a bound could hide, as part of it.
+/// Relative allowance for rounding in the sum of the bound.
 const ROUNDING: f64 = 1e-12;
 
-/// The best plan. `keep_on` is told (done, total) now and then, and ends the work by answering false.
+/// Computes the best plan. `keep_on` is called with (done, total) from time to time and cancels by returning false.
 pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
     let case = Case::new(pools, holdings, wish);
     let mut effort = Effort::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
@@ -110,7 +109,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on:
     plan
 }
 
-/// What is left of each holding, and why.
+/// The unplaced part of each holding, with the reason.
 fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<Idle> {
     let mut idle = Vec::new();
     for (at, holding) in holdings.iter().enumerate() {
@@ -134,9 +133,9 @@ fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>])
     idle
 }
 
-/// Whether a pool has room and does not earn its gas even so.
+/// Whether a pool has room but does not even then earn its gas.
 fn costs_more(candidate: &case::Candidate<'_>) -> bool {
     let pool = candidate.pool;
-    // Earnings rise with the deposit as far as the limits let it go, so the most is the best.
+    // Earnings increase with the deposit, so the largest allowed deposit decides.
     candidate.high >= candidate.low && pool.curve.value(candidate.high) <= pool.fee()
 }

@@ -1,4 +1,4 @@
-//! The indicators beside a second implementation, by hand, and where that one goes wrong.
+//! Tests of the indicators against a second implementation, against values calculated by hand, and where the second one is wrong.
 
 use kand::ohlcv;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::analysis::frames::CandleVec;
 
-/// Candles that wander, from steps of a hundredth up to a tenth.
+/// A random walk of candles: (relative step, reach of the wicks, volume) each.
 fn walk(steps: &[(f64, f64, f64)]) -> CandleVec {
     let mut candles = CandleVec::default();
     let mut close = 100.0;
@@ -28,7 +28,7 @@ fn of(candles: &CandleVec, name: &str) -> Vec<Vec<Option<f64>>> {
     Indicator::parse(name).expect(name).values(&candles, 0..candles.len())
 }
 
-/// The columns as the other implementation has them.
+/// The columns according to the second implementation.
 fn others(candles: &CandleVec, name: &str) -> Vec<Vec<f64>> {
     let CandleVec { high, low, close, volume, .. } = candles;
     let mut all = vec![vec![f64::NAN; close.len()]; 9];
@@ -58,7 +58,7 @@ proptest! {
             prop_assert_eq!(ours.len(), theirs.len());
             for (ours, theirs) in ours.iter().zip(&theirs) {
                 for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
-                    // The other shows the line of a MACD only with its signal.
+                    // The second implementation hides the MACD line until it has a signal.
                     if theirs.is_nan() {
                         prop_assert!(ours.is_none() || name.starts_with("macd"), "{} at {}: {:?}", name, i, ours);
                         continue;
@@ -122,7 +122,7 @@ fn indicators_are_those_worked_out_by_hand() {
     );
 }
 
-/// Why windows are worked out anew: sums that run on keep the rounding of one wild price for good.
+/// Why windows are recalculated: running sums keep the rounding error of one extreme price forever.
 #[test]
 fn a_wild_price_is_forgotten_once_it_has_left_the_window() {
     let mut candles = walk(&[(0.0, 0.0, 1.0); 100]);

@@ -1,5 +1,4 @@
-//! How far a token's price moved over an hour, a day, a week and a month, and what was traded in its last day. Pure functions over
-//! candles.
+//! Price changes over an hour, a day, a week and a month, and the 24-hour trading volume. Pure functions over candles.
 
 use super::{finite, latest_series};
 use crate::{
@@ -10,9 +9,9 @@ use crate::{
     },
 };
 
-/// Percent from the close nearest to `span` milliseconds before the last close: (last − base) / base · 100; of candles that can be
-/// believed, of any series, by the times at which they end; of two equally near, of the series that the price comes from. Nothing
-/// where the nearest is as much as a day off that mark, or of a shorter span more than a quarter of it.
+/// Percent change of the last close from the close nearest to `span` milliseconds earlier: (last − base) / base · 100. Considers the valid
+/// candles of every series by their end times; of two equally near, the one from the series that gives the price. Returns `None` if the
+/// nearest is a day or more off, or, for spans below a day, more than a quarter of the span.
 pub(super) fn change(series: &[(Interval, Candles<'_>)], span: i64) -> Option<f64> {
     let (own, candles) = latest_series(series)?;
     let last = (0..candles.len()).rev().find(|&i| candles.valid(i))?;
@@ -29,7 +28,7 @@ pub(super) fn change(series: &[(Interval, Candles<'_>)], span: i64) -> Option<f6
     finite(growth::percent(base, candles.close[last]))
 }
 
-/// Of the first `count` candles the one that ends nearest to the mark, of two the earlier: how far off it is, and its close.
+/// Among the first `count` candles, the one that ends nearest to `mark`, the earlier of two: its distance in milliseconds and its close.
 fn nearest(interval: Interval, candles: &Candles<'_>, mark: i64, count: usize) -> Option<(i64, f64)> {
     let ends = |i: usize| candles.timestamp[i].saturating_add(interval.0);
     let after = candles.timestamp.partition_point(|&start| start.saturating_add(interval.0) < mark);
@@ -39,9 +38,9 @@ fn nearest(interval: Interval, candles: &Candles<'_>, mark: i64, count: usize) -
     Some((off(found), candles.close[found]))
 }
 
-/// USD traded in the 24 hours to the end of the last candle: the sum of volume · close over the candles that start in them, of the
-/// series that the price comes from; where that does not reach a day back, of the next one that does and ends no earlier than a candle
-/// of its own before. Nothing where none reaches so far, where a volume is unknown, or where a candle is longer than a day.
+/// USD traded in the 24 hours up to the end of the last candle: the sum of volume · close over the candles that start within them. Uses the
+/// series that gives the price; if that does not reach back a day, the next one that does and that ends at most one of its own candles
+/// earlier. Returns `None` if no series qualifies or a volume is unknown; intervals longer than a day do not qualify.
 pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
     let (own, candles) = latest_series(series)?;
     let end = |interval: Interval, candles: &Candles<'_>| Some(candles.timestamp.last()?.saturating_add(interval.0));
@@ -70,7 +69,7 @@ pub(super) mod tests {
         dataset::time::HOUR_MS,
     };
 
-    /// Candles that start at these hours, close at these prices and have a volume of ten.
+    /// Candles at these (hour, close), with a volume of ten each.
     pub(in super::super) fn candles(closes: &[(i64, f64)]) -> CandleVec {
         level(closes.iter().map(|(hour, close)| (hour * HOUR_MS, *close)), 10.0)
     }
@@ -86,7 +85,7 @@ pub(super) mod tests {
             (&[(0, 50.0), (22, 80.0), (25, 100.0)], Some(100.0)),
             (&[(0, 50.0), (10, 80.0), (25, 100.0)], Some(100.0)),
             (&[(0, 50.0), (40, 100.0)], Some(100.0)),
-            // A day or more off the mark, or nothing to compare with.
+            // A day or more off the mark, or no base at all.
             (&[(0, 50.0), (48, 100.0)], None),
             (&[(0, 50.0), (168, 100.0)], None),
             (&[(0, 100.0)], None),
@@ -113,12 +112,12 @@ pub(super) mod tests {
 
     #[test]
     fn coarser_candles_are_used_where_finer_ones_do_not_reach() {
-        // The hourly candles of one day end where the daily ones do, and their last close is the price.
+        // One day of hourly candles that ends with the daily ones; its last close is the price.
         let daily = candles(&(0..8).map(|n| (24 * n, 100.0 + n as f64)).collect::<Vec<_>>());
         let hourly = candles(&(7 * 24..8 * 24).map(|n| (n, 200.0)).collect::<Vec<_>>());
         let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
         assert_eq!((change(&both, 7 * DAY_MS), change(&both, HOUR_MS)), (Some(100.0), Some(0.0)));
-        // Near is not near enough where another series has the very moment.
+        // A nearby close is not used if another series has one at the exact time.
         assert_eq!(change(&both, DAY_MS), Some((200.0 - 106.0) / 106.0 * 100.0));
     }
 
@@ -145,13 +144,13 @@ pub(super) mod tests {
         let daily = candles(&[(0, 1.0), (24, 3.0)]);
         assert_eq!(volume_24h(&[(Interval::DAY, daily.as_candles())]), Some(30.0));
         assert_eq!(volume_24h(&[(Interval::WEEK, daily.as_candles())]), None);
-        // Minutes that begin in the day tell of a part of it; the hours of the whole.
+        // The minutes cover only a part of the day, the hours all of it.
         let mut minutes = candles(&[(28, 2.0), (29, 2.0)]);
         minutes.timestamp[1] += 50 * 60_000;
         let minute = Interval(60_000);
         assert_eq!(volume_24h(&[(minute, minutes.as_candles())]), None);
         assert_eq!(volume_24h(&[(minute, minutes.as_candles()), (Interval::HOUR, hourly.as_candles())]), Some(24.0 * 20.0));
-        // A day to the hour is whole, an hour less is not; and what ended more than one of its candles ago is not the last day.
+        // Exactly a day is enough, an hour less is not; a series that ended more than one of its candles ago does not count.
         let hours = |from: i64, to: i64| candles(&(from..to).map(|n| (n, 2.0)).collect::<Vec<_>>());
         assert_eq!(volume_24h(&[(Interval::HOUR, hours(0, 24).as_candles())]), Some(24.0 * 20.0));
         assert_eq!(volume_24h(&[(Interval::HOUR, hours(1, 24).as_candles())]), None);

@@ -1,13 +1,13 @@
-//! What the patterns advise together, and what became of each after its breakout.
+//! Combined recommendation of the patterns, and the status of each after its breakout.
 
 use super::{Pattern, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
-/// Candles after a breakout in which its target and its stop count. Patterns are looked for over this range too on TradingView.
+/// Number of candles after a breakout within which its target and stop apply. TradingView searches for patterns over this range, too.
 pub const HORIZON: usize = 600;
-/// Candles in which a pattern's say falls to 1/e.
+/// Decay constant of a pattern's weight: number of candles until it falls to 1/e.
 const FADES: f64 = 20.0;
 
-/// The logarithm of the price whose close voids the find.
+/// Logarithm of the stop-loss price: a close beyond it invalidates the pattern.
 pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let side = if find.up { 1.0 } else { -1.0 };
     if find.breakout.is_some() {
@@ -17,7 +17,7 @@ pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
     line.at(f64::from(series.slot[series.len() - 1] - find.turns.first().slot))
 }
 
-/// What became of the find: the target is reached by a high or low, the failure is a close back over the boundary by half the height.
+/// Status of the pattern: a high or low reaches the target; a close back across the boundary by half the height is a failure.
 pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     let Some(breakout) = find.breakout else {
         return Status::Forming;
@@ -37,14 +37,14 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     Status::Confirmed
 }
 
-/// The pattern to look at first: the surest, older ones counting less the longer ago they ended.
+/// Index of the leading pattern: the highest confidence, decayed by the age of its end.
 pub(super) fn first(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
     let latest = patterns.iter().map(|pattern| pattern.end_index).max()?;
     let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / FADES).exp();
     (0..patterns.len()).filter(|place| counts(&patterns[*place])).max_by(|a, b| weight(a).total_cmp(&weight(b)))
 }
 
-/// The sum over the finds of direction × confidence, half for those that form, less with age, nothing for those that are over.
+/// Recommendation by the sum of direction × confidence × age decay over the patterns; forming ones count half, finished ones not at all.
 pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
     let sum: f64 = finds.iter().map(|find| say(series, find)).sum();
     match sum {
@@ -59,7 +59,7 @@ pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeActi
 fn say(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
     let fresh = (-age / FADES).exp();
-    // Too old to matter: its status need not be looked up.
+    // Negligible because of age: skips the status calculation.
     if fresh < 1e-6 {
         return 0.0;
     }
@@ -84,7 +84,7 @@ mod tests {
         },
     };
 
-    /// Candles that close at these prices, with wicks of a hundredth of a percent.
+    /// Candles with these closes and wicks of 0.01 %.
     fn series(closes: &[f64]) -> CandleSeries {
         let candles = CandleVec {
             timestamp: (0..closes.len() as i64).collect(),
@@ -97,8 +97,8 @@ mod tests {
         CandleSeries::of(&candles.as_candles(), 2).expect("prices that move")
     }
 
-    /// Between 1 and e^-0.2 or e^0.2. Upwards its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards they are
-    /// 1 − (e^0.2 − 1) = 0.779 and e^0.1 = 1.105.
+    /// A pattern between 1 and e^-0.2 or e^0.2. Upwards, its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards,
+    /// they are 1 − (e^0.2 − 1) = 0.779 and e^0.1 = 1.105.
     fn find(up: bool, breakout: Option<u32>) -> FoundPattern {
         FoundPattern {
             name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(status(&series(closes), &find(up, Some(1))), expected, "{up} {closes:?}");
             assert_eq!(status(&series(closes), &find(up, None)), Status::Forming, "{up} {closes:?}");
         }
-        // What comes after the candles in which the target counts changes nothing.
+        // Candles after the horizon change nothing.
         let mut late = vec![1.0; HORIZON + 1];
         late[0] = 1.01;
         late.push(1.3);

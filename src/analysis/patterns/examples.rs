@@ -1,12 +1,12 @@
-//! Each of the 24 patterns drawn by hand, and next to it a drawing that breaks one rule of its definition.
+//! Tests: each of the 24 patterns drawn by hand, and next to it a drawing that breaks one rule of its definition.
 
 use super::{PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook};
 use crate::analysis::frames::{CandleVec, tests::level};
 
-/// Turns as (candle, level in 0.03 of a logarithm).
+/// Turns as (candle, log price in units of 0.03).
 type Path = &'static [(usize, f64)];
 
-/// The name, the drawing, the drawing that misses, and the rule that it breaks.
+/// Name, valid drawing, near miss, and the rule that the near miss breaks.
 struct Example {
     name: P,
     path: Path,
@@ -14,7 +14,7 @@ struct Example {
     rule: &'static str,
 }
 
-/// The leg of a drawing from which two legs are a bowl.
+/// Index of the first of the two legs that are curved into a bowl.
 fn bowl(name: P) -> Option<usize> {
     match name {
         P::CupAndHandle => Some(1),
@@ -104,7 +104,7 @@ const EXAMPLES: [Example; 13] = [
     },
 ];
 
-/// Candles along the path, or along its mirror.
+/// Candles along the path or, if `upside_down`, along its mirror image.
 fn drawn(path: &[(usize, f64)], bowl: Option<usize>, upside_down: bool) -> CandleVec {
     let mut levels = Vec::new();
     for (k, leg) in path.windows(2).enumerate() {
@@ -137,7 +137,7 @@ fn names(answer: &PatternsAnswer) -> Vec<P> {
     answer.patterns.iter().map(|pattern| pattern.name).collect()
 }
 
-/// What the textbook calls the candles. Chartists, and with them the answer, are less strict: a near miss may still get the name.
+/// Patterns by the textbook rules. The full response, like chartists, is less strict: a near miss may still get the name.
 fn textbook_names(candles: &CandleVec) -> Vec<P> {
     let series = CandleSeries::of(&candles.as_candles(), 20).expect("candles that move");
     overlap::choose(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
@@ -161,7 +161,7 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
     assert_eq!(seen, P::ALL);
 }
 
-/// A drawing that looks like the pattern by its turns alone, with a wick from a candle down to a level, and why nobody would draw it.
+/// A drawing whose turns alone match the pattern, with an optional wick from a candle to a level, and the reason to reject it.
 struct Rejected {
     name: P,
     path: Path,
@@ -242,7 +242,7 @@ fn a_double_top_is_told_with_its_boundary_its_target_and_what_came_of_it() {
     let detail = top.detail.as_ref().expect("explained");
     assert_eq!((top.start_index, top.completion_percent), (14, 100.0));
     assert_eq!(detail.anchors.iter().map(|anchor| anchor.index).collect::<Vec<_>>(), [14, 24, 34]);
-    // Down by the height of the tops over the low: that of the low in price, times their ratio less one.
+    // Down by the height of the tops above the low: the low's price, times their ratio minus one.
     let (high, low) = (full.high[14].max(full.high[34]), full.low[24]);
     let projected = -100.0 * (high / low - 1.0);
     assert!((top.projected_movement - projected).abs() < 1e-6, "{} {projected}", top.projected_movement);
@@ -250,7 +250,7 @@ fn a_double_top_is_told_with_its_boundary_its_target_and_what_came_of_it() {
     assert_eq!(detail.breakout_index, Some(top.end_index));
     assert!(full.close[top.end_index] < low && full.close[top.end_index - 1] >= low);
 
-    // Cut before the breakout it is forming, ends at the last candle, and says half as much.
+    // Cut before the breakout, the pattern is forming and ends at the last candle.
     let bars = top.end_index - 2;
     let cut = drawn(&[(0, -5.0), (15, 10.0), (25, 0.0), (35, 10.0), (bars, 2.0)], None, false);
     let answer = patterns(&cut.as_candles(), true);

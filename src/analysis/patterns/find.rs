@@ -1,4 +1,4 @@
-//! What both searches end in: a pattern with its turns, its lines and what it points to.
+//! Common result of the textbook and the market search: a pattern with its turns, boundary lines and target.
 
 use super::{
     Reason,
@@ -10,13 +10,13 @@ use crate::analysis::numeric::Line;
 /// A turning point.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pivot {
-    /// Its place among the valid candles.
+    /// Index among the valid candles.
     pub(super) at: u32,
-    /// Its place in the frame, the x of every line.
+    /// Index in the timeframe: the x coordinate of every line.
     pub(super) slot: u32,
     pub(super) price: f64,
     pub(super) high: bool,
-    /// Whether the leg to the next pivot was not there at the finer scale, so that what spans it has not been looked at.
+    /// Whether the leg to the next pivot is absent at the next finer scale, so that patterns across it have not been examined yet.
     pub(super) fresh: bool,
 }
 
@@ -35,7 +35,7 @@ impl Extreme for Pivot {
 }
 
 impl Pivot {
-    /// Bars from `origin`.
+    /// Number of bars from `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.slot) - f64::from(origin)
     }
@@ -43,12 +43,12 @@ impl Pivot {
 
 pub(super) type PatternTurns = zigzag::Turns<Pivot>;
 
-/// What a close beyond a line means.
+/// A pattern's line, by the effect of a close beyond it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BoundaryLine {
-    /// It confirms the pattern.
+    /// Confirms the pattern.
     Breaks(Line),
-    /// It voids the pattern.
+    /// Invalidates the pattern.
     Voids(Line),
 }
 
@@ -60,17 +60,17 @@ impl BoundaryLine {
     }
 }
 
-/// A pattern that is not void, upright.
+/// A valid pattern in upright orientation (not mirrored).
 #[derive(Debug, Clone)]
 pub(super) struct FoundPattern {
     pub(super) name: PatternName,
     pub(super) turns: PatternTurns,
-    /// Among the valid candles.
+    /// Index among the valid candles.
     pub(super) start: u32,
-    /// The first close beyond the boundary, among the valid candles.
+    /// Index of the first close beyond the boundary, among the valid candles.
     pub(super) breakout: Option<u32>,
     pub(super) up: bool,
-    /// The boundary's logarithm at the breakout, or at the last candle.
+    /// Log price of the boundary at the breakout, or at the last candle.
     pub(super) level: f64,
     pub(super) height: f64,
     /// Percent.
@@ -78,28 +78,29 @@ pub(super) struct FoundPattern {
     pub(super) confidence: f64,
     pub(super) upper: BoundaryLine,
     pub(super) lower: BoundaryLine,
-    /// What made its confidence, where that is asked for.
+    /// Contributions to its confidence, if requested.
     pub(super) why: Vec<Reason>,
 }
 
 impl FoundPattern {
-    /// The last candle of the pattern, of `count` valid ones.
+    /// Last candle of the pattern, out of `count` valid ones.
     pub(super) fn end(&self, count: usize) -> u32 {
         self.breakout.unwrap_or(count as u32 - 1)
     }
 
-    /// The height in price over the level.
+    /// Height as a price difference, relative to the level.
     pub(super) fn steepness(&self) -> f64 {
         if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
     }
 
-    /// Signed percent of the breakout level by the measure rule: the height in price over the level, −99.9 at the least.
+    /// Projected move in signed percent of the breakout level, by the measure rule: the height as a price difference over the level, at
+    /// least −99.9.
     pub(super) fn movement(&self) -> f64 {
         if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
     }
 
-    /// The logarithm of the price that the movement leads to. A height of more than the level itself leads below zero; then it is laid
-    /// off on the logarithmic scale that the lines are straight on, as chartists do there.
+    /// Log price of the target. A height of at least the level itself would lead to zero or below; then the height is applied on the
+    /// logarithmic scale, as chartists do there.
     pub(super) fn target(&self) -> f64 {
         let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
         self.level + way

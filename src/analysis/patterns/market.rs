@@ -1,6 +1,6 @@
-//! Patterns as chartists mark them on real markets. A wide search proposes stretches of candles; a model that was fitted to marks of
-//! chartists says how likely each is what its kind says, first by its own measures, then by the company it keeps; the best set that
-//! does not overlap is answered. `cargo bench --bench accuracy -- charts` fits the model and measures it on tokens it has not seen.
+//! Patterns as chartists mark them on real markets. A wide search proposes candidates; a logistic model, fitted to chartists' marks,
+//! estimates the probability of each, first from its own measures, then from the candidates around it; the best non-overlapping set is
+//! returned. `cargo bench --bench accuracy -- charts` fits the model and evaluates it on held-out tokens.
 
 mod bowl;
 mod candidate;
@@ -38,7 +38,7 @@ use crate::{
     dataset::candles::Candles,
 };
 
-/// A stretch that may be a pattern, and what was measured of it: what the model is fitted on.
+/// A candidate and its measures: the training input of the model.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     pub name: PatternName,
@@ -46,7 +46,7 @@ pub struct Proposal {
     pub measures: [f64; MEASURES],
 }
 
-/// All that the search proposes.
+/// All candidates of the search.
 pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
     let Some(series) = CandleSeries::of(candles, super::CANDLES_LEAST) else {
         return Vec::new();
@@ -59,41 +59,41 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
     search::all(&series, None).kept.iter().map(proposal).collect()
 }
 
-/// What is said of which stretch. In order of their starts.
+/// A pattern kind claimed for a range of candles. Ordered by start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {
-    /// Among the valid candles.
+    /// Index among the valid candles.
     pub start: u32,
     pub end: u32,
     pub kind: CandidateKind,
-    /// Whether it is the falling form, which is the rising one upside down.
+    /// Whether it is the falling form: the rising one upside down.
     pub flipped: bool,
 }
 
-/// Of those that say the same of the same stretch the likeliest by its quick measures; what is far off is left out.
+/// Indices of the proposals above the sieve's threshold by their quick measures, deduplicated by claim: the likeliest of each.
 pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
     let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_LEAST);
     let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
     likeliest(kept.collect())
 }
 
-/// Of those that claim the same the likeliest, by claim, logit and place; the places, in order of the claims.
+/// Deduplicates by claim, keeping the highest logit, then the lowest index. Returns the indices in order of the claims.
 fn likeliest(mut kept: Vec<(Claim, f64, usize)>) -> Vec<usize> {
     kept.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
     kept.dedup_by_key(|one| one.0);
     kept.into_iter().map(|one| one.2).collect()
 }
 
-/// A proposal that is not too unlikely by its own measures, and the company it keeps.
+/// A proposal above the threshold by its own measures, with its context measures.
 #[derive(Debug, Clone)]
 pub struct Likely {
-    /// Its place among the proposals.
+    /// Index among the proposals.
     pub place: usize,
     pub claim: Claim,
     pub company: [f64; COMPANY],
 }
 
-/// Those that all their measures leave likely, with their company. In order of the claims.
+/// The proposals above the threshold by all their own measures, with their context measures. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
     let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_LEAST);
     accompanied(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
@@ -108,7 +108,7 @@ fn accompanied(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely>
     places.into_iter().zip(&scored).zip(companies).map(one).collect()
 }
 
-/// Without those that say what a likelier one says of a stretch that differs by a candle.
+/// Drops those with a likelier proposal of the same kind whose start and end differ by at most one candle.
 fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<company::Scored>) {
     let mut kept = vec![true; scored.len()];
     for (k, one) in scored.iter().enumerate() {
@@ -126,7 +126,7 @@ fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<com
     left.map(|k| (places[k], scored[k])).unzip()
 }
 
-/// What is answered, of the stretches that the textbook leaves free.
+/// Detected patterns in the ranges not `taken` by textbook patterns.
 pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<FoundPattern> {
     let found = search::all(series, Some(&model.sieve));
     let mut measured = [0.0; MEASURES];
@@ -158,7 +158,7 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     overlap::choose(&offers, taken, &model.rule).into_iter().map(told).collect()
 }
 
-/// Upright, with lines over the slots of the frame.
+/// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
 fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
     let upright = if candidate.flipped { candidate.turned() } else { *candidate };
     let (first, end) = (upright.turns.first().at, upright.end);
@@ -189,7 +189,8 @@ fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) ->
     }
 }
 
-/// Of one that forms: its turns, and the share of the way from the last one to the boundary, of the turns and the breakout.
+/// Completion of a forming pattern in percent: its turns, plus the share of the way from the last turn to the boundary, over turns + 1 (the
+/// breakout).
 fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     let last = upright.turns.last();
     let side = if last.high { upright.lower } else { upright.upper }.at(f64::from(upright.end - upright.turns.first().at));
@@ -199,14 +200,14 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     100.0 * (turns + share) / (turns + 1.0)
 }
 
-/// Parts of a confidence that are listed one by one.
+/// Maximum number of contributions listed individually.
 const MOST: usize = 12;
 
-/// The parts of a confidence, the largest first, and what they lack of its log odds.
+/// Contributions to the log odds, the largest first, and the remainder.
 fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
     let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
     let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
-    // Its own measures are listed one by one: their sum beside them would count them twice.
+    // The own measures are listed individually: their sum, too, would count them twice.
     let others = company.parts(&one.company).filter(|(measure, ..)| *measure != company::OWN_LOGIT);
     let second = others.map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
     let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });

@@ -1,9 +1,9 @@
-//! The 24 patterns by name: what each is called in its mirror, which family it belongs to, where it usually breaks out.
+//! The 24 pattern names: spelling, mirror image and family of each.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a pattern is. The order of the list breaks ties and orders the report.
+/// Name of a pattern. Its declaration order breaks ties and orders the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternName {
@@ -35,7 +35,7 @@ pub enum PatternName {
 
 use PatternName as P;
 
-/// Each name, its word, the name of its mirror (prices upside down), and its family.
+/// Each name, its spelling, the name of its mirror image (prices upside down), and its family.
 const TABLE: [(P, &str, P, Family); 24] = [
     (P::HeadAndShoulders, "head_and_shoulders", P::InverseHeadAndShoulders, Family::Reversal),
     (P::InverseHeadAndShoulders, "inverse_head_and_shoulders", P::HeadAndShoulders, Family::Reversal),
@@ -74,12 +74,12 @@ impl PatternName {
         all
     };
 
-    /// The word it is answered with.
+    /// Spelling in responses.
     pub fn word(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// What it is when the prices are turned upside down.
+    /// The pattern that it becomes when prices are turned upside down.
     #[must_use]
     pub fn mirrored(self) -> Self {
         TABLE[self as usize].2
@@ -90,18 +90,18 @@ impl PatternName {
     }
 }
 
-/// Patterns of one make, which a chart shows or hides together.
+/// A family of patterns, shown or hidden on a chart together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// Heads and shoulders, double and triple tops and bottoms.
     Reversal,
-    /// Triangles, wedges and broadening formations: two lines that meet.
+    /// Triangles, wedges and broadening formations: two lines that converge or diverge.
     Triangle,
-    /// Rectangles and channels: two lines side by side.
+    /// Rectangles and channels: two parallel lines.
     Channel,
-    /// Flags and pennants: a rest after a pole.
+    /// Flags and pennants: a consolidation after a pole.
     Flag,
-    /// Cups and rounded turns.
+    /// Cups and rounding tops and bottoms.
     Rounded,
 }
 

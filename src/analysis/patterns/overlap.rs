@@ -1,13 +1,13 @@
-//! Which textbook patterns are kept: of those that overlap the better one. And the order of all finds.
+//! Overlap resolution of textbook patterns (the better one is kept), and the sort order of all patterns.
 
 use super::find::FoundPattern;
 
-/// Two that share this much of the shorter are one.
+/// Minimum overlap, as a fraction of the shorter one, at which two patterns conflict.
 const OVERLAP_MOST: f64 = 0.4;
-/// Candles of a bucket in which kept finds are looked up.
+/// Bucket width in candles of the index of kept patterns.
 const BUCKET: u32 = 256;
 
-/// The finds to keep. `count` is the number of valid candles.
+/// Returns the patterns to keep. `count` is the number of valid candles.
 pub(super) fn choose(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPattern> {
     let rank = |find: &FoundPattern| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
     let place = |find: &FoundPattern| (find.end(count), find.start, find.name);
@@ -25,7 +25,7 @@ pub(super) fn choose(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPat
     finds
 }
 
-/// Those that end latest first, of these the more confident first.
+/// Sorts by end, latest first, then by descending confidence.
 pub(super) fn order(finds: &mut [FoundPattern], count: usize) {
     finds.sort_by(|a, b| {
         let later = b.end(count).cmp(&a.end(count));

@@ -5,32 +5,32 @@ use serde::Serialize;
 
 use super::PatternName;
 
-/// What became of the patterns of one name.
+/// Track record of the patterns of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatternRecord {
     pub name: PatternName,
-    /// Patterns that are decided: target or stop was met, or 600 candles have passed.
+    /// Number of decided patterns: target or stop reached, or 600 candles passed.
     pub count: u64,
-    /// Patterns that are not decided yet.
+    /// Number of undecided patterns.
     pub open: u64,
-    /// Fraction of the decided ones of which a high or low met the target first. Null where none is decided, as those below.
+    /// Fraction of the decided ones that reached the target first, by a high or low. Null if none is decided, as are those below.
     pub target: Option<f64>,
-    /// Fraction of which a close lay beyond the stop first.
+    /// Fraction that closed beyond the stop first.
     pub stop: Option<f64>,
-    /// Fraction of which neither was met within 600 candles.
+    /// Fraction that reached neither within 600 candles.
     pub neither: Option<f64>,
-    /// Days from the breakout to target or stop, the middle of those that met one.
+    /// Median number of days from the breakout to target or stop, of those that reached one.
     pub median_days: Option<f64>,
-    /// What `target` is of entries at every candle, in the same direction and with target and stop at the same distances: what a drift of
-    /// the market gives without any pattern.
+    /// Baseline for `target`: entries at every candle, in the same direction and with target and stop at the same distances; the effect of
+    /// the market's drift without any pattern.
     pub random_target: Option<f64>,
-    /// What `stop` is of those.
+    /// Baseline for `stop`.
     pub random_stop: Option<f64>,
 }
 
 impl PatternRecord {
-    /// Of a name that no pattern had.
+    /// The empty record of a name without patterns.
     pub fn none(name: PatternName) -> Self {
         let (target, stop, neither, median_days, random_target, random_stop) = Default::default();
         Self { name, count: 0, open: 0, target, stop, neither, median_days, random_target, random_stop }

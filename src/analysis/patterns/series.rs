@@ -1,48 +1,47 @@
-//! The candles that take part, as logarithms of prices, with what makes questions about a stretch of them cheap; and the same upside
-//! down. No patterns here.
+//! The valid candles as log prices, with indexes for fast range queries, and their mirror image. Patterns are unknown here.
 
 use std::rc::Rc;
 
 use crate::dataset::candles::Candles;
 
-/// Candles whose true ranges are averaged.
+/// Number of candles in the average true range.
 const AVERAGED: usize = 30;
 
-/// The valid candles, oldest first. All columns have one length.
+/// The valid candles, oldest first. All columns have the same length.
 pub(super) struct CandleSeries {
-    /// Each candle's place in the frame.
+    /// Index of each candle in the timeframe.
     pub(super) slot: Vec<u32>,
     pub(super) way: Tape,
-    /// The negated logarithms, highs and lows exchanged.
+    /// The mirror image: negated logarithms, highs and lows exchanged.
     pub(super) mirror: Tape,
-    /// The median true range of a candle that moved at all; a median, because one flash wick must not change it.
+    /// Median true range of the candles that moved; the median is robust against a single flash wick.
     pub(super) middle: f64,
-    /// ln of the power of two that prices were divided by.
+    /// ln of the power of two that prices are divided by.
     shift: f64,
 }
 
-/// What the searches look at: the candles as they are, or upside down. Natural logarithms of prices divided by a power of two, so that
-/// prices scaled by one give the same digits.
+/// Input of the searches: the candles, upright or upside down. Natural logarithms of prices divided by a power of two, so that scaling all
+/// prices by a power of two gives identical digits.
 pub(super) struct Tape {
     pub(super) open: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
-    /// The mean true range (Wilder 1978) of the last 30 candles; of the first 30 at the start.
+    /// Mean true range (Wilder 1978) of the last 30 candles; at the start, blended with that of the first 30.
     pub(super) range: Rc<[f64]>,
     closes: Sums,
     ranges: Rc<Sums>,
     steps: Rc<Sums>,
-    /// Of the highs; and of the negated lows, which are the highs of the other tape.
+    /// Range maxima of the highs; `bottoms`: of the negated lows, which are the highs of the other tape.
     tops: Rc<Extremes>,
     bottoms: Rc<Extremes>,
-    /// For each candle, how many candles before it the price was as high, and as low.
+    /// For each candle, the number of candles since the price was as high; `since_low`: as low.
     since_high: Rc<[u32]>,
     since_low: Rc<[u32]>,
 }
 
 impl CandleSeries {
-    /// None with fewer than `least` valid candles, or where no price ever moves.
+    /// Returns `None` with fewer than `least` valid candles, or if no price ever moves.
     pub(super) fn of(candles: &Candles<'_>, least: usize) -> Option<Self> {
         let slots: Vec<usize> = (0..candles.len()).filter(|&i| candles.valid(i)).collect();
         if slots.len() < least {
@@ -64,7 +63,7 @@ impl CandleSeries {
         (logarithm + self.shift).exp()
     }
 
-    /// The tape on which a find of this side is drawn.
+    /// The tape on which patterns of this orientation are found.
     pub(super) fn tape(&self, flipped: bool) -> &Tape {
         if flipped { &self.mirror } else { &self.way }
     }
@@ -79,7 +78,7 @@ impl Tape {
         if all <= 0.0 {
             return None;
         }
-        // A token that stands still for a while has not lost its measure.
+        // Lower bound of the true range for periods without trades.
         let floor = 0.1 * all / count as f64;
         let first = ranges.over(0, AVERAGED.min(count) - 1) / AVERAGED.min(count) as f64;
         let range = (0..count)
@@ -126,7 +125,7 @@ impl Tape {
         }
     }
 
-    /// A token that hardly trades stands still most hours: those candles say nothing about how far it moves when it does.
+    /// Candles without movement are ignored: a thinly traded token stands still most hours, which says nothing about its moves.
     fn median_range(&self) -> Option<f64> {
         let range = |i: usize| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]);
         let mut ranges: Vec<f64> = (1..self.close.len()).map(range).filter(|range| *range > 0.0).collect();
@@ -138,17 +137,17 @@ impl Tape {
         self.close.len()
     }
 
-    /// The highest high from candle `a` to `b`.
+    /// Highest high of candles `a..=b`.
     pub(super) fn top(&self, a: usize, b: usize) -> f64 {
         self.tops.within(a, b)
     }
 
-    /// The lowest low from candle `a` to `b`.
+    /// Lowest low of candles `a..=b`.
     pub(super) fn bottom(&self, a: usize, b: usize) -> f64 {
         -self.bottoms.within(a, b)
     }
 
-    /// Candles before this one until the price was as extreme; `u32::MAX` where it never was.
+    /// Number of candles since the price was as extreme; `u32::MAX` if it never was.
     pub(super) fn since(&self, at: usize, high: bool) -> u32 {
         if high { self.since_high[at] } else { self.since_low[at] }
     }
@@ -161,13 +160,13 @@ impl Tape {
         self.ranges.over(a, b) / (b - a + 1) as f64
     }
 
-    /// The sum of the closes' changes after candle `a` up to `b`, whichever way.
+    /// Sum of the absolute changes of the close after candle `a` up to `b`.
     pub(super) fn walked(&self, a: usize, b: usize) -> f64 {
         self.steps.over(a + 1, b)
     }
 }
 
-/// Sums up to each place.
+/// Prefix sums.
 struct Sums(Vec<f64>);
 
 impl Sums {
@@ -186,13 +185,13 @@ impl Sums {
     }
 }
 
-/// The largest number of any stretch: those of 1, 2, 4… places from each place on.
+/// Sparse table for range maxima: the maxima of 1, 2, 4… numbers from each index on.
 struct Extremes {
     levels: Vec<Vec<f64>>,
 }
 
 impl Extremes {
-    /// Enough for stretches of 256 candles; longer ones take more steps.
+    /// Enough for ranges of 256 candles; longer ones take more steps.
     const LEVELS: usize = 8;
 
     fn of(numbers: &[f64]) -> Self {
@@ -209,7 +208,7 @@ impl Extremes {
     }
 
     fn within(&self, a: usize, b: usize) -> f64 {
-        // Two stretches that overlap cover it.
+        // Two overlapping blocks cover it.
         let level = ((b + 1 - a).ilog2() as usize).min(self.levels.len() - 1);
         let (numbers, step) = (&self.levels[level], 1 << level);
         let last = b + 1 - step;
@@ -222,14 +221,14 @@ impl Extremes {
     }
 }
 
-/// As `f64::max` of numbers, without its look at what is none.
+/// As `f64::max`, without its handling of NaN.
 pub(super) fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// For each place, how far back the last number is that is no smaller.
+/// For each index, the distance back to the last number that is no smaller.
 fn since(numbers: &[f64]) -> Rc<[u32]> {
-    // The places that no later number reaches.
+    // Monotonic stack: indices whose numbers exceed all later ones so far.
     let mut standing: Vec<usize> = Vec::new();
     let mut far = |(at, number): (usize, &f64)| {
         while standing.last().is_some_and(|place| numbers[*place] < *number) {
@@ -247,12 +246,12 @@ fn negated(column: &[f64]) -> Vec<f64> {
 }
 
 fn logarithm(price: f64, unit: f64) -> f64 {
-    // The division is exact unless it leaves the range of a double, and then the two logarithms do as well.
+    // The division is exact unless it leaves the range of a double; then the difference of the logarithms is used.
     let ratio = price / unit;
     if ratio.is_normal() { ratio.ln() } else { price.ln() - unit.ln() }
 }
 
-/// The largest power of two that is not above the price, kept where its reciprocal is still exact.
+/// Largest power of two not above the price, limited so that its reciprocal is exact.
 fn power_of_two(price: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     f64::from_bits(price.clamp(1e-300, 1e300).to_bits() & EXPONENT)

@@ -1,5 +1,5 @@
-//! Patterns as textbooks define them: every rule with its tolerance kept, on clean turns. Rare on real markets, and certain where they
-//! are found. What a chartist would still call by the name is `market`'s.
+//! Chart patterns by their textbook definitions: every rule within its tolerance, on clean turns. Rare on real markets, but reliable when
+//! found. Looser shapes that chartists still call by the name are found in `market`.
 
 mod bowl;
 mod confidence;
@@ -13,23 +13,23 @@ mod shape;
 
 use super::{Reason, find, find::FoundPattern, name, series, series::CandleSeries, zigzag};
 
-/// All that keep the rules, overlapping.
+/// All shapes that keep the rules, including overlapping ones.
 pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
     let mut finds = search::all(series, explain);
     finds.retain(|find| find.confidence >= confidence::LEAST);
     finds
 }
 
-/// What the searches look at: the candles as they are, or upside down.
+/// Input of the searches: the candles, upright or upside down.
 #[derive(Clone, Copy)]
 struct View<'a> {
     slot: &'a [u32],
     high: &'a [f64],
     low: &'a [f64],
     close: &'a [f64],
-    /// The median true range.
+    /// Median true range.
     range: f64,
-    /// Whether finds are to say what made them sure.
+    /// Whether to record the contributions to each confidence.
     explain: bool,
 }
 

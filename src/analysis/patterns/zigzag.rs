@@ -1,19 +1,20 @@
-//! A zigzag: turning points of a series of highs and lows. A reversal of theta confirms the extreme before it; highs and lows strictly
-//! alternate; the last extreme, not confirmed yet, is a pivot too. Which scales there are, and what a pivot knows besides, is the engines'.
+//! Zigzag: turning points of a series of highs and lows. A reversal by the threshold theta confirms the extreme before it; highs and lows
+//! strictly alternate; the last extreme, not confirmed yet, is a pivot too. The scales and the further data of a pivot belong to the
+//! searches.
 
-/// What a zigzag asks of a turning point.
+/// Requirements on a turning point.
 pub(super) trait Extreme: Copy {
-    /// Its place among the valid candles.
+    /// Index among the valid candles.
     fn at(&self) -> u32;
     fn price(&self) -> f64;
-    /// The same upside down.
+    /// The same turning point upside down.
     fn mirrored(self) -> Self;
 }
 
-/// At most this many turns make a pattern.
+/// Maximum number of turns in a pattern.
 pub(super) const TURNS_MOST: usize = 10;
 
-/// The turns of a pattern, oldest first.
+/// Turns of a pattern, oldest first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turns<T> {
     pivots: [T; TURNS_MOST],
@@ -27,7 +28,7 @@ impl<T: Extreme + Default> Turns<T> {
         turns
     }
 
-    /// Beyond the most, nothing is added.
+    /// Ignored once the maximum number is reached.
     pub(super) fn push(&mut self, pivot: T) {
         if self.count < TURNS_MOST {
             self.pivots[self.count] = pivot;
@@ -60,10 +61,10 @@ impl<T: Extreme + Default> FromIterator<T> for Turns<T> {
     }
 }
 
-/// A zigzag being walked.
+/// State of a zigzag under construction.
 pub(super) struct Walk<T> {
     pivots: Vec<T>,
-    /// The extremes since the last confirmed pivot; both matter until the first is confirmed.
+    /// Highest and lowest extreme since the last confirmed pivot; both matter until the first pivot is confirmed.
     extremes: Option<(T, T)>,
     seeks: Seeks,
 }
@@ -80,7 +81,7 @@ impl<T: Extreme> Walk<T> {
         Self { pivots: Vec::with_capacity(room), extremes: None, seeks: Seeks::Either }
     }
 
-    /// The next candle's high and low, or a turn twice.
+    /// Adds the next candle's high and low, or a finer zigzag's turn as both.
     pub(super) fn see(&mut self, high: T, low: T, theta: f64) {
         let Some((highest, lowest)) = &mut self.extremes else {
             self.extremes = Some((high, low));
@@ -105,7 +106,7 @@ impl<T: Extreme> Walk<T> {
                 if low.price() < lowest.price() {
                     *lowest = low;
                 }
-                // Within one candle nobody knows which came first.
+                // The order of high and low within one candle is unknown.
                 if highest.price() - lowest.price() < theta || highest.at() == lowest.at() {
                     return;
                 }

@@ -1,5 +1,6 @@
-//! The contracts that a proxy hands its calls to, as far as their code is in the dataset: those whose address stands in its code
-//! (EIP-1167, links), in its storage (EIP-1967, EIP-1822, diamonds), or some steps further: behind a beacon, behind a proxy of a proxy. Nothing is executed here.
+//! Implementation contracts behind a proxy, as far as their code is in the dataset: addresses in its code (EIP-1167, linked libraries) or
+//! storage (EIP-1967, EIP-1822, diamonds), directly or through further steps, such as a beacon or a proxy of a proxy. Nothing is executed
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,19 @@ use super::{
 };
 use crate::dataset::{Dataset, address::Address};
 
-/// Contracts behind one; a diamond has a dozen or two.
+/// Maximum number of contracts behind one; a diamond has a dozen or two.
 const BEHIND_MAX: usize = 32;
-/// Slots of a snapshot that are searched for addresses.
+/// Maximum number of storage slots of a snapshot searched for addresses.
 const SLOTS_MAX: usize = 4_096;
-/// How far is gone: a clone of a beacon's proxy has its implementation three steps away.
+/// Maximum number of steps: a clone of a beacon proxy has its implementation three steps away.
 const STEPS: usize = 4;
-/// The PUSHes that an address may stand behind: clones of one that begins with zeros push fewer bytes than its twenty, and the shortest
-/// that are believed have two zeros.
+/// PUSH opcodes that may precede an address: minimal proxies drop leading zeros of the address and push fewer than twenty bytes; at most
+/// two are accepted.
 const PUSH18: u8 = 0x71;
 const PUSH20: u8 = 0x73;
 
-/// In the order of addresses. Empty for a contract that runs nobody else's code, or whose others are not in the dataset.
+/// Returns the contracts behind this one, ordered by address. Empty if it delegates to no other code, or if the others are not in the
+/// dataset.
 pub fn behind(
     dataset: &Dataset,
     own: &Address,
@@ -52,7 +54,7 @@ pub fn behind(
     found.into_values().collect()
 }
 
-/// Addresses that stand in the code after a PUSH, and in the storage, as a word's low or high end.
+/// Addresses in the operands of PUSH instructions, and at the low or high end of storage words.
 fn named(code: &[u8], storage: &[Slot]) -> Vec<Address> {
     let address = |bytes: &[u8]| {
         let mut address = [0; 20];

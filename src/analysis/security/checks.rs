@@ -1,5 +1,5 @@
-//! The checklist: every code of the table with what became of it. What ran is told apart from what could not run, so that silence is
-//! never taken for safety. No test runs here.
+//! The checklist: every anomaly code with its result. Checks that ran are distinguished from those that could not, so that missing results
+//! are never taken for safety. No check is run here.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,14 +12,14 @@ use super::{
     transactions::percent,
 };
 
-/// What became of a check.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
     Found,
     /// A power that nobody holds any more.
     Unheld,
-    /// It could not run, or ran on too little to tell.
+    /// It could not run, or the data were inconclusive.
     NotChecked,
     /// It ran and found nothing.
     Passed,
@@ -28,7 +28,7 @@ pub enum CheckState {
 impl CheckState {
     pub const ALL: [Self; 4] = [Self::Found, Self::Unheld, Self::NotChecked, Self::Passed];
 
-    /// As it is answered.
+    /// Spelling in responses.
     pub fn word(self) -> &'static str {
         match self {
             Self::Found => "found",
@@ -43,21 +43,21 @@ impl CheckState {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
     pub code: AnomalyCode,
-    /// The question it belongs to.
+    /// Question that it belongs to.
     pub group: Group,
     pub state: CheckState,
-    /// What it weighs in its part, 0 to 1.
+    /// Weight within its part, 0 to 1.
     pub weight: f64,
-    /// What was found or measured, in a sentence; null for one that was not checked.
+    /// The finding or measurement as a sentence; null if not checked.
     pub evidence: Option<String>,
-    /// Why it was not checked, and the table and column that would allow it; null for one that was.
+    /// Why it was not checked, and the table and column that would allow it; null if it was.
     pub missing: Option<String>,
-    /// The calls as executed, or the rows, behind a check that passed. What was found has its own in `evidence` of its part.
+    /// Executed calls or rows behind a passed check. Findings have theirs in `evidence` of their part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proof: Vec<Evidence>,
 }
 
-/// Every code once, by question; inside it what was found first, the heaviest first.
+/// Every code once, by question; within a question, found ones first, then by descending weight.
 pub fn checks(found: [&[Anomaly]; 3], lacking: [&Lacking; 3]) -> Vec<Check> {
     let of = |code: AnomalyCode| {
         let place = match code.part() {
@@ -91,7 +91,7 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Che
     match anomaly {
         Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, sentence(anomaly), None),
         Some(anomaly) if code.is_power() => line(CheckState::Unheld, sentence(anomaly), None),
-        // What weighs nothing by its own measure says why.
+        // An anomaly of strength 0 explains itself.
         Some(anomaly) => line(CheckState::Passed, sentence(anomaly), None),
         None => match lacking.gap(code) {
             Some(gap) => line(CheckState::NotChecked, None, Some(gap)),
@@ -100,19 +100,19 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Che
     }
 }
 
-/// The share of all weight that the checks carry which ran, 0 to 1.
+/// Fraction of the total weight of all checks that belongs to checks that ran, 0 to 1.
 pub fn checked(checks: &[Check]) -> f64 {
     let sum = |of: &dyn Fn(&Check) -> bool| checks.iter().filter(|check| of(check)).map(|check| check.weight).sum::<f64>();
     sum(&|check| check.state != CheckState::NotChecked) / sum(&|_| true).max(f64::MIN_POSITIVE)
 }
 
-/// Codes of the code part that need no execution.
+/// Anomaly codes of the code part that need no execution.
 const READ: &[AnomalyCode] =
     &[AnomalyCode::KnownScam, AnomalyCode::Impersonates, AnomalyCode::SimilarToScam, AnomalyCode::Proxy, AnomalyCode::Unverified];
-/// What trading alone shows, before any power is tried.
+/// Anomaly codes that the trading trial alone shows, before any power is tried.
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax];
 
-/// What executing the contract showed and what it could not, for the checks that found nothing.
+/// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
 pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
     let undone = format!("contracts: {why}; add `creation_bytecode` or `storage` of the token");
@@ -141,7 +141,7 @@ pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
         None => lacking.unsure(AnomalyCode::SellTax, &undone),
     }
     if matches!(report.opening, Some(Opening::Blocked | Opening::Flip)) {
-        // It counts as found only where that is no want of settings; that it passed nobody can say either.
+        // With unset storage, a failed sale counts neither as found nor as passed.
         let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
                    add `creation_bytecode` or `storage` of the token";
         lacking.unsure(AnomalyCode::SellBlocked, why);

@@ -1,6 +1,6 @@
-//! Dynamic analysis of a contract's code: an EVM in memory executes it within a budget, for an owner, holders and a stranger of our own
-//! making, and what each could do to the others is read off. No function name is used, so renaming hides nothing. No clock and no
-//! randomness: the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not found here.
+//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and a stranger as callers,
+//! and compares the state before and after each call. Function names play no part, so renaming hides nothing. No clock and no randomness:
+//! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
 mod abi;
 mod deployment;
@@ -34,47 +34,47 @@ use crate::{dataset::address::Address, untrusted::caught};
 /// A storage slot and its value.
 pub type Slot = ([u8; 32], [u8; 32]);
 
-/// A contract that another one runs or asks.
+/// A contract that another one delegates to or calls.
 #[derive(Debug, Clone)]
 pub struct Behind {
     pub address: Address,
     pub code: Vec<u8>,
-    /// Of its own, where the dataset has it.
+    /// Its own storage, where the dataset has it.
     pub storage: Vec<Slot>,
 }
 
-/// What is known of a contract.
+/// Known data of a contract.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
     pub runtime: &'a [u8],
-    /// Without constructor arguments.
+    /// Creation bytecode without constructor arguments.
     pub creation: Option<&'a [u8]>,
-    /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
+    /// Types of the constructor's arguments, in Solidity notation; `None` if unknown.
     pub constructor_types: Option<&'a [String]>,
-    /// Codes that it runs in its own place, where they are known: a proxy's implementation, a diamond's facets, a beacon between.
+    /// Contracts whose code it runs by DELEGATECALL, as far as known: a proxy's implementation, a diamond's facets, a beacon in between.
     pub behind: &'a [Behind],
-    /// Slots and values of a snapshot.
+    /// Slots and values of a storage snapshot.
     pub storage: Option<&'a [Slot]>,
-    /// Holders whose balances a whole snapshot tells, and whether the dataset knows of a supply.
+    /// Holders whose balances a complete snapshot must contain; `supply_known`: whether the dataset has a supply.
     pub holders: &'a [Address],
     pub supply_known: bool,
-    /// Who owns it now or last did.
+    /// Current or last known owner.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
-    /// Of the token in the dataset, for a contract that does not tell them.
+    /// Decimals of the token in the dataset, for contracts that do not return them.
     pub decimals: Option<u8>,
-    /// The token is on a curated list.
+    /// Whether the token is on a curated list.
     pub listed: bool,
     pub has_source: bool,
 }
 
-/// Whether the code can run another contract's in its own place.
+/// Whether the code contains a delegating call.
 pub fn delegates(code: &[u8]) -> bool {
     functions::delegates(code)
 }
 
-/// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
+/// Resource limits for one contract. Work is the number of executed steps, with hashing and calls weighted by their time.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     pub calls: u64,
@@ -84,17 +84,17 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// About a second at the worst on one core.
+    /// About a second on one core in the worst case.
     fn default() -> Self {
         Self { calls: 40_000, work: 45_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
     }
 }
 
-/// What was found.
+/// Result of the analysis.
 #[derive(Debug, Clone, Default)]
 pub struct CodeReport {
     pub anomalies: Vec<Anomaly>,
-    /// What was left undone, and why; empty when all was finished.
+    /// Steps left undone, with the reason; empty if all was finished.
     pub unfinished: Vec<String>,
     pub calls: u64,
     pub gas: u64,
@@ -102,14 +102,14 @@ pub struct CodeReport {
     pub selectors: Vec<[u8; 4]>,
     pub deployed_by: Option<DeployedBy>,
     pub opening: Option<Opening>,
-    /// Whether the constructor ran to its end; `None` without one.
+    /// Whether the constructor completed; `None` without one.
     pub deploys: Option<bool>,
-    /// A trade or a transfer went through.
+    /// Whether any trade or transfer succeeded.
     pub traded: bool,
-    /// Trading was seen and every function was tried, so that finding nothing means something.
+    /// Whether trading was observed and every function tried, so that the absence of findings is meaningful.
     pub conclusive: bool,
     pub taxes: Option<Taxes>,
-    /// The calls that show for a check what it found nothing in.
+    /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
 
@@ -127,7 +127,7 @@ impl CodeReport {
     }
 }
 
-/// Executes the contract and reads off what it does and could do.
+/// Executes the contract and derives its anomalies.
 pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let mut report = CodeReport::default();
     if !input.has_source {
@@ -149,8 +149,8 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     if unknown {
         return report;
     }
-    // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
-    // program. The machine is dropped with everything it held, so nothing half done survives.
+    // The bytecode is the attacker's: if it triggers a panic in the interpreter, only this contract's result is lost, not the process. The
+    // machine is dropped with all its state, so nothing inconsistent survives.
     let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
         report.unfinished.push("executing it broke off".into());
         return report;
@@ -163,8 +163,8 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
 }
 
-/// A proxy is executed through the contracts behind it. Where they are not known it shows nothing of what it does: that it is one is the
-/// finding, and the end. Returns whether it is so.
+/// Reports a proxy and merges the functions of the contracts behind it. Returns whether the implementation is unknown: then nothing can be
+/// executed and the proxy is the only finding.
 fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
     let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
@@ -220,7 +220,7 @@ fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled:
     report
 }
 
-/// Deploys the token, gives everybody a balance, and buys and sells; then tries its powers.
+/// Deploys the token, funds the accounts, buys and sells; then tries the token's powers.
 fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
     let deployment = deployment::set_up(machine, input, &shape.functions);
     report.deployed_by = Some(deployment.deployed_by);
@@ -243,7 +243,7 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
-    // What an incomplete snapshot does not show may be there.
+    // The parts missing from an incomplete snapshot may change the result.
     let (deployed_by, whole) = (deployment.deployed_by, lacks.is_none());
     let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, whole };
     report.anomalies.extend(findings::trading(&traded));
@@ -256,7 +256,7 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     try_powers(machine, input, shape, &deployment, &scene, &traded, report);
 }
 
-/// Every call of the owner's that may open trading.
+/// Calldata of every owner call that may open trading.
 fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
     let balances = BalanceSheet::read(machine, scene, None);
     let functions = shape.functions.iter().filter(|function| !function.standard());
@@ -266,7 +266,7 @@ fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> V
     calls
 }
 
-/// Calls every function, and reads off what that could do to holders, and whether it still could after ownership was given up.
+/// Calls every function and derives its effects on holders, including those that survive renouncing ownership.
 fn try_powers(
     machine: &mut Machine<'_>,
     input: &CodeInput<'_>,
@@ -281,7 +281,7 @@ fn try_powers(
     let (effects, tried) = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
     let thefts = powers::thefts(machine, &before);
     let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
-    // A token that asks its owner about every transfer expects a contract there.
+    // A token that calls its owner on every transfer expects a contract there.
     let holder = match holder(input) {
         PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
         other => other,
@@ -300,7 +300,7 @@ fn try_powers(
     }
 }
 
-/// The state before any power is used, with every slot it is read from.
+/// The state before any power is used, with every slot read for it.
 fn baseline<'a>(machine: &mut Machine<'_>, scene: &'a Scene, code_only: bool) -> Baseline<'a> {
     let mut slots = HashSet::new();
     let balances = BalanceSheet::read(machine, scene, Some(&mut slots));

@@ -1,12 +1,12 @@
-//! THE table of the 42 checks: the word, its part, the question it answers, its weight, whether it is fatal, whether it is a power or
-//! behaviour, and what it means that it was found or that it was not. The words are stable API. No test lives here.
+//! The table of the 42 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
+//! for none. The codes are stable API. No check is implemented here.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-/// The part of the answer that an anomaly belongs to.
+/// Part of the response that an anomaly belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -15,7 +15,7 @@ pub enum Part {
     Holders,
 }
 
-/// What a person asks of a token, in the order they ask it: each check answers one of these.
+/// A user's questions about a token, in display order: each check belongs to one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Group {
     #[serde(rename = "can_i_sell")]
@@ -37,7 +37,7 @@ pub enum Group {
 impl Group {
     pub const ALL: [Self; 7] = [Self::Sell, Self::Cost, Self::Change, Self::Hold, Self::Liquidity, Self::Maker, Self::Likeness];
 
-    /// The question, for the person.
+    /// Text of the question.
     pub fn title(self) -> &'static str {
         match self {
             Self::Sell => "can I sell",
@@ -51,17 +51,17 @@ impl Group {
     }
 }
 
-/// Whether an anomaly is something that happened, or a power that somebody may use.
+/// Whether an anomaly is fatal, observed behaviour, or a power that somebody may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
-    /// Fatal always.
+    /// Always fatal.
     Fatal,
     Behaviour,
-    /// Discounted by who holds the power.
+    /// Discounted by the holder of the power.
     Power,
 }
 
-/// A code's row of the table.
+/// Table row of a code.
 struct Row {
     word: &'static str,
     part: Part,
@@ -144,7 +144,7 @@ codes! {
 }
 
 impl AnomalyCode {
-    /// As it is answered: `SELL_BLOCKED`.
+    /// Spelling in responses, such as `SELL_BLOCKED`.
     pub fn word(self) -> &'static str {
         self.row().word
     }
@@ -157,27 +157,27 @@ impl AnomalyCode {
         self.row().weight
     }
 
-    /// Whether it is fatal whatever its strength. (SELL_TAX is by its figure.)
+    /// Whether it is fatal whatever its strength. (SELL_TAX is fatal above a threshold.)
     pub fn fatal(self) -> bool {
         self.row().nature == Nature::Fatal
     }
 
-    /// Whether it is a power: its weight depends on who holds it.
+    /// Whether it is a power: its strength is discounted by its holder.
     pub fn is_power(self) -> bool {
         self.row().nature == Nature::Power
     }
 
-    /// What it means, for the person: part of a sentence.
+    /// Meaning of a finding, as part of a sentence.
     pub fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
-    /// What it means that nothing was found, for the person: part of a sentence.
+    /// Meaning of a passed check, as part of a sentence.
     pub fn passed(self) -> &'static str {
         self.row().passed
     }
 
-    /// Under which of a person's questions it is listed.
+    /// Question that it is listed under.
     pub fn group(self) -> Group {
         self.row().group
     }
@@ -186,7 +186,7 @@ impl AnomalyCode {
         Self::ALL.iter().copied().find(|code| code.word() == word)
     }
 
-    /// The codes of a part.
+    /// All codes of a part.
     pub fn of(part: Part) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |code| code.part() == part)
     }
@@ -198,7 +198,7 @@ impl PartialOrd for AnomalyCode {
     }
 }
 
-/// By the word, as ties among anomalies are broken.
+/// Ordered by code, which breaks ties among anomalies.
 impl Ord for AnomalyCode {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.word().cmp(other.word())

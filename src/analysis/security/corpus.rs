@@ -1,5 +1,5 @@
-//! What a token is compared with: the codes of known scams and of listed tokens, and the names that listed tokens bear. Built once for
-//! a generation of data.
+//! Reference corpus for comparisons: bytecode of known scams and of listed tokens, and the names of listed tokens. Built once per
+//! generation of the data.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{
     error::Result,
 };
 
-/// Letters of other alphabets that look like Latin ones, as impersonators use them.
+/// Homoglyphs: letters of other alphabets that look like Latin ones.
 const LOOKALIKES: &[(char, char)] = &[
     ('а', 'a'),
     ('е', 'e'),
@@ -48,15 +48,15 @@ const LOOKALIKES: &[(char, char)] = &[
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub codes: SimilarityIndex,
-    /// What tells scams' codes from listed tokens'; none where the dataset has too few of them.
+    /// Classifier of scam code against listed tokens' code; `None` if the dataset has too few examples.
     pub mix: Option<Mix>,
-    /// Listed tokens by what they call themselves.
+    /// Listed tokens by normalized symbol; `names`: by normalized name.
     symbols: HashMap<String, Vec<Address>>,
     names: HashMap<String, Vec<Address>>,
 }
 
 impl Corpus {
-    /// Reads all codes of scams and listed tokens. `step` hears of the codes done, and may end it.
+    /// Reads the bytecode of all scams and listed tokens. `step` is called with the progress (done, total) and may cancel.
     pub fn new(dataset: &Dataset, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Self> {
         let mut corpus = Self::default();
         let scams = dataset.scams().addresses();
@@ -93,7 +93,7 @@ impl Corpus {
         !self.names.is_empty() || !self.symbols.is_empty()
     }
 
-    /// Listed tokens other than itself, on one of its chains, that bear its symbol, and those that bear its name.
+    /// Other listed tokens on one of its chains with the same symbol, and those with the same name.
     pub fn namesakes(&self, dataset: &Dataset, token: &Token) -> (Vec<Address>, Vec<Address>) {
         let of = |list: &HashMap<String, Vec<Address>>, text: &Option<String>| -> Vec<Address> {
             let all = text.as_deref().and_then(|text| list.get(&folded(text))).map_or(&[][..], Vec::as_slice);
@@ -107,12 +107,12 @@ impl Corpus {
     }
 }
 
-/// The runtime code of a contract; none when it has none.
+/// Runtime bytecode of a contract, if any.
 pub fn contract_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
     code_of(dataset.contracts().text(address, 0, "bytecode"))
 }
 
-/// The runtime code of a known scam.
+/// Runtime bytecode of a known scam, if any.
 pub fn scam_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
     code_of(dataset.scams().text(address, 0, "bytecode"))
 }
@@ -121,7 +121,7 @@ fn code_of(hex: Option<String>) -> Option<Vec<u8>> {
     bytes(&hex?).filter(|code| !code.is_empty())
 }
 
-/// Letters and digits only, in one case, look-alikes as what they look like.
+/// Normalizes a name: letters and digits only, lower case, homoglyphs replaced by Latin letters.
 fn folded(text: &str) -> String {
     let plain = |letter: char| LOOKALIKES.iter().find(|(odd, _)| *odd == letter).map_or(letter, |(_, latin)| *latin);
     text.chars().flat_map(char::to_lowercase).map(plain).filter(|letter| letter.is_alphanumeric()).take(200).collect()

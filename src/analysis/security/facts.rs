@@ -1,5 +1,5 @@
-//! What the tests of transfers and holders share about a token: creator and owner, its pools, the role of each address. Read once for
-//! all tests. No test lives here.
+//! Token data shared by the transaction and holder checks: creator and owner, its pools, the role of each address. Loaded once for all
+//! checks. No check is implemented here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::dataset::{
     time::Time,
 };
 
-/// The role of an address among holders and traders.
+/// Role of an address among holders and traders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressRole {
     Trader,
@@ -22,12 +22,12 @@ pub enum AddressRole {
     Exchange,
     Bridge,
     Locker,
-    /// The token's own contract.
+    /// The token contract itself.
     Token,
 }
 
 impl AddressRole {
-    /// As it is answered.
+    /// Spelling in responses.
     pub fn word(self) -> &'static str {
         match self {
             Self::Trader => "holder",
@@ -42,7 +42,7 @@ impl AddressRole {
     }
 }
 
-/// Which labels make which role; labels as people and public lists write them.
+/// Labels of each role, as used by people and public label lists.
 const ROLE_LABELS: &[(AddressRole, &[&str])] = &[
     (AddressRole::Burned, &["burn", "burned", "burner", "dead", "null"]),
     (
@@ -96,7 +96,7 @@ const ROLE_LABELS: &[(AddressRole, &[&str])] = &[
     (AddressRole::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
 ];
 
-/// What each label counts as, as a table for people.
+/// Markdown table of the labels of each role.
 pub fn labels_table() -> String {
     let listed = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     let mut text = "| counts as | labels |\n|---|---|\n".to_owned();
@@ -107,27 +107,27 @@ pub fn labels_table() -> String {
     text
 }
 
-/// Labels that call an address a scam.
+/// Labels that mark an address as a scam.
 const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
 
-/// Labels of who runs a venue or issues a token: where one stands, a label beside it that speaks of a scam is as likely to be about an
-/// attack on it, or a mistake.
+/// Labels of venue operators and token issuers: beside one of them, a scam label is as likely to be about an attack on the address, or a
+/// mistake.
 const TRUSTED_LABELS: &[&str] =
     &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
 
-/// What the dataset says against an address.
+/// A scam report about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Called {
-    /// After "the address is": what it is called, by whom, in which table.
+    /// Continuation of "the address is": the designation, its source and table.
     pub how: String,
-    /// No other label contradicts it.
+    /// Whether no other label contradicts it.
     pub decisive: bool,
-    /// Rows of the dataset that support it, then those that contradict it.
+    /// Supporting rows of the dataset, then contradicting ones.
     pub rows: Vec<EvidenceRow>,
 }
 
-/// Whether the dataset calls the address a scam, and how it says so. A row of `scams` is decisive; a label is unless one of a venue or
-/// an issuer stands beside it.
+/// The dataset's scam report about an address, if any. A row of `scams` is decisive; a label is, unless the address also has a venue's or
+/// an issuer's label.
 pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
     let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
@@ -167,7 +167,7 @@ fn named(row: &LabelRow, words: &[&str]) -> bool {
 
 fn trusted(row: &LabelRow) -> bool {
     let venue = |(role, words): &(AddressRole, &[&str])| {
-        // Anybody may make a pool or a locker; a DEX is somebody's.
+        // Anybody may create a pool or a locker; a DEX has an operator.
         let runs = matches!(role, AddressRole::Exchange | AddressRole::Bridge | AddressRole::Router)
             || *role == AddressRole::Pool && !row.label.contains("pool");
         runs && !row.label.eq_ignore_ascii_case("pair") && named(row, words)
@@ -179,7 +179,7 @@ fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// A token and what surrounds it.
+/// A token and the data around it.
 #[derive(Debug)]
 pub struct Facts<'a> {
     pub dataset: &'a Dataset,
@@ -189,9 +189,9 @@ pub struct Facts<'a> {
     pub contract: Option<ContractRow>,
     pub creator: Option<Address>,
     pub owner: Option<Address>,
-    /// Pools in which it is traded, first those that tell of it, each part with the most liquid first.
+    /// Pools that trade it: those large enough to be informative first, each group by descending liquidity.
     pub pools: Vec<Address>,
-    /// How many of them tell of it: the others are too small.
+    /// Number of informative pools; the others are too small.
     pub telling: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
@@ -210,7 +210,7 @@ impl<'a> Facts<'a> {
         Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
     }
 
-    /// Addresses that have a role whatever their labels say.
+    /// Addresses whose role does not depend on labels.
     pub fn named(&self) -> impl Iterator<Item = Address> {
         self.roles.keys().copied()
     }
@@ -226,7 +226,7 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// The input that tests of its liquidity lack where it has no pool of its own.
+    /// Missing input of the liquidity checks if the token has no pool of its own.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
@@ -236,17 +236,17 @@ impl<'a> Facts<'a> {
         Some(*address) == self.creator || Some(*address) == self.owner
     }
 
-    /// Who paid for the address's first transaction.
+    /// Sender of the address's first funding.
     pub fn funder(&self, address: &Address) -> Option<Address> {
         self.dataset.funders_of(address).first().map(|row| row.from_address)
     }
 
-    /// Smallest units of a whole token; none when the digits are not known.
+    /// Smallest units per whole token; `None` if the decimals are unknown.
     pub fn unit(&self) -> Option<f64> {
         self.token.row.decimals.filter(|digits| (0..=77).contains(digits)).map(|digits| 10_f64.powi(digits as i32))
     }
 
-    /// Whole tokens, as the dataset gives them.
+    /// In whole tokens, as given by the dataset.
     pub fn total_supply(&self) -> Option<f64> {
         self.token.row.total_supply.filter(|supply| supply.is_finite() && *supply > 0.0)
     }
@@ -255,14 +255,15 @@ impl<'a> Facts<'a> {
         self.token.row.listed == Some(true)
     }
 
-    /// The latest time that the dataset has of the token, from which a lock's term is counted. `transfer` is its last transfer.
+    /// Latest time in the dataset's data on the token, from which the remaining term of a lock is counted. `transfer` is the time of its
+    /// last transfer.
     pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {
         let counts = self.dataset.holder_counts_of(&self.address).last().map(|row| row.date.start());
         let close = self.dataset.candles().latest_close(&self.address).map(|(time, _)| time);
         counts.max(close).max(transfer)
     }
 
-    /// What the address is called among those who hold: creator, owner, or its first label.
+    /// Display role of an address: creator, owner, or its first label.
     pub fn title(&self, address: &Address) -> Option<String> {
         if Some(*address) == self.creator {
             return Some("creator".to_owned());

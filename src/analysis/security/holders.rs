@@ -1,5 +1,5 @@
-//! The part about holders: how the supply is spread over those who hold for themselves, and who holds the liquidity. Nine tests; the
-//! figures are reported even when none fires.
+//! Holder checks: the distribution of the supply over those who hold for themselves, and the holders of the liquidity. Nine checks; the
+//! figures are reported even if none fires.
 
 mod liquidity;
 mod spread;
@@ -25,25 +25,25 @@ const INSIDE_FULL: f64 = 0.5;
 const FEW: f64 = 50.0;
 const GINI_COUNT_MIN: u64 = 100;
 const GINI_MIN: f64 = 0.98;
-/// The largest holders among whom look-alikes are sought, how many make a group, and how near equal is.
+/// Sybil check: number of largest holders examined, minimum group size, and relative tolerance of equal balances.
 const SYBIL_TOP: usize = 100;
 const SYBIL_GROUP: usize = 5;
 const SYBIL_EQUAL: f64 = 0.001;
 const SYBIL_MIN: f64 = 0.1;
 const SYBIL_FULL: f64 = 0.5;
 
-/// What the holders show.
+/// Results of the holder checks.
 #[derive(Debug, Default)]
 pub struct HolderFindings {
-    /// No holders are given.
+    /// Whether there are neither holders nor liquidity findings.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// Data that the tests needed and did not have.
+    /// Inputs that the checks needed and did not have.
     pub lacking: Lacking,
     pub metrics: Option<HolderMetrics>,
 }
 
-/// Examines the token's holders. What the transactions showed helps with pools and terms of locks.
+/// Runs the holder checks. The transaction results supply the pools' histories and the time from which locks count.
 pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
     let mut lacking = Lacking::default();
     let spread = Spread::new(facts);
@@ -60,7 +60,7 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings
     HolderFindings { blind: false, anomalies, lacking, metrics: Some(metrics) }
 }
 
-/// Four measures of one thing; the score takes the worst of them.
+/// Four measures of concentration; the score takes the worst of them.
 fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking) -> Vec<Anomaly> {
     let rows = |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
     for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
@@ -135,7 +135,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
     Some(found.figure("share", share))
 }
 
-/// Of what the hundred largest hold, the share of those who look like one: balances within a thousandth, or one who paid for them.
+/// Fraction of the hundred largest holders' tokens that belongs to look-alikes: balances within a thousandth, or the same funder.
 fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();
@@ -151,7 +151,7 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
     }
     let mut funded: std::collections::BTreeMap<Address, Vec<usize>> = std::collections::BTreeMap::new();
     for (i, (address, _)) in top.iter().enumerate() {
-        // An exchange or a bridge pays for everybody.
+        // Exchanges and bridges fund everybody.
         if let Some(funder) = facts.funder(address).filter(|funder| matches!(facts.role(funder), AddressRole::Trader)) {
             funded.entry(funder).or_default().push(i);
         }

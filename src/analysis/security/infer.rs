@@ -1,4 +1,5 @@
-//! The whole inference of one token: its three parts, what it resembles, and the answer. Every step is another file's.
+//! Security inference of one token: runs the checks of its three parts and the comparisons, and assembles the response. Every step is
+//! implemented in another file.
 
 use super::{
     AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, behind, checks,
@@ -17,25 +18,25 @@ use crate::{
     error::Result,
 };
 
-/// Who waits for the answer: hears how far it is, and may give up.
+/// Receiver of progress reports, which may cancel the inference.
 pub trait ProgressSink {
-    /// An error when nobody waits any more.
+    /// Reports progress. Errors: the request was cancelled.
     fn step(&self, done: u64, total: u64) -> Result<()>;
     fn cancelled(&self) -> bool;
 }
 
-/// Labels that say that an address is a contract which others decide over together.
+/// Labels of contracts that several parties decide over together.
 const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
 
-/// Holders whose balances a snapshot is asked for.
+/// Number of largest holders whose balances a complete snapshot must contain.
 const HOLDERS_ASKED: usize = 5;
 
-/// Whether the token has anything that security can be inferred from.
+/// Whether the token has any data for a security inference.
 pub fn has_data(dataset: &Dataset, token: &Address) -> bool {
     dataset.contracts().count(token) > 0 || dataset.transfers().count(token) > 0 || dataset.holders_listed(token) > 0
 }
 
-/// Infers. `traits_of` executes a known scam's code, as `traits` does, and may remember.
+/// Runs the security inference. `traits_of` executes a known scam's code as `traits` does, and may cache the result.
 pub fn infer(
     dataset: &Dataset,
     token: &Token,
@@ -45,7 +46,7 @@ pub fn infer(
     watch: &dyn ProgressSink,
 ) -> Result<SecurityInference> {
     let facts = Facts::new(dataset, token);
-    // Transfers are as many steps as they are rows, execution and comparison one each.
+    // Each transfer row is a step; execution and comparison are one step each.
     let total = dataset.transfers().count(&facts.address) as u64 + 2;
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
     let holders = holders::examine(&facts, &transactions);
@@ -122,7 +123,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         facts.dataset.contracts().count(&owner) > 0
             || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
     };
-    // Whoever holds most, pools and lockers too: their balances stand in a whole snapshot.
+    // The largest holders, including pools and lockers: a complete snapshot has their balances.
     let holders: Vec<Address> =
         facts.dataset.holding_of(&facts.address, &facts.address).rows().take(HOLDERS_ASKED).map(|(holder, _)| holder).collect();
     let storage_of = |address: &Address| {
@@ -152,7 +153,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
     report
 }
 
-/// A known scam's traits, found with less effort than a token's own.
+/// Traits of a known scam, with a smaller budget than for the token itself.
 pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
     let whole = Budget::default();
     let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
@@ -164,7 +165,7 @@ fn traits_from(report: &CodeReport) -> CodeTraits {
     CodeTraits { codes, selectors: report.selectors.clone() }
 }
 
-/// `["address","uint256"]`, or the same without brackets and quotes.
+/// Parses `["address","uint256"]`, or the same without brackets and quotes.
 fn constructor_types(text: &str) -> Option<Vec<String>> {
     let text = text.trim();
     if let Ok(types) = serde_json::from_str::<Vec<String>>(text) {
@@ -174,10 +175,10 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
     plain.then(|| text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
 }
 
-/// Slots of one snapshot; a contract of more is not read off.
+/// Maximum number of slots in a snapshot; larger ones are rejected.
 const SLOTS_MAX: usize = 1 << 18;
 
-/// A JSON object from slots to words, both in hex of up to 32 bytes. Else what is wrong with it.
+/// Parses a JSON object from slots to words, both in hex of up to 32 bytes. Errors: a description of the invalid part.
 fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
     let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
         .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;

@@ -1,26 +1,26 @@
-//! The inputs that tests lack, and how a person supplies them. A test whose input is missing does not fire and is named; so is one that
-//! ran on too little to tell. What the others measured is kept for the checklist.
+//! Missing inputs of the checks, and how to supply them. A check without its input does not fire and is listed; so is one whose data are
+//! inconclusive. Measurements of the other checks are kept for the checklist.
 
 use super::{Anomaly, AnomalyCode, Evidence, EvidenceRow, Missing, Part};
 
 macro_rules! needs {
     ($($need:ident $place:literal $what:literal $supply:literal;)*) => {
-        /// An input that a test may lack.
+        /// An input that a check may lack.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum NeededInput { $(#[doc = $what] $need),* }
 
         impl NeededInput {
-            /// The table and column that hold it: `contracts.bytecode`.
+            /// The table and column that hold it, such as `contracts.bytecode`.
             pub fn place(self) -> &'static str {
                 match self { $(Self::$need => $place),* }
             }
 
-            /// In a few words.
+            /// Short description of the gap.
             pub fn what(self) -> &'static str {
                 match self { $(Self::$need => $what),* }
             }
 
-            /// What to add to the dataset.
+            /// Data to add to the dataset.
             pub fn supply(self) -> &'static str {
                 match self { $(Self::$need => $supply),* }
             }
@@ -47,15 +47,15 @@ needs! {
     Known "scams, labels" "no list of scams and no labels" "the table `scams` or `labels`";
 }
 
-/// What the tests of a part lack, and what those saw that ran and found nothing; gathered as they run.
+/// Missing inputs of a part's checks, and the measurements of those that ran without a finding; collected while they run.
 #[derive(Debug, Default)]
 pub struct Lacking {
     needs: Vec<(NeededInput, Vec<AnomalyCode>)>,
-    /// Tests that ran on too little to tell anything, and what there was too little of.
+    /// Inconclusive checks, with the reason.
     unsure: Vec<(AnomalyCode, String)>,
-    /// What tests measured, in a sentence: evidence that they passed.
+    /// Measurements as sentences: evidence that a check passed.
     seen: Vec<(AnomalyCode, String)>,
-    /// The calls and rows behind what they measured.
+    /// Calls and rows behind the measurements.
     proofs: Vec<(AnomalyCode, Evidence)>,
 }
 
@@ -67,7 +67,7 @@ impl Lacking {
         }
     }
 
-    /// `value`, or none with a note of what it needs.
+    /// Returns `value`, noting the missing input if it is `None`.
     pub fn require<T>(&mut self, value: Option<T>, need: NeededInput, code: AnomalyCode) -> Option<T> {
         if value.is_none() {
             self.note(need, &[code]);
@@ -75,29 +75,29 @@ impl Lacking {
         value
     }
 
-    /// The test ran, and there was too little to tell: neither found nor passed. `why` begins with the table and column, too.
+    /// Marks a check as inconclusive: neither found nor passed. `why` begins with the table and column.
     pub fn unsure(&mut self, code: AnomalyCode, why: impl Into<String>) {
         self.unsure.push((code, why.into()));
     }
 
-    /// What the test measured. Shown where it found nothing.
+    /// Records a check's measurement. Shown if it found nothing.
     pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
         self.seen.push((code, what.into()));
     }
 
-    /// What the test measured it on: a call, or rows. Shown where it found nothing.
+    /// Records the call or rows behind a check's measurement. Shown if it found nothing.
     pub fn prove(&mut self, code: AnomalyCode, proof: Evidence) {
         self.proofs.push((code, proof));
     }
 
-    /// The same of rows alone; nothing where there are none.
+    /// As `prove`, for rows only; ignored if there are none.
     pub fn prove_by(&mut self, code: AnomalyCode, what: &str, rows: Vec<EvidenceRow>) {
         if !rows.is_empty() {
             self.prove(code, Evidence::of_rows(what, rows));
         }
     }
 
-    /// What a test measured on these rows: an anomaly where that is strong enough to be one, else what shows that it passed.
+    /// Turns a measurement into an anomaly if it has a strength; else records it as evidence that the check passed.
     pub fn measured(
         &mut self,
         code: AnomalyCode,
@@ -118,7 +118,7 @@ impl Lacking {
         self.proofs.iter().filter(|(of, _)| *of == code).map(|(_, proof)| proof.clone()).collect()
     }
 
-    /// Why the test could not run or decide, and what would allow it; none where it did.
+    /// Reason why a check could not run or decide, and the remedy; `None` if it did.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
         let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
         let missing = need.map(|(need, _)| format!("{}: {}; add {}", need.place(), need.what(), need.supply()));

@@ -1,4 +1,4 @@
-//! A contract's code as its instructions, from front to back. What they do is the readers' business.
+//! Disassembler: bytecode as a sequence of instructions. Their meaning is left to the callers.
 
 pub const EQ: u8 = 0x14;
 pub const PUSH0: u8 = 0x5F;
@@ -7,7 +7,7 @@ pub const PUSH4: u8 = 0x63;
 pub const PUSH32: u8 = 0x7F;
 pub const DELEGATECALL: u8 = 0xF4;
 
-/// Each opcode with the data that a PUSH carries: fewer bytes than it asks for where the code ends, none for any other opcode.
+/// Each opcode with its PUSH data: truncated where the code ends, empty for other opcodes.
 pub fn instructions(code: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = code;
     std::iter::from_fn(move || {

@@ -1,13 +1,13 @@
-//! The pools whose events say something of a token: those in which it is what is traded, not what others are paid with. No test lives
-//! here.
+//! A token's own pools, whose events are informative about it: those in which it is the traded (base) token, not the means of payment. No
+//! check is implemented here.
 
 use std::collections::HashSet;
 
 use crate::dataset::{Dataset, address::Address, rows::PoolRow};
 
-/// Of the token's known liquidity, what a pool must hold to tell of it.
+/// Minimum share of the token's known liquidity for a pool to be informative.
 const SHARE_MIN: f64 = 0.20;
-/// Stablecoins and wrapped coins by symbol. A symbol alone proves nothing: see `money`.
+/// Stablecoins and wrapped coins by symbol. A symbol alone proves nothing: see `foremost`.
 const STABLECOINS: &[&str] = &[
     "USDT", "USDC", "USDC.E", "USDBC", "DAI", "XDAI", "WXDAI", "BUSD", "TUSD", "USDP", "GUSD", "FDUSD", "PYUSD", "USDD", "USDE", "USDS",
     "SUSD", "FRAX", "LUSD", "MIM", "GHO", "CRVUSD", "EURC", "EURS", "EURT", "AXLUSDC", "USDT0",
@@ -17,12 +17,12 @@ const WRAPPED: &[&str] = &[
     "BTCB", "CBBTC", "WETH.E", "WBTC.E",
 ];
 
-/// The pools of a token, told apart.
+/// A token's pools, by its side.
 #[derive(Debug, Default)]
 pub struct OwnPools {
-    /// Pools with the token as the base side: first those large enough to tell of it, each group by liquidity.
+    /// Pools with the token as the base side: those large enough to be informative first, each group by descending liquidity.
     pub own: Vec<Address>,
-    /// How many of them are large enough. Liquidity may have moved to the others.
+    /// Number of pools large enough. Liquidity may have moved to the others.
     pub telling: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
@@ -38,13 +38,13 @@ impl OwnPools {
         });
         let known: f64 = rows.iter().filter_map(|pool| liquidity(pool)).sum();
         let rank = Rank::of(dataset, token);
-        // What the dataset knows nothing of is never what is traded: nobody could ask about it.
+        // A token unknown to the dataset never counts as the base side: nobody could ask about it.
         let traded = |other: &Address| dataset.token(other).is_some() && rank > Rank::of(dataset, other);
         let quoted: HashSet<Address> = rows.iter().filter(|pool| traded(other(pool, token))).map(|pool| pool.address).collect();
         rows.retain(|pool| !quoted.contains(&pool.address));
-        // Liquidity that nobody knows may be all there is.
+        // Unknown liquidity may be all there is.
         let large = |pool: &PoolRow| liquidity(pool).is_none_or(|usd| usd >= SHARE_MIN * known);
-        // Where liquidity is spread so thin that no pool has as much, the largest counts.
+        // If liquidity is spread so thin that no pool reaches the minimum, the largest counts.
         let telling = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
         let of = |wanted: bool| rows.iter().zip(&telling).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
         Self { own: of(true).chain(of(false)).collect(), telling: telling.iter().filter(|tells| **tells).count(), quoted }
@@ -55,7 +55,7 @@ fn other<'a>(pool: &'a PoolRow, token: &Address) -> &'a Address {
     if pool.token0 == *token { &pool.token1 } else { &pool.token0 }
 }
 
-/// How much a token is what others are paid with; of two, the higher is the quote. Equals both tell of their pool.
+/// Rank of a token as a means of payment; the higher of two is the quote side. With equal ranks, the pool informs about both.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     stablecoin: bool,
@@ -76,7 +76,8 @@ impl Rank {
     }
 }
 
-/// Whether a token that is on no list may be what its symbol says: no other of that symbol on its chains is on a list or in as many pools.
+/// Whether an unlisted token may be the genuine one of its symbol: no other token of that symbol on its chains is listed or is in as many
+/// pools.
 fn foremost(dataset: &Dataset, address: &Address, symbol: &str, pools: usize) -> bool {
     let Some(token) = dataset.token(address) else { return false };
     dataset.tokens().iter().filter(|other| other.row.token_address != *address).all(|other| {

@@ -1,5 +1,5 @@
-//! Liquidity and trades from a pool's events: what liquidity came and went, purchases and sales by count and by money. The reserves of a
-//! constant-product pool say them; events without reserves count by their liquidity tokens. No test lives here.
+//! History of a pool from its events: liquidity added and removed, buys and sells by count and by amount. Derived from the reserves of a
+//! constant-product pool; events without reserves count by their liquidity tokens. No check is implemented here.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -9,10 +9,10 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS, Time},
 };
 
-/// Liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
+/// Maximum number of liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
 const BLOCKS_MAX: usize = 100_000;
 pub const ONE_WAY_BUYS_MIN: u64 = 10;
-/// Sales among trades up to which the flow is one way, and up to which it is so beyond doubt.
+/// Maximum share of sells at which the flow is one-way, and at which it certainly is.
 const ONE_WAY_MAX: f64 = 0.10;
 const ONE_WAY_SURE: f64 = 0.05;
 const WEEK_MS: f64 = 7.0 * DAY_MS as f64;
@@ -24,24 +24,24 @@ pub struct Moment {
     pub block: Option<i64>,
 }
 
-/// Liquidity that was taken out within a day.
+/// Liquidity removed within a day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pull {
-    /// Of the pool's largest liquidity before it.
+    /// Fraction of the pool's largest liquidity before it.
     pub share: f64,
     pub at: Moment,
-    /// When the day's first part of it was taken.
+    /// Time of the first removal within that day.
     pub since: Time,
-    /// Of the token, smallest units; 0 when not known.
+    /// Amount of the token in smallest units; 0 if unknown.
     pub tokens: f64,
 }
 
-/// Which of a pool's reserves is the token's.
+/// Position of the token among a pool's two reserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReserveSide {
     First,
     Second,
-    /// Events tell of two reserves; this token is a further one of the pool.
+    /// Events have two reserves only; this token is a further one of the pool.
     Neither,
 }
 
@@ -55,7 +55,7 @@ impl ReserveSide {
     }
 }
 
-/// How surely trades flow one way: none when they do not. `two_way` is the share of sales among them, by whatever measure.
+/// Confidence that trades flow one way; `None` if they do not. `two_way` is the share of sells among them, by any measure.
 pub fn one_way(buys: u64, two_way: f64) -> Option<f64> {
     let surely = 1.0 - (two_way - ONE_WAY_SURE).max(0.0) / (ONE_WAY_MAX - ONE_WAY_SURE) / 2.0;
     (buys >= ONE_WAY_BUYS_MIN && two_way <= ONE_WAY_MAX).then_some(surely)
@@ -67,7 +67,7 @@ pub struct PoolStory {
     pub last: Option<Time>,
     pub buys: u64,
     pub sells: u64,
-    /// Of the other token: paid by buyers, paid out to sellers.
+    /// In the other token: paid by buyers, and paid out to sellers.
     pub paid_in: f64,
     pub paid_out: f64,
     pub mints: u64,
@@ -80,15 +80,15 @@ pub struct PoolStory {
     /// (token, other) reserves after the last event.
     reserves: Option<(f64, f64)>,
     peak: f64,
-    /// Liquidity tokens in circulation, for pools whose events say no reserves.
+    /// Liquidity tokens in circulation, for pools whose events have no reserves.
     lp: f64,
     lp_peak: f64,
-    /// Burns of the last day: (time, liquidity, tokens).
+    /// Removals of liquidity in the last day: (time, liquidity, tokens).
     recent: VecDeque<(i64, f64, f64)>,
 }
 
 impl PoolStory {
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn see(&mut self, event: &PoolEventRow, side: ReserveSide) {
         self.last = self.last.max(Some(event.timestamp));
         let at = Moment { time: event.timestamp, block: event.block_number };
@@ -96,7 +96,7 @@ impl PoolStory {
             (Some(own), Some(other), ReserveSide::First) | (Some(other), Some(own), ReserveSide::Second) => {
                 self.reserves_now((own.0, other.0), at);
             }
-            // Where events name reserves, those say everything.
+            // Once events have reserves, those without add no information.
             _ if self.reserves.is_none() => self.without_reserves(event, at),
             _ => {}
         }
@@ -125,7 +125,7 @@ impl PoolStory {
         self.peak = self.peak.max(liquidity(now));
     }
 
-    /// An event that says no reserves.
+    /// Processes an event without reserves.
     fn without_reserves(&mut self, event: &PoolEventRow, at: Moment) {
         let amount = event.amount.map_or(0.0, |amount| amount.0);
         match event.kind.as_deref() {
@@ -173,14 +173,15 @@ impl PoolStory {
         }
     }
 
-    /// Tokens added from the first moment's hour to a day after the last.
+    /// Tokens added from the hour of `first` to a day after `last`.
     pub fn added_between(&self, first: Time, last: Time) -> f64 {
         let hour = |time: Time| time.0.div_euclid(HOUR_MS);
         self.added.range(hour(first)..=hour(last) + 24).map(|(_, tokens)| tokens).sum()
     }
 
-    /// How much flows one way: 0 when nothing is ever sold, 1 when more is paid out than in. The larger of half the sellers' share by
-    /// count and their share by money: a few small sales, as of a trapdoor's own tests, do not make a market, and one large sale does.
+    /// Share of the flow that returns to sellers: 0 if nothing is ever sold, 1 if at least as much is paid out as in. The larger of half
+    /// the sells' share by count and their share by amount: a few small sells, such as a honeypot's own tests, do not make a market, but
+    /// one large sell does.
     pub fn two_way(&self) -> Option<f64> {
         let trades = self.buys + self.sells;
         (trades > 0 && self.paid_in > 0.0).then(|| (self.sells as f64 / trades as f64 / 2.0).max(self.paid_out / self.paid_in).min(1.0))

@@ -1,4 +1,4 @@
-//! What a token resembles: known scams by address and by code, listed tokens by name. The comparison is `corpus`'s.
+//! Resemblance checks: known scams by address and by bytecode, listed tokens by name. The comparison itself is in `corpus`.
 
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, SimilarScam,
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::dataset::{TableState, address::Address};
 
-/// From where codes count as similar.
+/// Minimum similarity of similar bytecode.
 const SIMILAR_MIN: f64 = 0.6;
 const SIMILAR_SPAN: f64 = 0.4;
 const SIMILAR_MAX: usize = 10;
-/// Strength of a label that speaks of a scam where others contradict it: shown, and not decisive.
+/// Strength of a scam label that other labels contradict: shown, but not decisive.
 const CONTRADICTED: f64 = 0.1;
 
-/// What executing a contract shows, for comparing.
+/// Results of executing a contract, for comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CodeTraits {
     pub codes: Vec<AnomalyCode>,
@@ -30,7 +30,7 @@ pub struct Resemblance {
     pub similar: Vec<SimilarScam>,
 }
 
-/// Compares the token. `traits_of` executes the code of a known scam.
+/// Runs the resemblance checks. `traits_of` executes the code of a known scam.
 pub fn examine(
     facts: &Facts<'_>,
     corpus: &Corpus,
@@ -56,7 +56,7 @@ pub fn examine(
     if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
         let templates = corpus.codes.nearest(&facts.address, code, CodeOrigin::Template, |address| contract_code(facts.dataset, address));
         let similar = near.first().map(|nearest| similar(facts, nearest, templates.first()));
-        // A template that is at least as near says where the parts come from.
+        // A template that is at least as similar explains the shared parts.
         let nearest = near.first().map_or(SIMILAR_MIN, |near| near.similarity);
         let template = templates.first().is_some_and(|template| template.similarity >= nearest);
         let mixed = mixed.filter(|_| !template);
@@ -91,7 +91,7 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Op
         return None;
     }
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
-    // Symbols are short and met by chance; a whole name hardly is.
+    // Symbols are short and coincide by chance; whole names hardly do.
     let (strength, what, whose) = match (by_symbol.first(), by_name.first()) {
         (Some(_), Some(whose)) => (1.0, "name and symbol", whose),
         (None, Some(whose)) => (0.8, "name", whose),
@@ -111,7 +111,7 @@ fn nearest_text(count: usize, nearest: Option<&Near>) -> String {
     }
 }
 
-/// What the mix of instructions says, which needs no scam that is near.
+/// Finding of the opcode-bigram classifier, which needs no similar scam.
 fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     let mix = corpus.mix.as_ref()?;
     let judged = mix.judge(code).filter(|judged| judged.strength > 0.0)?;
@@ -127,7 +127,7 @@ fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     Some(anomaly)
 }
 
-/// What the nearest scam says.
+/// Finding for the most similar scam.
 fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
     let benign = template.map_or(0.0, |near| near.similarity);
     let strength = (scam.similarity - benign.max(SIMILAR_MIN)).max(0.0) / SIMILAR_SPAN;
@@ -153,7 +153,7 @@ fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
 
 fn element(facts: &Facts<'_>, near: &Near, own: &CodeTraits, traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits) -> SimilarScam {
     let row = facts.dataset.scams().first(&near.address);
-    // Equal code shows equal traits, and need not be executed again.
+    // Identical code has identical traits and need not be executed again.
     let theirs = match scam_code(facts.dataset, &near.address) {
         Some(code) if near.similarity < 1.0 => traits_of(&near.address, &code),
         _ => own.clone(),

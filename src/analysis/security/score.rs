@@ -1,9 +1,9 @@
-//! From anomalies to figures: part scores, the security score with its caps, the order of anomalies, the recommendation. Adding an
-//! anomaly never raises the score.
+//! From anomalies to scores: part scores, the security score with its caps, the order of anomalies, the recommendation. Adding an anomaly
+//! never raises the score.
 
 use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing};
 
-/// How much of a part's risk counts: code in full, what others do less, who holds least.
+/// Weight of each part's risk: code in full, transactions less, holders least.
 const TRANSACTIONS_SHARE: f64 = 0.9;
 const HOLDERS_SHARE: f64 = 0.7;
 const CAP_FATAL: i64 = 10;
@@ -12,41 +12,41 @@ const CAP_NO_TRANSFERS: i64 = 85;
 const CAP_NO_HOLDERS: i64 = 90;
 const REASONS_MAX: usize = 3;
 
-/// Measures of one thing: the worst of them counts.
+/// Measures of the same property: only the worst counts.
 const ONE_THING: &[AnomalyCode] =
     &[AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme];
 
-/// The words of the recommendation, and the score each begins at.
+/// Verdicts of the recommendation, with the minimum score of each.
 const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, "HIGH RISK"), (0, AVOID)];
 const AVOID: &str = "AVOID";
-/// In place of the words that reassure, where the checks that ran carry less than `ENOUGH` of all weight.
+/// Replaces a reassuring verdict if the checks that ran carry less than `ENOUGH` of the total weight.
 const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
 const ENOUGH: f64 = 0.5;
-/// From this score on the words reassure.
+/// Minimum score of a reassuring verdict.
 const REASSURING: i64 = 60;
 
-/// Which inputs were there.
+/// Availability of the inputs.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownInputs {
     pub code: bool,
-    /// Executing the code showed how it trades, and came to its end.
+    /// Whether executing the code showed trading and was completed.
     pub executed: bool,
     pub transfers: bool,
     pub holders: bool,
 }
 
-/// The score and what led to it.
+/// The score and its derivation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     pub score: i64,
     pub uncapped: i64,
-    /// The lowest first.
+    /// Caps that apply, the lowest first.
     pub caps: Vec<Cap>,
     pub fatal: bool,
 }
 
-/// Risk of a part, 0 to 1: one minus the product of what its anomalies leave.
+/// Risk of a part, 0 to 1: one minus the product of (1 − weight · strength) over its anomalies.
 pub fn risk(anomalies: &[Anomaly]) -> f64 {
     let (mut left, mut worst) = (1.0, 0.0);
     for anomaly in anomalies {
@@ -59,17 +59,17 @@ pub fn risk(anomalies: &[Anomaly]) -> f64 {
     1.0 - left * (1.0 - worst)
 }
 
-/// How the score is made of the parts' risks, for who reads it.
+/// Display text of the score's formula.
 pub fn formula() -> String {
     format!("100 × (1 − code) × (1 − {TRANSACTIONS_SHARE} × transfers) × (1 − {HOLDERS_SHARE} × holders), lowered by caps")
 }
 
-/// The strongest first; ties by the code's word.
+/// Sorts by descending weighted strength; ties by code.
 pub fn order(anomalies: &mut [Anomaly]) {
     anomalies.sort_by(|a, b| b.weighed().total_cmp(&a.weighed()).then(a.code.cmp(&b.code)));
 }
 
-/// A part as it is answered; `None` for one without its input.
+/// A part of the response; `None` stands for a part without its input.
 pub fn part(anomalies: Option<&[Anomaly]>, explain: bool) -> AnomalyPart {
     let all = anomalies.unwrap_or_default();
     AnomalyPart {
@@ -81,7 +81,7 @@ pub fn part(anomalies: Option<&[Anomaly]>, explain: bool) -> AnomalyPart {
 
 pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], known: KnownInputs) -> Verdict {
     let left = (1.0 - risk(code)) * (1.0 - TRANSACTIONS_SHARE * risk(transactions)) * (1.0 - HOLDERS_SHARE * risk(holders));
-    // What is exact must not fall below its whole number by rounding.
+    // Tolerance for exact integers that rounding puts just below.
     let uncapped = (100.0 * left + 1e-9).floor().clamp(0.0, 100.0) as i64;
     let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.word()).collect();
     let applies = [
@@ -96,14 +96,14 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
     Verdict { score, uncapped, caps, fatal: !fatal.is_empty() }
 }
 
-/// The word for the score, up to three reasons, and what was missing. Never "safe".
+/// Verdict, up to three reasons, and the missing data. Never "safe".
 ///
-/// `checked`: the share of all weight that the checks carry which ran.
+/// `checked`: the share of the total weight of all checks that belongs to checks that ran.
 pub fn recommendation(verdict: &Verdict, checked: f64, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
     let word = word(verdict, checked);
     let mut reasons: Vec<Anomaly> = parts.concat().into_iter().filter(|anomaly| anomaly.weighed() > 0.0).collect();
     order(&mut reasons);
-    // What is fatal is why, whatever else weighs as much.
+    // Fatal anomalies come first, whatever else weighs as much.
     reasons.sort_by_key(|anomaly| !anomaly.fatal);
     let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.sentence.clone()).collect();
     if says.is_empty() {
@@ -117,24 +117,24 @@ fn word(verdict: &Verdict, checked: f64) -> &'static str {
     let word = WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word);
     match word {
         _ if verdict.fatal => AVOID,
-        // What little was looked at found nothing much: that is no word of praise.
+        // A good score from few checks is no reassurance.
         _ if verdict.score >= REASSURING && checked < ENOUGH => NOT_ENOUGH_DATA,
         word => word,
     }
 }
 
-/// The word that a recommendation begins with.
+/// The verdict that a recommendation begins with.
 pub fn word_of(recommendation: &str) -> &'static str {
     let words = WORDS.iter().map(|(_, word)| *word).chain([NOT_ENOUGH_DATA]);
     words.into_iter().find(|word| recommendation.starts_with(word)).unwrap_or(AVOID)
 }
 
-/// Whether the recommendation's word is one that reassures.
+/// Whether the recommendation's verdict is a reassuring one.
 pub fn is_safe(recommendation: &str) -> bool {
     WORDS.iter().take(2).any(|(_, word)| recommendation.starts_with(word))
 }
 
-/// Whether the recommendation's word says that too little was looked at for the score to reassure.
+/// Whether the recommendation's verdict is that the data are insufficient.
 pub fn too_little_known(recommendation: &str) -> bool {
     recommendation.starts_with(NOT_ENOUGH_DATA)
 }
@@ -143,7 +143,7 @@ fn joined(texts: &[&String]) -> String {
     texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// Whole parts first, then single tests by their codes.
+/// Missing parts as a whole first, then single checks by their codes.
 fn missing_text(missing: &[Missing]) -> String {
     let whole = |m: &&Missing| m.codes.len() > 4 || m.codes.len() == AnomalyCode::of(m.part).count();
     let mut says: Vec<String> = missing.iter().filter(whole).map(|m| m.what.clone()).collect();
@@ -151,7 +151,7 @@ fn missing_text(missing: &[Missing]) -> String {
         let codes: Vec<&str> = m.codes.iter().map(|code| code.word()).collect();
         says.push(if codes.is_empty() { m.what.clone() } else { format!("{} ({})", m.what, codes.join(", ")) });
     }
-    // Two parts may lack one thing.
+    // Two parts may lack the same input.
     let mut seen = std::collections::BTreeSet::new();
     says.retain(|text| seen.insert(text.clone()));
     if says.is_empty() { String::new() } else { format!(". Not checked, data missing: {}", says.join("; ")) }
@@ -200,7 +200,7 @@ mod tests {
         let caps: Vec<i64> = verdict.caps.iter().map(|cap| cap.score).collect();
         assert_eq!((verdict.uncapped, caps), (100, vec![60]));
         assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with("LOW RISK"));
-        // Code that is not there has its own cap, and only that.
+        // Missing code has its own cap, and only that.
         assert_eq!(score(&[], KnownInputs { code: false, executed: false, ..ALL }).caps.len(), 1);
     }
 

@@ -1,6 +1,6 @@
-//! How much contracts' code is alike: 5-grams of normalised opcodes, weighted by how rare they are among all codes known. Candidates
-//! come from MinHash signatures in bands; the measure itself is exact. What is kept of a code is its signature, not its grams. Whether a
-//! code is made like scams without being near to one is `mix`'s.
+//! Similarity of contract bytecode: 5-grams of normalised opcodes, weighted by inverse document frequency. Candidates come from
+//! MinHash signatures with banding (LSH); the similarity itself is exact. Only signatures are stored, not the grams. Classifying code that
+//! is not close to any known scam is done in `mix`.
 
 mod margin;
 pub mod mix;
@@ -11,29 +11,29 @@ use std::collections::HashMap;
 pub use self::normal::{bytes, normalise};
 use crate::dataset::address::Address;
 
-/// Opcodes of a gram.
+/// Opcodes per gram.
 const GRAM: usize = 5;
 const HASHES: usize = 128;
 const BANDS: usize = 32;
 const ROWS: usize = HASHES / BANDS;
-/// Candidates that are measured exactly.
+/// Maximum number of candidates compared exactly.
 const EXACT_MAX: usize = 50;
-/// Opcodes of a code that are looked at: well over the most that a chain takes.
+/// Maximum number of opcodes examined: well over the most that a chain accepts.
 const OPCODES_MAX: usize = 1 << 17;
 
-/// The grams of a code, each with how often it occurs; ordered by gram.
+/// Grams of a code with their counts, ordered by gram.
 pub type Grams = Vec<(u64, u32)>;
 pub type Signature = [u32; HASHES];
 
-/// Whose code it is.
+/// Origin of a known code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeOrigin {
     Scam,
-    /// The contract of a token on a curated list.
+    /// Contract of a token on a curated list.
     Template,
 }
 
-/// A code that is known.
+/// A known code.
 #[derive(Debug, Clone)]
 struct Entry {
     address: Address,
@@ -41,25 +41,25 @@ struct Entry {
     signature: Box<Signature>,
 }
 
-/// A known code that is like the one asked about.
+/// A known code similar to the queried one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
     pub address: Address,
     pub similarity: f64,
 }
 
-/// All codes known, to be asked what is near.
+/// Index of known codes for similarity search.
 #[derive(Debug, Default)]
 pub struct SimilarityIndex {
     entries: Vec<Entry>,
-    /// How many codes have a gram.
+    /// Document frequency: number of codes that contain a gram.
     document_counts: HashMap<u64, u32>,
-    /// Of each band's rows, hashed with the band: the entries that agree.
+    /// LSH buckets: entries by the hash of a band's rows.
     bands: HashMap<u64, Vec<u32>>,
 }
 
 impl SimilarityIndex {
-    /// Adds a code, and gives its signature. One whose code says nothing is left out.
+    /// Adds a code and returns its signature; `None` if the code is too short for a gram.
     pub fn add(&mut self, address: Address, group: CodeOrigin, code: &[u8]) -> Option<&Signature> {
         let grams = grams(code);
         if grams.is_empty() {
@@ -81,7 +81,7 @@ impl SimilarityIndex {
         self.entries.iter().filter(|entry| entry.group == group).count()
     }
 
-    /// The codes of the group nearest to `code`, the nearest first, ties by address; never that of `own`. `code_of` reads a code again.
+    /// Codes of the group most similar to `code`, in descending order, ties by address; excludes `own`. `code_of` reads a code again.
     pub fn nearest(&self, own: &Address, code: &[u8], group: CodeOrigin, code_of: impl Fn(&Address) -> Option<Vec<u8>>) -> Vec<Near> {
         let own_grams = grams(code);
         let own_signature = signature(&own_grams);
@@ -103,7 +103,7 @@ impl SimilarityIndex {
         near
     }
 
-    /// Jaccard's measure of the grams' counts, each weighted by how rare the gram is. Equal codes are 1.
+    /// Weighted Jaccard similarity of the gram counts, with inverse document frequency as weights. Identical codes give 1.
     pub fn similarity(&self, a: &Grams, b: &Grams) -> f64 {
         let (mut both, mut either) = (0.0, 0.0);
         let (mut i, mut j) = (0, 0);
@@ -128,18 +128,18 @@ impl SimilarityIndex {
         if either > 0.0 { both / either } else { 0.0 }
     }
 
-    /// Inverse document frequency, smoothed so that no gram weighs nothing.
+    /// Inverse document frequency, smoothed so that no gram has weight 0.
     fn weight(&self, gram: u64) -> f64 {
         let (all, with) = (self.entries.len() as f64, f64::from(self.document_counts.get(&gram).copied().unwrap_or_default()));
         ((1.0 + all) / (1.0 + with)).ln() + 1.0
     }
 }
 
-/// The grams of a code: runs of five normalised opcodes.
+/// Grams of a code: all runs of five normalised opcodes, counted.
 pub fn grams(code: &[u8]) -> Grams {
     let symbols = normalise(code);
     let symbols = &symbols[..symbols.len().min(OPCODES_MAX)];
-    // A symbol is a byte: five of them are the gram itself.
+    // A symbol is a byte, so a gram of five fits in a u64.
     let mut all: Vec<u64> = symbols.windows(GRAM).map(|gram| gram.iter().fold(0, |key, symbol| key << 8 | u64::from(*symbol))).collect();
     all.sort_unstable();
     let mut counted: Grams = Vec::new();
@@ -152,12 +152,13 @@ pub fn grams(code: &[u8]) -> Grams {
     counted
 }
 
-/// MinHash (Broder, "On the resemblance and containment of documents", 1997): for each of 128 hashes the least over the grams.
+/// MinHash signature (Broder, "On the resemblance and containment of documents", 1997): for each of 128 hash functions, the minimum over
+/// the grams.
 pub fn signature(grams: &Grams) -> Signature {
     let mut least = [u32::MAX; HASHES];
     for (gram, _) in grams {
         let base = mix(*gram);
-        // Two halves of one hash make all the others (Kirsch and Mitzenmacher, 2006); each is mixed again, as minima need.
+        // All hash functions derive from one hash (Kirsch and Mitzenmacher, 2006); each is mixed again, as minima require.
         for (i, slot) in least.iter_mut().enumerate() {
             *slot = (*slot).min((mix(base.wrapping_add((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32) as u32);
         }
@@ -165,7 +166,7 @@ pub fn signature(grams: &Grams) -> Signature {
     least
 }
 
-/// How alike two signatures say that the sets of grams are.
+/// Estimated Jaccard similarity of the two sets of grams.
 pub fn estimate(a: &Signature, b: &Signature) -> f64 {
     agreeing(a, b) as f64 / HASHES as f64
 }
@@ -181,7 +182,7 @@ fn band_keys(signature: &Signature) -> impl Iterator<Item = u64> {
         .map(|(band, rows)| rows.iter().fold(mix(band as u64 + 1), |key, row| mix(key ^ u64::from(*row))))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+/// Finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     fn code(seed: u64, length: usize) -> Vec<u8> {
-        // Opcodes that are no PUSH, so that each byte is a symbol.
+        // Opcodes other than PUSH, so that each byte is a symbol.
         (0..length as u64).map(|i| (mix(seed ^ i.wrapping_mul(0x9e37_79b9)) % 0x20) as u8 + 1).collect()
     }
 

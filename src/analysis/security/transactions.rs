@@ -1,5 +1,5 @@
-//! The part about transactions: one pass over the token's transfers and its pools' events, then twelve tests, each a function from the
-//! sums to an anomaly or none. A test that lacks an input notes it, and does not fire.
+//! Transaction checks: one pass over the token's transfers and its pools' events, then twelve checks, each a function from the aggregates
+//! to an anomaly or `None`. A check that lacks an input notes it and does not fire.
 
 mod amounts;
 mod creator;
@@ -27,36 +27,36 @@ use crate::{
     error::Result,
 };
 
-/// Blocks after the first liquidity in which a purchase is a sniper's.
+/// Number of blocks after the first liquidity in which a purchase counts as sniping.
 const SNIPE_BLOCKS: i64 = 3;
 const DUMP_MS: i64 = 7 * DAY_MS;
 
-/// What does not rest on the amounts of transfers.
+/// Checks that do not depend on the amounts of transfers.
 const OF_EVENTS: &[AnomalyCode] = &[AnomalyCode::LiquidityPulled, AnomalyCode::SerialDeployer, AnomalyCode::SellFailures];
 
-/// What the transactions show.
+/// Results of the transaction checks.
 #[derive(Debug, Default)]
 pub struct Transactions {
-    /// Neither transfers nor pool events are there.
+    /// Whether there are neither transfers nor pool events.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// Data that the tests needed and did not have.
+    /// Inputs that the checks needed and did not have.
     pub lacking: Lacking,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
-    /// The pools' events, in the order of `Facts::pools`.
+    /// Histories of the pools, in the order of `Facts::pools`.
     pub pools: Vec<PoolStory>,
 }
 
-/// Sums over the trades.
+/// Aggregates over the trades.
 #[derive(Debug, Default)]
 struct Trades {
     buys: u64,
     sells: u64,
-    /// Sales tried by outsiders, and how many of them failed.
+    /// Sales attempted by outsiders; `failed`: those that failed.
     tried: u64,
     failed: u64,
-    /// Places of the first sales, of those that failed, of the first purchases of snipers.
+    /// Row numbers of the first sales; `failures`: of failed sales; `snipes`: of purchases by snipers.
     sales: Vec<usize>,
     failures: Vec<usize>,
     snipes: Vec<usize>,
@@ -67,7 +67,7 @@ struct Trades {
     mints_late: Vec<usize>,
 }
 
-/// All that the tests look at.
+/// Input of the checks.
 struct Seen<'a> {
     facts: &'a Facts<'a>,
     pools: Vec<PoolStory>,
@@ -78,7 +78,7 @@ struct Seen<'a> {
     lacking: Lacking,
 }
 
-/// Examines the token's transactions. `step` hears of the rows done, and may end it.
+/// Runs the transaction checks. `step` is called with the progress in rows and may cancel.
 pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Transactions> {
     let total = facts.dataset.transfers().count(&facts.address);
     let mut seen = Seen::new(facts, pool_stories(facts, step)?);
@@ -159,24 +159,24 @@ impl<'a> Seen<'a> {
         self.trades.buys + self.trades.sells > 0
     }
 
-    /// A share of the supply; none, noted, when the supply is not known.
+    /// Total supply in smallest units; `None`, with a note of the missing input, if it is unknown.
     fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
         let supply = self.ledger.supply(self.facts);
         self.lacking.require(supply, NeededInput::Supply, code)
     }
 
-    /// Shows these transfers for a test that finds nothing.
+    /// Records these transfers as evidence for a check that finds nothing.
     fn prove(&mut self, code: AnomalyCode, what: &str, places: &[usize]) {
         let rows = self.rows(places);
         self.lacking.prove_by(code, what, rows);
     }
 
-    /// Transfers in the given places, as evidence.
+    /// Transfers with the given row numbers, as evidence.
     fn rows(&self, places: &[usize]) -> Vec<EvidenceRow> {
         places.iter().map(|place| self.row(*place)).collect()
     }
 
-    /// The transfer in the given place, as evidence.
+    /// The transfer with the given row number, as evidence.
     fn row(&self, place: usize) -> EvidenceRow {
         let (transfers, token) = (self.facts.dataset.transfers(), &self.facts.address);
         let unit = self.facts.unit();
@@ -224,7 +224,7 @@ impl Trades {
                     keep(&mut self.snipes, seen.row);
                 }
             }
-            // The mint of the launch itself is not late.
+            // The mint at launch itself is not late.
             TransferKind::Mint if !seen.failed && seen.time.and_then(since_launch).is_some_and(|since| since > 0) => {
                 *self.minted_late.entry(seen.to).or_default() += seen.value;
                 keep(&mut self.mints_late, seen.row);
@@ -234,15 +234,15 @@ impl Trades {
     }
 }
 
-/// Keeps the first rows, as many as evidence shows.
+/// Keeps the first rows, as many as evidence can show.
 fn keep(rows: &mut Vec<usize>, row: usize) {
     if rows.len() < super::EVIDENCE_ROWS_MAX {
         rows.push(row);
     }
 }
 
-/// `93.1 %`, as sentences say it.
+/// Formats a fraction as `93.1 %`.
 pub(super) fn percent(share: f64) -> String {
-    // An empty sum is a negative nothing.
+    // An empty sum is -0.0; adding 0.0 removes the sign.
     format!("{:.1} %", share * 100.0 + 0.0)
 }

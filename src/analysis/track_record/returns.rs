@@ -1,5 +1,5 @@
-//! What prices did after the words that need no target: the trend word of each candle, and where a token ranked by the growth of its
-//! holders. A word is said from what was known at its candle and judged by the closes after it.
+//! Price returns after signals without a target: the trend word at each candle, and a token's rank by holder growth. A signal uses only
+//! data up to its candle and is judged by the closes after it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,57 +18,58 @@ use crate::{
     },
 };
 
-/// Candles that a trend word is read from, as GET /technical/{contractAddress}/trendline does by itself, and over which it is judged.
+/// Number of candles from which a trend word is determined (the default of GET /technical/{contractAddress}/trendline), and over which it
+/// is judged.
 pub const TREND_CANDLES: usize = 14;
-/// Days that growth is taken over, between two rankings, and over which a rank is judged.
+/// Number of days over which growth is measured, between two rankings, and over which a rank is judged.
 pub const GROWTH_DAYS: u64 = growth::WINDOW_DAYS_DEFAULT;
-/// The parts that a ranking is cut into, fastest first.
+/// Thirds of a ranking, fastest first.
 const THIRDS: [&str; 3] = ["fastest_third", "middle_third", "slowest_third"];
 
-/// A word and what came of it.
+/// A signal and the return after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignalReturn {
     pub word: &'static str,
-    /// The start of the candle at whose close one would have entered.
+    /// Start of the candle; the entry is at its close.
     pub timestamp: Time,
-    /// From that close to the one after the span.
+    /// Percent change from the entry to the close after the judged span.
     pub percent: f64,
-    /// Of entries whatever was said: for trends at every candle of the token, for ranks in every token ranked that day.
+    /// Baseline of unconditional entries: for trends at every candle of the token, for ranks in every token ranked that day.
     pub any: Any,
 }
 
-/// Entries whatever was said.
+/// Baseline of unconditional entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Any {
-    /// The mean of their returns, percent.
+    /// Mean return in percent.
     pub mean: f64,
-    /// The fraction that rose.
+    /// Fraction with a positive return.
     pub rose: f64,
 }
 
-/// What prices did after a word.
+/// Price returns after one kind of signal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReturnRecord {
-    /// A trend word, or the third of the ranking.
+    /// A trend word, or a third of the ranking.
     pub word: &'static str,
-    /// How often it was said. Spans of neighbouring candles overlap, so it is less evidence than that many would be.
+    /// Number of signals. Spans of neighbouring candles overlap, so they are not independent.
     pub count: u64,
-    /// Percent from close to close over the span, the mean. Null where it was never said, as those below.
+    /// Mean return in percent, from close to close over the span. Null without signals, as are those below.
     pub mean_return: Option<f64>,
-    /// The middle of those.
+    /// Median return in percent.
     pub median_return: Option<f64>,
     /// Fraction after which the price was higher.
     pub rose: Option<f64>,
-    /// What `meanReturn` is of entries whatever was said: what a drift of the market gives without any word.
+    /// Baseline for `meanReturn`: unconditional entries; the effect of the market's drift without any signal.
     pub random_mean_return: Option<f64>,
-    /// What `rose` is of those.
+    /// Baseline for `rose`.
     pub random_rose: Option<f64>,
 }
 
 impl ReturnRecord {
-    /// Of a fraction that rose, the one for which the word was right: higher after what says so, lower after its opposite; none where it
-    /// says neither.
+    /// Converts a fraction of rises to the fraction in which the signal was right: rises after a bullish signal, falls after a bearish one;
+    /// `None` if the signal is neutral.
     pub fn right(&self, rose: Option<f64>) -> Option<f64> {
         match self.word {
             "uptrend" | "fastest_third" => rose,
@@ -78,7 +79,7 @@ impl ReturnRecord {
     }
 }
 
-/// The trend word at each of the last candles that `TREND_CANDLES` come after. `candles` are valid ones, oldest first.
+/// Trend word at each of the last candles that has `TREND_CANDLES` successors. `candles` must be valid, oldest first.
 pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let first = candles.len().saturating_sub(REPLAYED);
     let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
@@ -90,23 +91,23 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
         let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| WEIGHTS.chances(&measures).word().0);
         SignalReturn { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, any }
     };
-    // Fewer candles are no trend to be judged.
+    // With fewer candles there is no trend word to judge.
     entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(said).collect()
 }
 
-/// A token whose holders were counted, and its valid daily candles, oldest first.
+/// A token with holder counts and its valid daily candles, oldest first.
 pub struct RankedToken<'a> {
     pub counts: &'a [HolderCountRow],
     pub days: Candles<'a>,
 }
 
-/// Where each token stood in the rankings of every `GROWTH_DAYS`, up to the latest count and over no more days than candles are
-/// replayed. A ranking is of the counts up to its day, of tokens counted within the days before it, and needs as many as there are parts.
+/// Rank of each token in rankings every `GROWTH_DAYS`, up to the latest count and over no more days than candles are replayed. A ranking
+/// uses the counts up to its day, of tokens counted within the preceding `GROWTH_DAYS`, and needs at least as many tokens as it has parts.
 pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
     let mut said = Vec::new();
-    // Days are counted from a fixed one, so that later data moves none of them.
+    // Ranking days are aligned to a fixed origin, so that later data do not shift them.
     let last = last - last.rem_euclid(step);
     for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
         let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();
@@ -123,7 +124,7 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
 }
 
 impl RankedToken<'_> {
-    /// Its growth up to the day, and the return of the days after it.
+    /// Growth up to the day, and the return over the days after it.
     fn on(&self, day: i32) -> Option<(f64, f64)> {
         let known = self.counts.partition_point(|count| count.date <= Day(day));
         let growth = growth::growth(&self.counts[..known], GROWTH_DAYS)?;
@@ -136,7 +137,7 @@ impl RankedToken<'_> {
     }
 }
 
-/// The records of the words that were said, in the order of `words`.
+/// Records of the words with signals, in the order of `words`.
 fn records(words: &[&'static str], said: &[SignalReturn]) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
         let of_word: Vec<&SignalReturn> = said.iter().filter(|said| said.word == word).collect();
@@ -206,7 +207,7 @@ mod tests {
         let records = trend_records(&after_trends(&rising.as_candles()));
         let [record] = &records[..] else { panic!("{records:?}") };
         let over = (1.01_f64.powi(14) - 1.0) * 100.0;
-        // Of 60 candles the first 13 and the last 14 have no trend, or no return.
+        // Of 60 candles, the first 13 have no trend and the last 14 no return.
         assert_eq!((record.word, record.count, record.rose, record.random_rose), ("uptrend", 33, Some(1.0), Some(1.0)));
         for value in [record.mean_return, record.median_return, record.random_mean_return] {
             assert!(value.is_some_and(|value| (value - over).abs() < 1e-9), "{record:?}");
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_fastest_third_is_judged_beside_all_that_were_ranked_that_day() {
-        // The faster the holders grow, the faster the price does; the fourth token has no count in the last weeks.
+        // The faster the holders grow, the faster the price rises; the fourth token has no counts in the last weeks.
         let (growing, prices): (Vec<_>, Vec<_>) = (1..=4_i32)
             .map(|speed| {
                 let length = if speed == 4 { 15 } else { 36 };
@@ -229,7 +230,7 @@ mod tests {
             growing.iter().zip(&prices).map(|(counts, prices)| RankedToken { counts, days: prices.as_candles() }).collect();
         let records = growth_records(&after_growth(&tokens));
         let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
-        // Days 7, 14 (four tokens), 21, 28 and 35 (three).
+        // Days 7 and 14 (four tokens), 21, 28 and 35 (three).
         assert_eq!(words, [("fastest_third", 7), ("middle_third", 5), ("slowest_third", 5)]);
         let mean = |nth: usize| records[nth].mean_return.expect("said");
         let any = |nth: usize| records[nth].random_mean_return.expect("said");

@@ -1,4 +1,4 @@
-//! Outcomes on candles whose end is plain, and that nothing is told with hindsight.
+//! Tests: outcomes on candles with a known result, and the absence of look-ahead.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::analysis::{frames::CandleVec, patterns::patterns};
 
 const HOUR: i64 = DAY_MS / 24;
 
-/// Candles between their opens and closes, each opening where the one before closed.
+/// Candles without wicks, each opening at the previous close.
 fn closes(closes: &[f64]) -> CandleVec {
     let mut made = CandleVec::default();
     for (i, &close) in closes.iter().enumerate() {
@@ -41,7 +41,7 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
     }
     let still = |count: usize| up.outcome(&closes(&vec![100.0; count]).as_candles(), 0);
     assert_eq!((still(HORIZON), still(HORIZON + 1)), (None, Some(TradeOutcome::Neither)));
-    // A touch within the candle counts for the target; the stop needs a close.
+    // Touching the target within the candle counts; the stop needs a close.
     let mut both = closes(&[100.0, 89.0]);
     both.high[1] = 111.0;
     assert_eq!(up.outcome(&both.as_candles(), 0), Some(TradeOutcome::Target(day)));
@@ -105,7 +105,7 @@ fn records_count_what_is_decided_and_name_what_is_open() {
 
 fn walk() -> impl Strategy<Value = Vec<f64>> {
     let steps = prop::collection::vec(-0.03..0.03_f64, 60..140);
-    // A swing below the noise, so that there are turns to find.
+    // A swing under the noise, so that there are turns to find.
     (steps, 4.0..12.0_f64, 0.02..0.1_f64).prop_map(|(steps, period, height)| {
         let mut level = 0.0;
         let swing = |i: usize| height * (i as f64 / period * std::f64::consts::TAU / 2.0).sin();
@@ -120,7 +120,7 @@ fn walk() -> impl Strategy<Value = Vec<f64>> {
     })
 }
 
-/// Everything of a signal that was known on its day.
+/// The parts of a signal that were known on its day.
 fn on_the_day(signals: &[Signal]) -> Vec<(PatternName, Direction, Time)> {
     signals.iter().map(|signal| (signal.name, signal.direction, signal.timestamp)).collect()
 }
@@ -138,7 +138,7 @@ proptest! {
         let last = Time(whole.timestamp[cut - 1]);
         let before: Vec<Signal> = all.iter().copied().filter(|signal| signal.timestamp <= last).collect();
         prop_assert_eq!(on_the_day(&known), on_the_day(&before));
-        // What was decided by then stays so.
+        // Outcomes decided by then do not change.
         for (known, later) in known.iter().zip(&before) {
             prop_assert!(known.outcome.is_none() || known.outcome == later.outcome);
         }

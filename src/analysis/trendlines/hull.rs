@@ -1,14 +1,14 @@
-//! The lower convex hull of points in order of x: a line is below all points when it is below the hull's few corners.
+//! Lower convex hull of points sorted by x: a line is below all points if it is below the hull's few corners.
 
 use crate::analysis::numeric::Line;
 
-/// Corners from left to right; the slopes of the edges between them rise.
+/// Corners from left to right; the edge slopes increase.
 pub(super) struct Hull {
     corners: Vec<(f64, f64)>,
 }
 
 impl Hull {
-    /// Andrew's monotone chain (1979); x must rise from point to point.
+    /// Andrew's monotone chain (1979); x must increase from point to point.
     pub(super) fn below(points: impl Iterator<Item = (f64, f64)>) -> Self {
         let mut corners: Vec<(f64, f64)> = Vec::new();
         for point in points {
@@ -22,9 +22,9 @@ impl Hull {
         Self { corners }
     }
 
-    /// How far the lowest point lies above the line; negative when it is below.
+    /// Vertical distance from the line to the lowest point relative to it; negative if that point is below the line.
     pub(super) fn clearance(&self, line: Line) -> f64 {
-        // The lowest corner seen along the line is where the edges begin to rise faster than it.
+        // Binary search for the first edge that rises at least as fast as the line; its left corner is the closest.
         let edges = self.corners.windows(2);
         let steeper = |edge: &[(f64, f64)]| edge[1].1 - edge[0].1 >= line.slope * (edge[1].0 - edge[0].0);
         let (mut low, mut high) = (0, edges.len());
@@ -39,7 +39,7 @@ impl Hull {
         self.corners.get(low).map_or(f64::INFINITY, |&(x, y)| y - line.at(x))
     }
 
-    /// The edge over this x: of all lines under the points the one that is highest there. Needs two corners.
+    /// The hull edge at this x: of all lines below the points, the one highest there. Needs two corners.
     pub(super) fn edge_over(&self, x: f64) -> Option<[(f64, f64); 2]> {
         let right = self.corners.partition_point(|corner| corner.0 <= x).clamp(1, self.corners.len().saturating_sub(1).max(1));
         Some([*self.corners.get(right - 1)?, *self.corners.get(right)?])

@@ -1,4 +1,4 @@
-//! The search for the line under the lows, and, on negated highs, the one over the highs. Wicks may cross it, closes may not.
+//! Search for the support line under the lows and, on negated highs, the resistance line. Wicks may cross it, closes may not.
 
 use super::{
     hull::Hull,
@@ -7,18 +7,18 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// Three touches make a line: two only draw one.
+/// Three touches confirm a line: two always define one.
 pub(super) const TOUCHES_MODERATE: usize = 3;
 pub(super) const TOUCHES_STRONG: usize = 4;
 
-/// Wicks that may be beyond a line: this share of the candles, at least so many.
+/// Maximum number of wicks beyond a line: a percentage of the candles, with a minimum.
 const WICKS: Allowance = Allowance { percent: 3, least: 1 };
-/// Where that leaves no line with three sure touches. In made-up channels of 60 to 250 candles with three false wicks on each side
-/// it takes the share of lines found from 0.80 to 0.97.
+/// Second attempt, if the first finds no line with three full touches. On synthetic channels of 60 to 250 candles with three false wicks on
+/// each side, it raises the fraction of lines found from 0.80 to 0.97.
 const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
-/// A wick longer than this share of the median true range stabs: the low is the wick's, not the market's.
+/// A wick longer than this fraction of the median true range is a stab: its low is an outlier, not the market's.
 const STAB: f64 = 0.8;
-/// What a touch at the window's edge counts, beyond which the tips may go on; and what a stab counts.
+/// Weight of a touch at the window's edge, beyond which the extremes may continue; `STABBED`: of a stab.
 const CLIPPED: f64 = 0.3;
 const STABBED: f64 = 0.1;
 
@@ -34,11 +34,11 @@ impl Allowance {
     }
 }
 
-/// The window as seen from below: what a line must stay under.
+/// The window seen from below: the points that a line must stay under.
 pub(super) struct LineSide<'a> {
     x: &'a [f64],
     tip: Vec<f64>,
-    /// Where the wick begins: the nearer of open and close.
+    /// Start of the lower wick: the nearer of open and close.
     body: Vec<f64>,
     close: Vec<f64>,
     /// 1 for support; −1 for resistance, whose prices are negated.
@@ -62,14 +62,14 @@ impl<'a> LineSide<'a> {
     }
 }
 
-/// A line and the tips it rests on: (place among the valid candles, tip), in order of time.
+/// A line and its touches (index among the valid candles, price), in time order.
 pub(super) struct TouchedLine {
     pub(super) line: Line,
     pub(super) touches: Vec<(usize, f64)>,
 }
 
-/// The best line through two pivots that no close is beyond, with few wicks beyond: one with three sure touches if there is any, else
-/// one that may rest on stabs. Where there is none, the hull's edge over the middle, which has nothing beyond it at all.
+/// Finds the best line through two pivots with no close and few wicks beyond it: preferably with three full touches, else one that may
+/// rest on stabs. If there is none, returns the hull edge at the middle, which has nothing beyond it.
 pub(super) fn find(side: &LineSide, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
     for allowance in [WICKS, WICKS_AT_MOST] {
@@ -81,26 +81,26 @@ pub(super) fn find(side: &LineSide, measure: Measure) -> TouchedLine {
     search.best_pair(WICKS).map_or_else(|| search.edge(), |best| search.refined(best.line, WICKS))
 }
 
-/// A turning point of the tips.
+/// A local extreme of the lows (or negated highs).
 struct Pivot {
-    /// Its place among the valid candles.
+    /// Index among the valid candles.
     at: usize,
     x: f64,
     tip: f64,
-    /// What a touch of it counts: 1, or less where it may not be a turn.
+    /// Weight of a touch: 1, or less if it may not be a real turn.
     weight: f64,
 }
 
-/// A line through two pivots and its merit. A touch counts for more the nearer it is: with plain counts, three exact touches lose to
-/// a tilted line that just reaches a fourth pivot.
+/// A line through two pivots and its score. Closer touches count more: with plain counts, three exact touches would lose to a tilted line
+/// that barely reaches a fourth pivot.
 #[derive(Clone, Copy)]
 struct Candidate {
     line: Line,
     /// Σ weight·(1 − (error/tolerance)²) over the touches.
     score: f64,
-    /// From the first touch to the last, in candles; the wider wins where scores are equal.
+    /// Distance between first and last touch in candles; the larger wins if scores are equal.
     span: f64,
-    /// Touches of full weight.
+    /// Number of touches with full weight.
     sure: usize,
 }
 
@@ -110,7 +110,7 @@ impl Candidate {
     }
 }
 
-/// Pivots side by side, so that a line is scored on four at a time. Places beyond the last weigh nothing.
+/// Four pivots side by side (SIMD layout). Unused lanes have weight 0.
 #[derive(Clone, Copy, Default)]
 struct Four {
     x: [f64; 4],
@@ -134,13 +134,13 @@ struct Search<'a> {
     longest_wick: f64,
     pivots: Vec<Pivot>,
     fours: Vec<Four>,
-    /// The tips on which wicks are counted: all, of a long window an even sample.
+    /// Extremes used for counting wicks: all, or an even sample of a long window.
     wicks: Vec<(f64, f64)>,
     closes: Hull,
 }
 
 impl<'a> Search<'a> {
-    /// Pivots are sought with stabs cut off, or a stab would hide the turns beside it.
+    /// Pivots are searched for with stabs cut off, which would otherwise hide the turns next to them.
     fn new(side: &'a LineSide<'a>, measure: Measure) -> Self {
         let longest_wick = STAB * measure.true_range;
         let calm = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
         self.rest_on(&pivots::pivots(&self.side.tip));
     }
 
-    /// Adds the turns to the pivots, each once.
+    /// Adds the turns to the pivots, without duplicates.
     fn rest_on(&mut self, turns: &[Turn]) {
         let pivot = |&Turn { at, clipped }: &Turn| {
             let (x, tip) = (self.side.x[at], self.side.tip[at]);
@@ -172,8 +172,8 @@ impl<'a> Search<'a> {
         self.pivots = pivots;
     }
 
-    /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
-    /// the hull, and wicks are counted only for a line that would be the best.
+    /// Tries all pairs of pivots at least a fifth of the window apart. Cheap tests come first: closes beyond a line are found by the hull,
+    /// and wicks are counted only for a line that would be the best.
     fn best_pair(&self, allowance: Allowance) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
@@ -236,7 +236,7 @@ impl<'a> Search<'a> {
         self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
     }
 
-    /// Least squares through the touches, where that is a line by the same rules.
+    /// Least-squares line through the touches, if it obeys the same rules.
     fn refined(&self, line: Line, allowance: Allowance) -> TouchedLine {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));

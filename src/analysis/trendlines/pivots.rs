@@ -1,22 +1,22 @@
-//! Turning points of one side of the candles. A long window is first drawn together into wider bars, so that the search for lines
-//! costs the same however long it is.
+//! Turning points of one side of the candles. A long window is first downsampled to wider bars, so that the cost of the line search does
+//! not depend on its length.
 
-/// Longer windows are drawn together…
+/// Longer windows are downsampled…
 pub(super) const LONG: usize = 5_000;
-/// …into this many bars.
+/// …to this many bars.
 const BARS: usize = 1_000;
-/// At most this many pivots take part, the most prominent ones. Every pair of them is a candidate.
+/// Maximum number of pivots; the most prominent are kept. Every pair of them is a candidate line.
 const MOST: usize = 200;
 
-/// A bar whose tip is the lowest around.
+/// A bar with a local extreme.
 pub(super) struct Turn {
     pub(super) at: usize,
-    /// It stands so near the first or the last candle that one side was not seen whole.
+    /// Whether it is so close to the first or last candle that one side is cut off.
     pub(super) clipped: bool,
 }
 
-/// The bars whose tip is the lowest of the w bars on each side, w growing with their number from 2 to 6; at the ends of those there
-/// are; of equal ones the first. In order of time.
+/// Bars whose extreme is the lowest among w bars on each side, where w grows with their number from 2 to 6 and is cut off at the ends; of
+/// equal ones, the first. In time order.
 pub(super) fn pivots(tips: &[f64]) -> Vec<Turn> {
     let bars = bars(tips);
     let w = (bars.len() / 20).clamp(2, 6);
@@ -30,7 +30,7 @@ pub(super) fn pivots(tips: &[f64]) -> Vec<Turn> {
     if turns.len() <= MOST { turns } else { most_prominent(tips, turns) }
 }
 
-/// The candles whose tips stand for the window: all, or the lowest of each of 1,000 runs.
+/// Representative candles of the window: all, or the lowest of each of 1,000 runs.
 fn bars(tips: &[f64]) -> Vec<usize> {
     let n = tips.len();
     if n <= LONG {
@@ -40,7 +40,7 @@ fn bars(tips: &[f64]) -> Vec<usize> {
     (0..BARS).filter_map(lowest).collect()
 }
 
-/// Those from which the tips rise the most before the next pivot on either side.
+/// The turns with the highest prominence: the smaller rise to the peaks before the next turn on either side.
 fn most_prominent(tips: &[f64], turns: Vec<Turn>) -> Vec<Turn> {
     let peak = |pair: &[Turn]| tips[pair[0].at..=pair[1].at].iter().copied().fold(f64::MIN, f64::max);
     let peaks: Vec<f64> = turns.windows(2).map(peak).collect();

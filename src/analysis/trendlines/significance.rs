@@ -1,6 +1,6 @@
-//! The closes against noise: Mann-Kendall with a correction for autocorrelation, and a test of the drift. Two tests, because the first
-//! misses short steady rises and the second slow ones in noise. They decide no word: a walk of pure chance that ended far away has
-//! trended for whoever looks at it.
+//! Significance of the closes' movement against noise: Mann-Kendall test with a correction for autocorrelation, and a test of the drift.
+//! Two tests, because the first misses short steady rises and the second slow ones in noise. They do not affect the trend word: to a
+//! viewer, even a random walk that ended far away has trended.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,28 +9,28 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use super::{Trend, window::Window};
 use crate::analysis::numeric::{Line, lag_one, mann_kendall, mean_and_deviation};
 
-/// Below this p chance does not explain the move.
+/// Significance level: below this p-value, chance does not explain the move.
 const SIGNIFICANT: f64 = 0.10;
 
-/// Whether chance explains how the closes moved.
+/// Whether chance explains the closes' movement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Significance {
-    /// The direction that chance does not explain (p below 0.10); else sideways.
+    /// Significant direction (p below 0.10); else sideways.
     pub trend: Trend,
-    /// Of both tests together: twice the smaller (Bonferroni), at most 1.
+    /// Combined p-value of both tests: twice the smaller (Bonferroni), at most 1.
     pub p: f64,
-    /// Two-sided p of Mann-Kendall's rank test, corrected for the memory of the closes.
+    /// Two-sided p-value of the Mann-Kendall test, corrected for autocorrelation.
     pub p_rank: f64,
-    /// Two-sided p of Student's t that the mean step is 0.
+    /// Two-sided p-value of Student's t-test that the mean log return is 0.
     pub p_drift: f64,
 }
 
 impl Significance {
-    /// Too few closes to test.
+    /// Result for too few closes.
     pub(super) const NONE: Self = Self { trend: Trend::Sideways, p: 1.0, p_rank: 1.0, p_drift: 1.0 };
 
-    /// Both tests on the logarithms of the closes.
+    /// Runs both tests on the log closes.
     pub(super) fn of(window: &Window, logs: &[f64]) -> Self {
         if logs.len() < 3 {
             return Self::NONE;
@@ -52,8 +52,8 @@ impl Significance {
     }
 }
 
-/// Two-sided p of Mann-Kendall, its variance inflated by (1+ρ)/(1−ρ) (Yue & Wang 2004). ρ is the lag-one autocorrelation about the
-/// trend, corrected for its bias in short series (Marriott & Pope 1954) and kept below 0.97.
+/// Two-sided p-value of the Mann-Kendall test, with its variance inflated by (1+ρ)/(1−ρ) (Yue & Wang 2004). ρ is the lag-one
+/// autocorrelation about the trend, corrected for its bias in short series (Marriott & Pope 1954) and limited to 0.97.
 fn rank_test(values: &[f64], r1: f64) -> f64 {
     let n = values.len() as f64;
     let rho = if n > 4.0 { ((n * r1 + 2.0) / (n - 4.0)).clamp(0.0, 0.97) } else { 0.0 };
@@ -65,7 +65,7 @@ fn rank_test(values: &[f64], r1: f64) -> f64 {
     (2.0 * Normal::standard().sf(z.abs())).min(1.0)
 }
 
-/// The mean step and the two-sided p of Student's t that it is 0.
+/// Mean step, and the two-sided p-value of Student's t-test that it is 0.
 fn drift_test(steps: &[f64]) -> (f64, f64) {
     let m = steps.len() as f64;
     let (mean, deviation) = mean_and_deviation(steps);
@@ -75,7 +75,7 @@ fn drift_test(steps: &[f64]) -> (f64, f64) {
     let t = mean * m.sqrt() / deviation;
     let p = match StudentsT::new(0.0, 1.0, m - 1.0) {
         Ok(student) if t.is_finite() => (2.0 * student.sf(t.abs())).clamp(0.0, 1.0),
-        // No deviation at all: certain when the steps lead somewhere.
+        // Zero deviation: certain if the mean is not 0.
         _ => f64::from(u8::from(mean == 0.0)),
     };
     (mean, p)

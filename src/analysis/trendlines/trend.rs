@@ -1,7 +1,7 @@
-//! The trend word: what a person says of the span, and the chance that two chartists both say it. Three measures of the closes make
-//! one score, and the score three chances: an ordinal logistic model (McCullagh 1980) whose two thresholds mirror each other, so that
-//! prices turned upside down have the mirrored chances. Its weights are fitted by `cargo bench --bench accuracy -- trends`, which
-//! also prints how right the word is on tokens that the fit has not seen.
+//! Trend word: how chartists would call the span, and the probability that two of them agree on it. Three measures of the closes form a
+//! score, and the score three probabilities: an ordinal logistic model (McCullagh 1980) with symmetric thresholds, so that prices turned
+//! upside down have mirrored probabilities. The weights are fitted by `cargo bench --bench accuracy -- trends`, which also reports the
+//! accuracy on held-out tokens.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,43 +9,44 @@ use serde::Serialize;
 use super::{Trend, window::Window};
 use crate::analysis::numeric::{Line, mean_and_deviation};
 
-/// Fitted to 480 spans of 30, 60 and 150 real candles, each named by two chartists. One point of score changes the odds by e.
+/// Fitted to 480 spans of 30, 60 and 150 real candles, each labelled by two chartists. One point of score multiplies the odds by e.
 pub const WEIGHTS: Weights = Weights {
-    // A close further away by one deviation of a walk of such steps.
+    // Per standard deviation of a random walk with such steps.
     net: 7.70,
-    // A straight rise against no line at all.
+    // A perfectly straight rise, against no linear trend.
     fit: 9.40,
-    // The last close at the top of the range against its middle.
+    // Last close at the top of the range, against its middle.
     place: 1.85,
-    // What the score must pass where the window is long.
+    // Threshold of the score for long windows.
     threshold: 4.36,
 };
 
-/// The threshold rises by this over the number of closes. Nothing was marked on spans shorter than 30, so it is not fitted: it is what
-/// keeps the noise about a level, which in few candles looks like anything, from being called a trend (at most an eighth of spans of
-/// 14). On the marked spans it changes next to nothing.
+/// Added to the threshold, divided by the number of closes. Not fitted, since no spans shorter than 30 were labelled: it keeps noise about
+/// a level, which can look like anything in few candles, from being called a trend (at most an eighth of spans of 14). Its effect on the
+/// labelled spans is negligible.
 const SHORT: f64 = 36.0;
 
-/// Closes whose logarithms differ by no more than this are one price.
+/// Maximum range of the log closes that counts as a constant price.
 const CONSTANT: f64 = 1e-9;
 
-/// Beyond this many deviations nothing gets surer.
+/// Limit of `net`: more deviations add no certainty.
 const NET_MOST: f64 = 5.0;
 
-/// What the word rests on. None depends on the unit of the price; all change their sign where prices are turned upside down (1/p).
+/// Measures of the trend word. All are independent of the price unit and change sign if prices are turned upside down (1/p).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measures {
-    /// How many closes.
+    /// Number of closes.
     pub closes: usize,
-    /// From the first close to the last, in deviations of a random walk of such steps: Student's t of the mean step. −5 to 5.
+    /// Net move from the first to the last close, in standard deviations of a random walk with such steps: Student's t of the mean step. −5
+    /// to 5.
     pub net: f64,
-    /// R² of the straight line through the closes' logarithms, adjusted for their number (Ezekiel 1930), with the line's direction.
+    /// Adjusted R² (Ezekiel 1930) of the linear fit to the log closes, with the sign of its slope.
     pub fit: f64,
-    /// Where the last close lies in the range of all: −1 at the lowest, 1 at the highest.
+    /// Position of the last close in the range: −1 lowest, 1 highest.
     pub place: f64,
 }
 
-/// What a unit of each measure adds to the score, and what the score must pass.
+/// Weight of each measure in the score, and the threshold of the score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     pub net: f64,
@@ -54,7 +55,7 @@ pub struct Weights {
     pub threshold: f64,
 }
 
-/// How likely it is that two chartists both say each word. They add up to 1.
+/// Probability that two chartists both choose each word. They add up to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Chances {
     pub uptrend: f64,
@@ -62,52 +63,52 @@ pub struct Chances {
     pub downtrend: f64,
 }
 
-/// Why the trend is called so: above `threshold` the score makes an uptrend likelier than not, below its negative a downtrend.
+/// Explanation of the trend: a score above `threshold` makes an uptrend likelier than not, one below its negative a downtrend.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrendReasons {
-    /// The sum of what the parts contribute.
+    /// Sum of the parts' contributions.
     pub score: f64,
-    /// Higher for few candles.
+    /// Threshold of the score; higher for few candles.
     pub threshold: f64,
-    /// What makes the score.
+    /// Parts of the score.
     pub parts: Vec<TrendPart>,
-    /// How likely each word is.
+    /// Probability of each word.
     pub chances: Chances,
 }
 
 /// One part of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TrendPart {
-    /// What is measured.
+    /// Name of the measure.
     pub measure: TrendMeasure,
-    /// The measure.
+    /// Value of the measure.
     pub value: f64,
-    /// What it adds to the score.
+    /// Addend to the score.
     pub contribution: f64,
 }
 
-/// What the trend word rests on.
+/// Measures of the trend word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrendMeasure {
-    /// From the first close to the last, in deviations of a random walk of such steps.
+    /// Net move from the first to the last close, in standard deviations of a random walk with such steps.
     NetMove,
-    /// R² of the straight line through the logarithms of the closes, adjusted for their number, with the line's sign.
+    /// Adjusted R² of the linear fit to the log closes, with the sign of its slope.
     StraightLine,
-    /// Where the last close lies in the range: −1 lowest, 1 highest.
+    /// Position of the last close in the range: −1 lowest, 1 highest.
     LastClose,
 }
 
-/// The word and its confidence.
+/// The trend word and its confidence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TrendVerdict {
     pub(super) trend: Trend,
     pub(super) confidence: f64,
-    /// None where there are too few closes, or all are one price.
+    /// `None` with too few closes or a constant price.
     pub(super) why: Option<TrendReasons>,
 }
 
-/// The word for a window, from the logarithms of its closes.
+/// Determines the trend word of a window from its log closes.
 pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
     let sideways = |confidence| TrendVerdict { trend: Trend::Sideways, confidence, why: None };
     if logs.len() < 3 {
@@ -122,7 +123,7 @@ pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
 }
 
 impl Measures {
-    /// Of the closes' logarithms at x (grows by at least 1); None where fewer than three or all are one price.
+    /// Measures of the log closes at x (increasing by at least 1); `None` with fewer than three closes or a constant price.
     pub(super) fn of(x: &[f64], logs: &[f64]) -> Option<Self> {
         let (first, last) = (*logs.first()?, *logs.last()?);
         let (low, high) = logs.iter().fold((first, first), |(low, high), &y| (low.min(y), high.max(y)));
@@ -132,14 +133,14 @@ impl Measures {
         let steps: Vec<f64> = logs.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let (_, deviation) = mean_and_deviation(&steps);
         let net = (last - first) / (deviation * (steps.len() as f64).sqrt());
-        // Relative to the first, so that no unit of price is left.
+        // Relative to the first, which removes the price unit.
         let points = x.iter().copied().zip(logs.iter().map(|y| y - first));
         let line = Line::least_squares(points.clone());
         let n = logs.len() as f64;
         let adjusted = 1.0 - (1.0 - line.r2(points)) * (n - 1.0) / (n - 2.0);
         Some(Self {
             closes: logs.len(),
-            // Equal steps have no deviation: as sure as can be.
+            // Equal steps have zero deviation: maximum certainty.
             net: if net.is_nan() { 0.0 } else { net.clamp(-NET_MOST, NET_MOST) },
             fit: if line.slope == 0.0 { 0.0 } else { adjusted.max(0.0) * line.slope.signum() },
             place: 2.0 * (last - low) / (high - low) - 1.0,
@@ -165,7 +166,7 @@ impl Weights {
         self.parts(measures).iter().map(|part| part.contribution).sum()
     }
 
-    /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold), and sideways what is left.
+    /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold); sideways is the rest.
     pub fn chances(&self, measures: &Measures) -> Chances {
         let (score, threshold) = (self.score(measures), measures.threshold(self));
         let (uptrend, downtrend) = (logistic(score - threshold), logistic(-score - threshold));
@@ -183,7 +184,7 @@ impl Weights {
 }
 
 impl Chances {
-    /// The likeliest word; sideways before the others.
+    /// The most probable word; sideways wins ties.
     pub fn word(&self) -> (Trend, f64) {
         if self.uptrend > self.sideways.max(self.downtrend) {
             (Trend::Uptrend, self.uptrend)

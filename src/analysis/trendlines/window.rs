@@ -1,39 +1,39 @@
-//! The candles a trendline is drawn on: the valid ones of the last slots, their prices divided by a power of two, and how near the
-//! line a touch must be. No lines here.
+//! Window of candles for trendlines: the valid ones of the last slots, their prices divided by a power of two, and the tolerance of a
+//! touch. Lines are unknown here.
 
 use crate::{
     analysis::numeric::{median, quantile},
     dataset::candles::Candles,
 };
 
-/// The valid candles of the window, oldest first. All columns have one length, at least 2.
+/// Valid candles of the window, oldest first. All columns have the same length, at least 2.
 pub(super) struct Window {
-    /// Where the window starts in the series.
+    /// Index of the window's start in the series.
     pub(super) start: usize,
-    /// Candle slots in the window, invalid ones among them.
+    /// Number of candle slots in the window, including invalid ones.
     pub(super) slots: usize,
-    /// Slot of each valid candle: 0 at the window's oldest.
+    /// Slot of each valid candle: 0 is the window's oldest.
     pub(super) x: Vec<f64>,
     pub(super) open: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
-    /// What the prices were divided by: a power of two, so no digit is lost.
+    /// Divisor of the prices: a power of two, so the division is exact.
     scale: f64,
 }
 
-/// The unit of distance in this window.
+/// Distance units of a window.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
-    /// The median true range (Wilder 1978) of a candle.
+    /// Median true range (Wilder 1978) of a candle.
     pub(super) true_range: f64,
-    /// How far from the line a tip still touches it and a close is not yet beyond it: 0.35 of the median true range, at least 1 % and
-    /// at most 4 % of the range of prices between their 2nd and 98th hundredth.
+    /// Maximum distance from the line at which an extreme touches it, or a close is not beyond it: 0.35 of the median true range, at least
+    /// 1 % and at most 4 % of the range between the 2nd and 98th percentile of prices.
     pub(super) tolerance: f64,
 }
 
 impl Window {
-    /// The shortest run of last slots that holds `period` valid candles, or all that there are; None with fewer than two of them.
+    /// The shortest run of last slots with `period` valid candles, or with all of them; `None` with fewer than two.
     pub(super) fn last(candles: &Candles, period: usize) -> Option<Self> {
         let mut slots: Vec<usize> = (0..candles.len()).rev().filter(|&i| candles.valid(i)).take(period).collect();
         slots.reverse();
@@ -61,22 +61,22 @@ impl Window {
         self.x.iter().copied().zip(self.close.iter().copied())
     }
 
-    /// Logarithms of the closes. Next to a price 1e300 times its own a close can round to 0, which has none.
+    /// Log closes. Next to a price 1e300 times larger, a close can round to 0, which has no logarithm.
     pub(super) fn logs(&self) -> Vec<f64> {
         self.close.iter().map(|close| close.max(f64::MIN_POSITIVE).ln()).collect()
     }
 
-    /// The slot of the latest valid candle.
+    /// Slot of the latest valid candle.
     pub(super) fn last_slot(&self) -> usize {
         self.x.last().map_or(0, |&slot| slot as usize)
     }
 
-    /// A figure in prices as the dataset has them.
+    /// Converts a scaled figure back to the dataset's prices.
     pub(super) fn unscaled(&self, figure: f64) -> f64 {
         figure * self.scale
     }
 
-    /// Medians and quantiles, because one wick in a flash crash must not widen them.
+    /// Uses medians and quantiles, which are robust against a flash-crash wick.
     pub(super) fn measure(&self) -> Measure {
         let mut ranges: Vec<f64> = (0..self.len())
             .map(|i| {
@@ -90,7 +90,7 @@ impl Window {
     }
 }
 
-/// The largest power of two that is not above the price, kept where its reciprocal is still exact.
+/// Largest power of two not above the price, limited so that its reciprocal is exact.
 fn power_of_two(price: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     f64::from_bits(price.clamp(1e-300, 1e300).to_bits() & EXPONENT)

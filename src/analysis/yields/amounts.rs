@@ -1,25 +1,25 @@
-//! Amounts in smallest units: 256-bit integers of which no digit ever passes through a float. Floats only say what part of an amount
-//! is meant, and value it.
+//! Token amounts in smallest units: 256-bit integers that never pass through a float. Floats are used only for fractions of an amount and
+//! for its value.
 
 use ruint::{
     Uint,
     aliases::{U256, U512},
 };
 
-/// A part is a whole number of 2^-53, which a float from 0 to 1 holds to the last bit.
+/// Precision of a fraction: a multiple of 2^-53, which a float from 0 to 1 represents exactly.
 const PART_BITS: usize = 53;
 
-/// ⌊amount · part⌋ with the part cut to 53 binary places; at most `amount`.
+/// Returns ⌊amount · part⌋ with `part` truncated to 53 binary places; at most `amount`.
 pub fn share(amount: U256, part: f64) -> U256 {
     let part = U256::from((part.clamp(0.0, 1.0) * (1u64 << PART_BITS) as f64) as u64);
     let product: U512 = amount.widening_mul::<256, 4, 512, 8>(part);
     let shifted: U512 = product >> PART_BITS;
-    // The part is at most 1, so the product shifted back is at most the amount.
+    // The fraction is at most 1, so the shifted product is at most the amount.
     let limbs = shifted.as_limbs();
     U256::from_limbs([limbs[0], limbs[1], limbs[2], limbs[3]])
 }
 
-/// The nearest float.
+/// Nearest float.
 pub fn to_float(amount: U256) -> f64 {
     let bits = amount.bit_len();
     if bits <= 64 {
@@ -27,17 +27,17 @@ pub fn to_float(amount: U256) -> f64 {
     }
     let shift = bits - 64;
     let top = amount >> shift;
-    // What is cut off only matters as more than nothing, for ties.
+    // Sticky bit: whether the truncated bits are non-zero, for rounding ties.
     let rest = u64::from((top << shift) != amount);
     (top.as_limbs()[0] | rest) as f64 * 2f64.powi(shift as i32)
 }
 
-/// What the amount is worth at `price` for 10^decimals units.
+/// Value of the amount at `price` per 10^decimals units.
 pub fn value(amount: U256, decimals: u32, price: f64) -> f64 {
     to_float(amount) / 10f64.powi(decimals as i32) * price
 }
 
-/// The amount in whole tokens, exactly: `1500000` of 6 decimals is `1.5`.
+/// Formats an amount in whole tokens, exactly: `1500000` with 6 decimals is `1.5`.
 pub fn in_tokens(amount: U256, decimals: u32) -> String {
     let digits = amount.to_string();
     let decimals = decimals as usize;
@@ -50,8 +50,8 @@ pub fn in_tokens(amount: U256, decimals: u32) -> String {
     if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
-/// The amount that a text in whole tokens means, exactly; `None` for what is no such number, has more places than the token, or is
-/// more than 2^256 − 1.
+/// Parses an amount in whole tokens, exactly; `None` if the text is no such number, has more decimal places than the token, or exceeds
+/// 2^256 − 1.
 pub fn from_tokens(text: &str, decimals: u32) -> Option<U256> {
     let text = text.trim().replace(['_', ' ', ','], "");
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
@@ -65,7 +65,7 @@ pub fn from_tokens(text: &str, decimals: u32) -> Option<U256> {
     if all.is_empty() { Some(U256::ZERO) } else { U256::from_str_radix(all, 10).ok() }
 }
 
-/// `amount` and `more` together; amounts of one wallet cannot overflow.
+/// Saturating sum; the amounts of one wallet cannot overflow.
 pub fn sum(amounts: impl Iterator<Item = U256>) -> U256 {
     amounts.fold(Uint::ZERO, |sum: U256, amount| sum.saturating_add(amount))
 }

@@ -1,4 +1,4 @@
-//! The optimisation problem of one request: which pools are eligible, the least and most that may go into each, and the coupling rows.
+//! Optimization problem of one request: the eligible pools, the bounds of each deposit, and the coupling constraints.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
     wallet::WalletToken,
 };
 
-/// What the asker wants.
+/// Preferences of the request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wish {
     pub risk: RiskLevel,
@@ -17,36 +17,37 @@ pub struct Wish {
     pub min_apy: f64,
 }
 
-/// An eligible pool with its bounds in USD.
+/// An eligible pool with the bounds of its deposit in USD.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'p> {
     pub pool: &'p YieldPool,
-    /// Position among the holdings.
+    /// Index of the holding.
     pub holding: usize,
     pub low: f64,
     pub high: f64,
-    /// The coupling rows it counts in, and how much of a unit counts.
+    /// Coupling constraints it is subject to, with its coefficient in each.
     pub rows: [Option<(u32, f64)>; 3],
 }
 
-/// The problem of one request.
+/// The optimization problem of one request.
 #[derive(Debug)]
 pub struct Case<'p> {
     pub candidates: Vec<Candidate<'p>>,
-    /// USD of the holdings that can be valued, 0 for the others.
+    /// Value of each holding in USD; 0 if it cannot be valued.
     pub values: Vec<f64>,
-    /// USD of the wallet; the program's unit.
+    /// Value of the wallet in USD: the unit of money in `program`.
     pub unit: f64,
     pub program: LinearProgram,
-    /// The candidate of each of the program's items.
+    /// Index of the candidate of each item of the program.
     pub origins: Vec<u32>,
 }
 
-/// The least worth placing: USD, and part of the wallet.
+/// Minimum deposit, in USD and as a fraction of the wallet.
 const LEAST_USD: f64 = 1.0;
 const LEAST_PART: f64 = 0.002;
 
-/// The pools that take each holding, by its position; those of a chain's own coin, which has two names, belong to the first of them.
+/// Ranges of pools that accept each holding, with the holding's index. Pools of a chain's native coin, which has two addresses, are
+/// assigned to the first holding of them.
 pub(super) fn reachable(pools: &Pools, holdings: &[WalletToken]) -> Vec<(usize, Range<usize>)> {
     let mut reachable: Vec<(usize, Range<usize>)> = Vec::new();
     for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
@@ -72,7 +73,7 @@ impl<'p> Case<'p> {
         case
     }
 
-    /// The pools that pass the filters.
+    /// Selects the pools that pass the filters.
     fn choose(&mut self, pools: &'p Pools, holdings: &[WalletToken], wish: Wish) {
         let limits = wish.risk.limits();
         for (at, range) in reachable(pools, holdings) {
@@ -98,7 +99,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// The rows of protocols, chains and risk that could be met at all.
+    /// Adds the constraints on protocols, chains and risk that can bind at all.
     fn couple(&mut self, pools: &Pools, wish: Wish) {
         let limits = wish.risk.limits();
         let mut protocols = vec![0.0; pools.protocols];

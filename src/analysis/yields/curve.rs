@@ -1,12 +1,12 @@
-//! What a pool pays after a deposit of `y`: its rate, its value, their slopes and the deposit at which the slope has a given height.
-//! With q = S / (S + y), the share that those before keep: a fixed flow pays b·q. Lenders get utilisation × borrow rate × (1 − reserve
-//! factor); with a fixed debt and a borrow rate linear in utilisation, which falls to U·q, that is b·q² (the rate models of Compound,
-//! "Compound: The Money Market Protocol" 2019, 3.1, and Aave, below their kink).
+//! Yield curve of a pool after a deposit of `y`: rate, earnings, their derivatives, and the deposit at a given marginal rate. With the
+//! dilution q = S / (S + y), a fixed flow pays b·q. Lenders get utilisation × borrow rate × (1 − reserve factor); with a fixed debt and a
+//! borrow rate linear in utilisation, which falls to U·q, that is b·q² (the rate models of Compound, "Compound: The Money Market Protocol"
+//! 2019, 3.1, and Aave, below their kink).
 
-/// How the base rate thins out as money comes in.
+/// Dilution of the base rate by new deposits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dilution {
-    /// Staking, real-world assets, savings: not at all.
+    /// Staking, real-world assets, savings: none.
     None,
     /// Vaults and fees: a fixed flow is shared pro rata.
     Shared,
@@ -14,12 +14,12 @@ pub enum Dilution {
     Squared,
 }
 
-/// r(y) = base·q^e + reward·q with e of the dilution; rates are fractions a year, money in any one unit.
+/// r(y) = base·q^e + reward·q, with the dilution's exponent e; rates are fractions a year, money in any one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct YieldCurve {
     pub base: f64,
     pub reward: f64,
-    /// What is in the pool that shares the yield.
+    /// Deposits in the pool that share the yield.
     pub size: f64,
     pub dilution: Dilution,
 }
@@ -27,7 +27,7 @@ pub struct YieldCurve {
 /// Newton's method converges in five or six steps here; the rest is for the last bit.
 const STEPS: usize = 60;
 
-/// Newton's method from above a root, where it never overshoots; `step` is the function over its derivative.
+/// Newton's method from above a root, where it never overshoots; `step` is the function divided by its derivative.
 fn newton_from_above(start: f64, step: impl Fn(f64) -> f64) -> f64 {
     let mut x = start;
     for _ in 0..STEPS {
@@ -45,7 +45,7 @@ impl YieldCurve {
         self.size / (self.size + y)
     }
 
-    /// Fraction a year after a deposit of `y`.
+    /// Rate after a deposit of `y`, as a fraction a year.
     pub fn rate(&self, y: f64) -> f64 {
         let q = self.share(y);
         match self.dilution {
@@ -55,12 +55,12 @@ impl YieldCurve {
         }
     }
 
-    /// f(y) = y·r(y), money a year.
+    /// Earnings f(y) = y·r(y), in money a year.
     pub fn value(&self, y: f64) -> f64 {
         y * self.rate(y)
     }
 
-    /// f'(y) = c0 + c2·q² + c3·q³.
+    /// Coefficients (c0, c2, c3) of f'(y) = c0 + c2·q² + c3·q³.
     fn terms(&self) -> (f64, f64, f64) {
         match self.dilution {
             Dilution::None => (self.base, self.reward, 0.0),
@@ -69,25 +69,25 @@ impl YieldCurve {
         }
     }
 
-    /// f'(y).
+    /// Marginal rate f'(y).
     pub fn slope(&self, y: f64) -> f64 {
         let ((c0, c2, c3), q) = (self.terms(), self.share(y));
         c0 + q * q * (c2 + c3 * q)
     }
 
-    /// f''(y), not above 0 while the deposit is below twice the pool.
+    /// Second derivative f''(y); at most 0 while the deposit is below twice the pool.
     pub fn bend(&self, y: f64) -> f64 {
         let ((_, c2, c3), q) = (self.terms(), self.share(y));
         -q * q * q * (2.0 * c2 + 3.0 * c3 * q) / self.size
     }
 
-    /// The rate does not fall at all.
+    /// Whether the rate does not depend on the deposit.
     pub fn is_straight(&self) -> bool {
         let (_, c2, c3) = self.terms();
         c2 == 0.0 && c3 == 0.0
     }
 
-    /// The deposit within `low..=high` that is best when money costs `price`: where f' = price, else the nearer end.
+    /// The optimal deposit within `low..=high` if money costs `price`: where f' = price, else the nearer end.
     pub fn best(&self, price: f64, low: f64, high: f64) -> f64 {
         if self.slope(low) <= price {
             return low;
@@ -99,14 +99,14 @@ impl YieldCurve {
         let q = if c3 == 0.0 {
             ((price - c0) / c2).sqrt()
         } else {
-            // Rising and convex in q from the share at `high` on.
+            // Increasing and convex in q from the share at `high` on.
             newton_from_above(self.share(low), |q| (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q)))
         };
         (self.size * (1.0 / q - 1.0)).clamp(low, high)
     }
 
-    /// The deposit within `low..=high` that earns most per unit when it costs `fee` to make: argmax (f(y) − fee) / y. With t = 1 − q
-    /// the condition f − y·f' = fee reads S·t²·(…) = fee.
+    /// The deposit within `low..=high` with the highest net earnings per unit, given a fixed cost `fee`: argmax (f(y) − fee) / y. With t =
+    /// 1 − q, the condition f − y·f' = fee reads S·t²·(…) = fee.
     pub fn knee(&self, fee: f64, low: f64, high: f64) -> f64 {
         if fee <= 0.0 {
             return low;
@@ -129,7 +129,7 @@ impl YieldCurve {
         (self.size * t / (1.0 - t)).clamp(low, high)
     }
 
-    /// The largest deposit after which at least `floor` is paid; 0 when not even the first unit is.
+    /// The largest deposit after which the rate is at least `floor`; 0 if even the current rate is lower.
     pub fn ceiling(&self, floor: f64) -> f64 {
         let q = match self.dilution {
             _ if floor <= 0.0 => 0.0,
@@ -137,7 +137,7 @@ impl YieldCurve {
             Dilution::None => (floor - self.base) / self.reward,
             Dilution::Shared => floor / (self.base + self.reward),
             Dilution::Squared if self.base > 0.0 => {
-                // The root of base·q² + reward·q = floor, in the form that does not cancel.
+                // Root of base·q² + reward·q = floor, in the form without cancellation.
                 2.0 * floor / (self.reward + (self.reward * self.reward + 4.0 * self.base * floor).sqrt())
             }
             Dilution::Squared => floor / self.reward,
@@ -147,7 +147,7 @@ impl YieldCurve {
         } else if q.is_nan() || q >= 1.0 {
             0.0
         } else {
-            // Rounding must not take the rate under the floor.
+            // Rounding must not push the rate below the floor.
             self.size * (1.0 / q - 1.0) * (1.0 - 1e-12)
         }
     }

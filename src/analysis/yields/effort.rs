@@ -1,25 +1,25 @@
-//! The work budget of a plan, counted in steps over pools and not in time, so that the same request gives the same bytes; and when a plan
-//! is close enough to the bound.
+//! Work budget of a plan, counted in steps over pools rather than time, so that the same request gives the same bytes; and the tolerance at
+//! which a plan is close enough to the bound.
 
-/// Steps over one pool (a few tens of nanoseconds each) that a search may take: about a second and a half.
+/// Maximum number of steps over a pool (a few tens of nanoseconds each): about a second and a half.
 pub const STEPS_MAX: u64 = 40_000_000;
 
-/// A search closes to this part of the plan's net yield …
+/// Relative optimality gap at which a search stops …
 const TIGHT: f64 = 1e-10;
-/// … and once it has cost `TIGHT_STEPS`, to this part, or a fifth of a cent.
+/// … and after `TIGHT_STEPS` steps: this relative gap, or a fifth of a cent.
 const LOOSE: f64 = 2e-7;
 const LOOSE_USD: f64 = 0.002;
 const TIGHT_STEPS: u64 = 500_000;
 
-/// The work done, and whom to tell of it.
+/// Work done so far, with progress reporting.
 pub struct Effort<'a> {
     spent: u64,
     limit: u64,
-    /// Told (done, total); false when the asker has gone.
+    /// Called with (done, total); returns false if the request was cancelled.
     keep_on: &'a mut dyn FnMut(u64, u64) -> bool,
     told: u64,
     pub cancelled: bool,
-    /// USD in one unit of money.
+    /// USD per unit of money.
     pub unit: f64,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Effort<'a> {
         self.cancelled || self.spent >= self.limit
     }
 
-    /// How far under the bound a plan worth `best` may stay.
+    /// Allowed gap below the bound for a plan worth `best`.
     pub fn tolerance(&self, best: f64) -> f64 {
         if self.spent < TIGHT_STEPS { TIGHT * best.abs() } else { (LOOSE * best.abs()).max(LOOSE_USD / self.unit) }
     }

@@ -1,12 +1,12 @@
-//! The primal–dual interior point over the concave hulls of all pools at once. Only the normal matrix of the rows is factored, and of
-//! it only the coupling rows, as no pool lies in two budgets (Mehrotra 1992; Wright, "Primal-Dual Interior-Point Methods", ch. 10).
+//! Primal–dual interior-point method over the concave hulls of all pools at once. Only the normal matrix of the constraints is factored,
+//! and of it only the coupling rows, since no pool is in two budgets (Mehrotra 1992; Wright, "Primal-Dual Interior-Point Methods", ch. 10).
 
 use super::{
     effort::Effort,
     program::{Choice, LinearProgram},
 };
 
-/// A stretch of a pool's hull: its chord, or the curve from `from` on.
+/// A variable: a segment of a pool's hull, either its chord or the curve from `from` on.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     item: u32,
@@ -15,29 +15,29 @@ struct Column {
     chord: bool,
 }
 
-/// The hulls' optimum.
+/// Optimum over the concave hulls.
 #[derive(Debug, Clone)]
 pub struct Interior {
-    /// Deposits by item of those that were open.
+    /// Deposits by item, for the items given.
     pub deposits: Vec<(u32, f64)>,
-    /// How far along its chord each of them is; 1 for those that must be used.
+    /// Fraction of the chord used by each of them; 1 for those that must be used.
     pub used: Vec<f64>,
-    /// What a unit is worth in each budget, and in each coupling row.
+    /// Shadow price of each budget, and of each coupling row.
     pub budgets: Vec<f64>,
     pub rows: Vec<f64>,
 }
 
 const ITERATIONS: usize = 80;
-/// The gap at which the path is left, as part of the objective.
+/// Relative duality gap at which the iteration stops.
 const CLOSE: f64 = 1e-12;
 
-/// The state of the path.
+/// Current iterate.
 struct Path<'a> {
     program: &'a LinearProgram,
     columns: Vec<Column>,
-    /// Places of the coupling rows in the factored matrix.
+    /// Index of each coupling row in the factored matrix.
     places: Vec<Option<usize>>,
-    /// What is left of budgets, then of the active rows.
+    /// Remaining capacity of the budgets, then of the active rows.
     room: Vec<f64>,
     x: Vec<f64>,
     below: Vec<f64>,
@@ -46,8 +46,8 @@ struct Path<'a> {
     price: Vec<f64>,
 }
 
-/// Solves over the hulls with each item free, in or out, and only the `active` coupling rows; `None` when what must be used does not
-/// fit. `items` are those that are not out.
+/// Solves the relaxation over the hulls with each item free or required, and only the `active` coupling rows; `items` excludes those ruled
+/// out. Returns `None` if the required minimum deposits do not fit.
 pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
     let mut places = vec![None; program.caps.len()];
     let mut room = program.budgets.clone();
@@ -68,7 +68,7 @@ pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], 
     if room.iter().zip(&whole).any(|(room, whole)| *room < -1e-12 * whole) {
         return None;
     }
-    // A row that is full already keeps out all that would load it: it has no columns, and the price that says so.
+    // A row without capacity bars all items that would load it: they get no columns, and the row a sufficient shadow price.
     let full: Vec<bool> = room.iter().zip(&whole).map(|(room, whole)| *room <= 1e-12 * whole).collect();
     for (room, _) in room.iter_mut().zip(&full).filter(|(_, full)| **full) {
         *room = 1.0;
@@ -122,7 +122,7 @@ impl<'a> Path<'a> {
         path
     }
 
-    /// Inside every row, with prices that leave all dual residuals at 0. A tiny centred start stalls, so nothing here is tiny.
+    /// Strictly feasible starting point, with prices that make all dual residuals 0. A tiny centred start would stall, so no value is tiny.
     fn start(&mut self) {
         let mut load = vec![0.0; self.room.len()];
         for k in 0..self.columns.len() {
@@ -152,7 +152,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Calls with each row of the column and its weight.
+    /// Calls `call` with each row of the column and its coefficient.
     #[inline]
     fn each(&self, k: usize, mut call: impl FnMut(usize, f64)) {
         let pool = &self.program.items[self.columns[k].item as usize];
@@ -172,7 +172,7 @@ impl<'a> Path<'a> {
         cost
     }
 
-    /// The objective's slope and bend in the column.
+    /// First and second derivative of the objective in the column.
     fn derivatives(&self, k: usize) -> (f64, f64) {
         let column = &self.columns[k];
         let pool = &self.program.items[column.item as usize];
@@ -259,7 +259,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A direction.
+/// A search direction.
 struct Step {
     x: Vec<f64>,
     below: Vec<f64>,
@@ -269,7 +269,7 @@ struct Step {
 }
 
 impl Step {
-    /// How far it can be gone, `share` of the way to where something meets 0, at most 1.
+    /// Maximum primal and dual step lengths: `share` of the distance to the boundary, at most 1.
     fn lengths(&self, path: &Path<'_>, share: f64) -> (f64, f64) {
         let (mut primal, mut dual) = (1.0 / share, 1.0 / share);
         let meet = |length: &mut f64, value: f64, change: f64| {
@@ -304,12 +304,12 @@ impl Step {
     }
 }
 
-/// Newton's equations at one point, the budgets eliminated and the coupling rows factored.
+/// Newton system at one iterate, with the budgets eliminated and the coupling rows factored.
 struct System<'d> {
     derivatives: &'d [(f64, f64)],
     /// 1 / (zl/x + zu/(h−x) − f'').
     weight: Vec<f64>,
-    /// The budgets' diagonal, the coupling rows against budgets, and the lower factor of what is left.
+    /// Diagonal block of the budgets, block of coupling rows against budgets, and Cholesky factor of the Schur complement.
     diagonal: Vec<f64>,
     mixed: Vec<Vec<(u32, f64)>>,
     factor: Vec<f64>,
@@ -363,7 +363,7 @@ impl<'d> System<'d> {
         Self { derivatives, weight: weights, diagonal, mixed, factor, size }
     }
 
-    /// The direction towards complementarity `target`, corrected for the second order of the step `before`.
+    /// Direction towards complementarity `target`, with Mehrotra's second-order correction for the predictor step `before`.
     fn step(&mut self, path: &Path<'_>, target: f64, before: Option<&Step>) -> Step {
         let (columns, rows, budgets) = (path.columns.len(), path.room.len(), self.diagonal.len());
         let mut push = vec![0.0; columns];
@@ -384,7 +384,7 @@ impl<'d> System<'d> {
             let moved = self.weight[k] * *push;
             path.each(k, |row, part| right[row] += part * moved);
         }
-        // The primal residual is left out: the start is inside the rows and every step keeps it there.
+        // The primal residual is omitted: the start is feasible and every step preserves that.
         let price = self.solve(right, budgets);
         let mut step = Step { x: vec![0.0; columns], below: vec![0.0; columns], above: vec![0.0; columns], slack: vec![0.0; rows], price };
         for (k, push) in push.iter().enumerate() {
@@ -416,7 +416,7 @@ impl<'d> System<'d> {
     }
 }
 
-/// Factors a symmetric matrix in place; a pivot that rounding took is made large, which holds that row still.
+/// Cholesky factorization in place; a pivot lost to rounding is made huge, which fixes its row.
 fn cholesky(matrix: &mut [f64], size: usize) {
     for j in 0..size {
         let whole = matrix[j * size + j];

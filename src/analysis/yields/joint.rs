@@ -1,6 +1,6 @@
-//! All tokens together, by branch and bound. Each token alone first: where their plans keep within the coupling rows, they are the
-//! optimum. Else the interior point prices those rows, every token is solved again at these prices, which bounds any plan (Lagrangian
-//! relaxation), and branching on the pools closes the gap that is left.
+//! Joint optimization of all tokens by branch and bound. Each token is solved alone first: if the result satisfies the coupling rows, it is
+//! optimal. Otherwise the interior-point method prices those rows, every token is solved again at these prices, which bounds any plan
+//! (Lagrangian relaxation), and branching on the pools closes the remaining gap.
 
 use std::collections::HashSet;
 
@@ -12,23 +12,23 @@ use super::{
     program::{CAP_TOLERANCE, Choice, Deposits, LinearProgram},
 };
 
-/// The best plan found and what none can exceed, in units of the wallet.
+/// Best plan found and its upper bound, in units of the wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Optimum {
     pub deposits: Deposits,
     pub value: f64,
     pub bound: f64,
-    /// Coupling rows were met.
+    /// Whether coupling rows were binding.
     pub joint: bool,
 }
 
-/// Supports are flipped so often at the root.
+/// Maximum number of supports tried by flipping one pool, at the root.
 const FLIPS: usize = 16;
-/// So many pools are priced without being asked first.
+/// Up to this many pools, all are in the relaxation from the start.
 const WHOLE: usize = 300;
 const ROUNDS: usize = 12;
 
-/// The best plan, as far as the effort goes.
+/// The best plan within the effort.
 pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
     let mut members = vec![Vec::new(); program.budgets.len()];
     for (i, item) in program.items.iter().enumerate() {
@@ -65,12 +65,12 @@ pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
     joint.search(&best.deposits)
 }
 
-/// Whether each coupling row is broken.
+/// Whether each coupling row is violated.
 fn broken_rows(program: &LinearProgram, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
     program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
 }
 
-/// A part of the search: what may still be used, and what must.
+/// A node of the search tree: items with their states, and the item to branch on.
 struct Node {
     items: Vec<(u32, Choice)>,
     branch: u32,
@@ -78,13 +78,13 @@ struct Node {
 
 struct Joint<'a, 'b> {
     program: &'a LinearProgram,
-    /// The coupling rows that some solution broke; the others cost nothing and are only watched.
+    /// Coupling rows that some solution violated; the others have price 0 and are only monitored.
     active: Vec<bool>,
     lambdas: Vec<f64>,
     best: Optimum,
     seen: HashSet<Vec<u32>>,
     open: Open<Node>,
-    /// The largest bound of a node that is neither open nor beaten.
+    /// Largest bound of a closed node that was not pruned by the best plan.
     closed: f64,
     effort: &'a mut Effort<'b>,
 }
@@ -137,7 +137,7 @@ impl Joint<'_, '_> {
             return;
         }
         let items = self.fix(items, &priced);
-        // Branching on what is half used and matters most; on the fee alone is far worse.
+        // Branches on half-used pools with the largest effect; branching by the fee alone is far worse.
         let unsure = |(item, used): (u32, f64)| {
             let pool = &self.program.items[item as usize];
             (used.min(1.0 - used) * pool.chord * pool.knee, item)
@@ -155,7 +155,7 @@ impl Joint<'_, '_> {
         bound <= self.best.value + self.effort.tolerance(self.best.value)
     }
 
-    /// The hulls' optimum; rows that it breaks are made active, pools that its prices call for are taken in.
+    /// Optimum over the hulls; activates violated rows, and adds pools that are profitable at the resulting prices (column generation).
     fn relax(&mut self, items: &[(u32, Choice)]) -> Option<Interior> {
         let pools = &self.program.items;
         let wanted = |item: u32, choice: Choice, part: f64| {
@@ -187,7 +187,7 @@ impl Joint<'_, '_> {
         None
     }
 
-    /// Every token at these prices; `None` where what must be used does not fit.
+    /// Solves every token at these prices; `None` if the required minimum deposits do not fit.
     fn price(&mut self, items: &[(u32, Choice)], rows: &[f64]) -> Option<Priced> {
         let mut tolls = vec![0.0; self.program.items.len()];
         let mut members = vec![(Vec::new(), Vec::new()); self.program.budgets.len()];
@@ -212,7 +212,7 @@ impl Joint<'_, '_> {
         Some(Priced { bound, tolls, lines })
     }
 
-    /// Reduced costs: what cannot be used in a better plan is left out, what must be is held in.
+    /// Reduced-cost fixing: pools that no better plan can use are ruled out, those that it must use are required.
     fn fix(&self, items: Vec<(u32, Choice)>, priced: &Priced) -> Vec<(u32, Choice)> {
         let floor = self.best.value;
         let judge = |(item, choice): (u32, Choice)| {
@@ -231,7 +231,7 @@ impl Joint<'_, '_> {
         items.into_iter().filter_map(judge).collect()
     }
 
-    /// Tries the best support with each of these pools the other way round.
+    /// Tries the best support with each of these pools added or removed.
     fn flip(&mut self, mut pools: Vec<u32>) {
         pools.truncate(FLIPS);
         for item in pools {
@@ -244,7 +244,7 @@ impl Joint<'_, '_> {
         }
     }
 
-    /// Finds the best deposits with these pools used, less those that do not fit or do not pay, and keeps them if they are the best.
+    /// Optimizes the deposits for this set of pools, dropping those that do not fit or pay, and keeps the result if it is the best.
     fn attempt(&mut self, support: Vec<u32>) {
         let mut support = self.fitted(support);
         for _ in 0..4 {
@@ -270,7 +270,7 @@ impl Joint<'_, '_> {
         }
     }
 
-    /// The support in order, without the pools, poorest first, whose least deposits do not fit the rows.
+    /// The support in order; drops pools, least profitable first, whose minimum deposits do not fit the rows.
     fn fitted(&self, mut support: Vec<u32>) -> Vec<u32> {
         let pools = &self.program.items;
         support.sort_unstable_by(|a, b| pools[*b as usize].chord.total_cmp(&pools[*a as usize].chord).then(a.cmp(b)));

@@ -1,5 +1,5 @@
-//! One token alone: its budget is the only row, so the best plan is water-filling to one level (the KKT conditions). The one pool that
-//! this uses in part, though its fee is paid in whole, is put in or out by best-first branch and bound.
+//! One token alone: its budget is the only constraint, so the optimum is water-filling to one level (KKT conditions). The relaxation uses
+//! at most one pool partially although its fee is paid in full; best-first branch and bound decides whether it is in or out.
 
 use super::{
     effort::Effort,
@@ -7,46 +7,46 @@ use super::{
     program::{Deposits, Item},
 };
 
-/// The pools of one token, what a unit costs in each besides (prices of coupling rows), and the budget.
+/// The pools of one token, the additional unit cost in each (prices of coupling rows), and the budget.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenBudget<'a> {
     pub items: &'a [Item],
-    /// By item.
+    /// Indexed by item.
     pub tolls: &'a [f64],
     pub budget: f64,
 }
 
-/// The optimum over the concave hulls.
+/// Optimum over the concave hulls.
 #[derive(Debug, Clone)]
 pub struct Relaxed {
-    /// What a unit of budget is worth.
+    /// Shadow price of the budget (the water level).
     pub lambda: f64,
     pub deposits: Deposits,
-    /// The one pool that is used in part of its chord, if any.
+    /// The pool whose chord is used partially, if any.
     pub half: Option<u32>,
-    /// No plan of this line is worth more.
+    /// Upper bound on the value of any plan for this token.
     pub bound: f64,
 }
 
-/// The best plan found, and what none can exceed.
+/// Best plan found and its upper bound.
 #[derive(Debug, Clone)]
 pub struct Solved {
     pub deposits: Deposits,
     pub value: f64,
     pub bound: f64,
-    /// The first level found, and the hulls' bound there.
+    /// Level of the first relaxation, and its bound.
     pub lambda: f64,
     pub hull: f64,
 }
 
-/// A height at which more money flows: a pool opens up to its knee, or a straight one takes all.
+/// A level at which more money flows: a pool opens up to its knee, or a pool with a constant rate takes all.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     slope: f64,
     item: u32,
-    /// The straight part of a pool that is open already.
+    /// Whether it is the constant-rate part of a pool that is already open.
     tail: bool,
-    /// What flows at this very height.
+    /// Amount that flows at exactly this level.
     amount: f64,
 }
 
@@ -85,7 +85,7 @@ impl TokenBudget<'_> {
         entries
     }
 
-    /// Deposits at the level `lambda` with these entries passed, each handed to `take` with the change per change of level.
+    /// Deposits at the level `lambda` once these entries are open; calls `take` with item, deposit and its derivative by the level.
     fn fill(&self, ins: &[u32], passed: &[Entry], lambda: f64, mut take: impl FnMut(u32, f64, f64)) {
         let mut curved = |item: u32, low: f64| {
             let (pool, toll) = self.item(item);
@@ -140,7 +140,7 @@ impl TokenBudget<'_> {
         level
     }
 
-    /// The hull's optimum with `ins` used, `free` open and all others unused; `None` when the least deposits exceed the budget.
+    /// Optimum over the hulls with `ins` used, `free` optional and all others unused; `None` if the minimum deposits exceed the budget.
     pub fn relax(&self, ins: &[u32], free: &[u32]) -> Option<Relaxed> {
         let least: f64 = ins.iter().map(|&item| self.items[item as usize].low).sum();
         if least > self.budget * (1.0 + 1e-13) {
@@ -148,7 +148,7 @@ impl TokenBudget<'_> {
         }
         let entries = self.entries(ins, free);
         let spends = |count: usize| self.total(ins, &entries[..=count], entries[count].slope).0 >= self.budget;
-        // Galloping first: most pools pay less than the level and need no look.
+        // Galloping search: most pools pay less than the level and need not be examined.
         let mut end = 1;
         while end < entries.len() && !spends(end - 1) {
             end *= 2;
@@ -212,7 +212,7 @@ impl TokenBudget<'_> {
         Relaxed { lambda, deposits, half, bound }
     }
 
-    /// Takes out what rounding put over the budget.
+    /// Removes any excess over the budget due to rounding.
     fn settle(&self, deposits: &mut Deposits, half: Option<u32>) {
         let mut over = deposits.iter().map(|(_, y)| y).sum::<f64>() - self.budget;
         for (item, y) in deposits {
@@ -227,7 +227,7 @@ impl TokenBudget<'_> {
         }
     }
 
-    /// The best plan with exactly these pools used.
+    /// The best plan that uses exactly these pools.
     fn with(&self, support: &[u32]) -> Option<(Deposits, f64)> {
         let deposits = self.relax(support, &[])?.deposits;
         let value = self.worth(&deposits);
@@ -235,24 +235,24 @@ impl TokenBudget<'_> {
     }
 }
 
-/// A part of the search that is open.
+/// An open node of the search tree.
 struct Node {
     ins: Vec<u32>,
     free: Vec<u32>,
     half: u32,
 }
 
-/// The search under way.
+/// State of the search.
 struct Search<'a, 'b> {
     line: TokenBudget<'a>,
     best: Solved,
     open: Open<Node>,
-    /// The largest bound of a part that was left as settled or good enough.
+    /// Largest bound of a closed node: solved, or close enough to the best plan.
     closed: f64,
     effort: &'a mut Effort<'b>,
 }
 
-/// The best plan of a line with `ins` used and `free` open; `None` when `ins` do not fit the budget.
+/// The best plan with `ins` used and `free` optional; `None` if `ins` do not fit the budget.
 pub fn solve(line: TokenBudget<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
     let root = line.relax(ins, free)?;
     effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
@@ -287,7 +287,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Takes a plan from the hull's optimum and keeps the node if it may hold a better one.
+    /// Derives plans from the relaxation, and keeps the node open if it may contain a better one.
     fn visit(&mut self, ins: Vec<u32>, mut free: Vec<u32>, relaxed: Relaxed) {
         let Some(half) = relaxed.half else {
             let value = self.line.worth(&relaxed.deposits);
@@ -309,7 +309,7 @@ impl Search<'_, '_> {
             self.closed = self.closed.max(relaxed.bound);
             return;
         }
-        // Reduced-cost fixing: a pool whose use costs more than is open stays unused. Its surplus is at most (chord − price)·low.
+        // Reduced-cost fixing: a pool whose use costs more than the gap stays unused. Its surplus is at most (chord − price)·low.
         let lambda = relaxed.lambda;
         free.retain(|&item| {
             let (pool, toll) = self.line.item(item);

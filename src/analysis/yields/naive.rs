@@ -1,5 +1,5 @@
-//! Baselines that a plan is compared with: all into the pool that quotes most, held to the same limits or to none, or pools filled in the
-//! order of what they quote.
+//! Baselines for a plan: everything into the pool with the highest quoted yield, with the same limits or without; or pools filled in
+//! descending order of quoted yield.
 
 use super::{
     case::{Candidate, Case, Wish, reachable},
@@ -11,11 +11,11 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     pub placed: f64,
-    /// A year, after the deposits.
+    /// Per year, after dilution by the deposits.
     pub earned: f64,
     pub gas: f64,
     pub pools: usize,
-    /// The scores of the pools, each times the USD in it.
+    /// Sum of score × USD over the pools.
     pub risk: f64,
 }
 
@@ -24,12 +24,12 @@ impl Totals {
         self.earned - self.gas
     }
 
-    /// The mean score of what is placed, from 0 for the safest to 100; `None` where nothing is.
+    /// Mean score of the placed money, weighted by value: 0 is safest, 100 riskiest; `None` if nothing is placed.
     pub fn risk_score(&self) -> Option<f64> {
         (self.placed > 0.0).then(|| self.risk / self.placed)
     }
 
-    /// Adds a deposit of so many USD, which earns so many a year.
+    /// Adds a deposit in USD and its earnings in USD a year.
     pub(super) fn add(&mut self, pool: &YieldPool, amount: f64, earned: f64) {
         self.placed += amount;
         self.earned += earned;
@@ -39,13 +39,13 @@ impl Totals {
     }
 }
 
-/// All of each token into the one pool that quotes most, whatever its size and its risk: only the chains and the least yield that
-/// were wished for count. What a deposit does to the pool's own yield is counted.
+/// All of each token into the pool with the highest quoted yield, whatever its size and risk: only the requested chains and minimum yield
+/// count. Dilution by the deposit is included.
 pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish: Wish) -> Totals {
     let mut totals = Totals::default();
     for (at, range) in reachable(pools, holdings) {
         let quoting = pools.pools[range].iter().filter(|pool| pool.quoted >= wish.min_apy);
-        // Of equals the first by id, as in the order the pools are in.
+        // Ties go to the first by id, as pools are sorted.
         let best = quoting.reduce(|best, pool| if pool.quoted > best.quoted { pool } else { best });
         if let Some(pool) = best.filter(|_| case.values[at] > 0.0) {
             totals.add(pool, case.values[at], pool.curve.value(case.values[at]));
@@ -54,11 +54,11 @@ pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish:
     totals
 }
 
-/// All of each token into the one pool that quotes most, as far as the limits let it; and each token into its pools in the order of
-/// what they quote, each to its limit.
+/// All of each token into the pool with the highest quoted yield, up to the limits; and each token into its pools in descending order of
+/// quoted yield, each up to its limit.
 pub fn plans(case: &Case<'_>) -> [Totals; 2] {
     let mut order: Vec<&Candidate<'_>> = case.candidates.iter().filter(|candidate| candidate.high >= candidate.low).collect();
-    // Stable, so that equals stay in the order of their ids.
+    // The sort is stable, so ties stay in order of id.
     order.sort_by(|a, b| b.pool.quoted.total_cmp(&a.pool.quoted));
     [fill(case, &order, true), fill(case, &order, false)]
 }

@@ -1,5 +1,5 @@
-//! The open nodes of branch and bound, the one with the largest bound first; of equal bounds the oldest, so that the same request takes
-//! the same path.
+//! Open nodes of branch and bound: a priority queue by bound, largest first; ties go to the oldest, so that the same request takes the same
+//! path.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -26,12 +26,12 @@ impl<T> Open<T> {
         self.nodes.push(Node { bound, sequence: self.pushed, part });
     }
 
-    /// The best open part, if its bound is one that `worth` finds worth a look; else it stays open.
+    /// Pops the node with the largest bound if `worth` accepts that bound.
     pub(super) fn pop_if(&mut self, worth: impl FnOnce(f64) -> bool) -> Option<T> {
         self.nodes.peek().is_some_and(|node| worth(node.bound)).then(|| self.nodes.pop().map(|node| node.part)).flatten()
     }
 
-    /// No open part is worth more.
+    /// Upper bound over all open nodes.
     pub(super) fn bound(&self) -> f64 {
         self.nodes.peek().map_or(f64::NEG_INFINITY, |node| node.bound)
     }

@@ -1,4 +1,4 @@
-//! The yield pools a plan may choose from, prepared once a generation: single-asset pools with usable figures, by token and chain.
+//! Eligible yield pools, prepared once per generation: single-asset pools with usable figures, by token and chain.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,49 +17,49 @@ use crate::dataset::{
     yields::NATIVE,
 };
 
-/// A pool of one asset. Money is USD, rates are fractions a year.
+/// A single-asset pool. Values are in USD, rates are fractions a year.
 #[derive(Debug, Clone)]
 pub struct YieldPool {
     pub id: String,
     pub protocol: String,
     pub chain: Chain,
     pub token: Address,
-    /// What the pool calls its asset.
+    /// Symbol of its asset according to the pool.
     pub symbol: Option<String>,
     pub meta: Option<String>,
     pub tvl: f64,
-    /// Percent a year as quoted, before any deposit.
+    /// Quoted yield before any deposit, in percent a year.
     pub quoted: f64,
     pub curve: YieldCurve,
     pub score: f64,
     pub outlier: bool,
-    /// Gas of the approval and of the deposit in USD; `None` where the chain's gas is not known.
+    /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
     pub gas: Option<[f64; 2]>,
-    /// Numbers of its protocol and its chain among `Pools`.
+    /// Index of its protocol within `Pools`; `chain_number`: of its chain.
     pub protocol_number: u32,
     pub chain_number: u32,
 }
 
 impl YieldPool {
-    /// USD to go in; 0 where it is not known.
+    /// Gas cost of a deposit in USD; 0 if unknown.
     pub fn fee(&self) -> f64 {
         self.gas.map_or(0.0, |[approval, deposit]| approval + deposit)
     }
 }
 
-/// The pools of a dataset.
+/// The yield pools of a dataset.
 #[derive(Debug, Default)]
 pub struct Pools {
-    /// By token, chain, id.
+    /// Sorted by token, chain, id.
     pub pools: Vec<YieldPool>,
     index: HashMap<(Address, Chain), Range<usize>>,
     chains: HashSet<Chain>,
-    /// How many protocols and chains there are.
+    /// Number of distinct protocols and chains.
     pub protocols: usize,
     pub chain_count: usize,
 }
 
-/// The number of `name`, the next one where it is new.
+/// Returns the number of `name`, assigning the next one if it is new.
 fn numbered(numbers: &mut HashMap<String, u32>, name: &str) -> u32 {
     if let Some(number) = numbers.get(name) {
         return *number;
@@ -74,7 +74,7 @@ impl Pools {
         Self::from_rows(dataset.yields(), |chain| dataset.gas_of(chain).and_then(GasRow::usd))
     }
 
-    /// The rows that a plan can use; `gas` knows what 100,000 gas cost on a chain.
+    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain.
     pub fn from_rows(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>) -> Self {
         let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
         let gas: HashMap<&Chain, f64> = chains.iter().filter_map(|chain| Some((chain, gas(chain)?))).collect();
@@ -87,7 +87,7 @@ impl Pools {
         pools
     }
 
-    /// Pools of which no two share an id.
+    /// Builds the index. No two pools may share an id.
     pub fn of(pools: impl Iterator<Item = YieldPool>) -> Self {
         let mut pools: Vec<YieldPool> = pools.collect();
         pools.sort_by(|a, b| a.token.cmp(&b.token).then_with(|| a.chain.cmp(&b.chain)).then_with(|| a.id.cmp(&b.id)));
@@ -109,15 +109,15 @@ impl Pools {
         Self { pools, index, chains, protocols: protocols.len(), chain_count: chain_numbers.len() }
     }
 
-    /// Positions of the token's pools on the chain. A chain's own coin goes by two addresses; where the one has no pools, the other's
-    /// are meant.
+    /// Index range of the token's pools on the chain. A chain's native coin has two addresses; if one has no pools, the other's are
+    /// returned.
     pub fn on(&self, token: Address, chain: &Chain) -> Range<usize> {
         let of = |token: Address| self.index.get(&(token, chain.clone())).cloned();
         let twin = || NATIVE.contains(&token).then(|| NATIVE.into_iter().find(|other| *other != token)).flatten().and_then(of);
         of(token).or_else(twin).unwrap_or(0..0)
     }
 
-    /// Whether some row of the table is on the chain.
+    /// Whether any row of the table is on the chain.
     pub fn knows(&self, chain: &Chain) -> bool {
         self.chains.contains(chain)
     }
@@ -137,7 +137,7 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
         Category::Vault | Category::Dex => Dilution::Shared,
         Category::Staking | Category::Rwa => Dilution::None,
     };
-    // For lending, what is locked is what is supplied less what is lent, and the yield is shared by all that is supplied.
+    // For lending, tvl is supply minus debt, but the yield is shared by the whole supply.
     let size = match row.total_supply_usd {
         Some(supply) if category == Category::Lending && supply >= tvl => supply,
         _ => tvl,

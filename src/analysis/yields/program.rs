@@ -1,5 +1,5 @@
-//! The problem as the solver sees it: pools with a curve, a fee and bounds, one budget a token, and the rows that couple tokens. Money
-//! is in units of the whole wallet. Knows no dataset.
+//! The optimization problem in the solver's form: pools with a curve, a fixed fee and bounds, one budget per token, and coupling rows
+//! across tokens. Money is in units of the whole wallet. Datasets are unknown here.
 
 use super::curve::YieldCurve;
 
@@ -7,22 +7,22 @@ use super::curve::YieldCurve;
 #[derive(Debug, Clone, Copy)]
 pub struct Item {
     pub curve: YieldCurve,
-    /// Paid once when it is used, per the wallet's worth.
+    /// Fixed cost of using it, in units of the wallet.
     pub fee: f64,
-    /// Least and most that may go in when it is used; `low` is above 0.
+    /// Minimum and maximum deposit if it is used; `low` is above 0.
     pub low: f64,
     pub high: f64,
     pub token: u32,
-    /// The coupling rows it counts in, and how much of a unit counts.
+    /// Coupling rows it is subject to, with its coefficient in each.
     pub rows: [Option<(u32, f64)>; 3],
-    /// The concave hull of 0 and f − fee: a chord up to the knee, then the curve.
+    /// End of the chord in the concave hull of 0 and f − fee: a chord up to the knee, then the curve.
     pub knee: f64,
-    /// The chord's slope: the most a unit can earn here, the fee paid.
+    /// Slope of the chord: the highest possible net earnings per unit.
     pub chord: f64,
 }
 
 impl Item {
-    /// `None` for a pool that never earns its fee, or whose bounds leave no room.
+    /// Returns `None` for a pool that never earns its fee, or whose bounds leave no room.
     pub fn new(curve: YieldCurve, fee: f64, low: f64, high: f64, token: u32, rows: [Option<(u32, f64)>; 3]) -> Option<Self> {
         if low.is_nan() || low <= 0.0 || !high.is_finite() || high < low {
             return None;
@@ -32,18 +32,18 @@ impl Item {
         (chord > 0.0 && chord.is_finite()).then_some(Self { curve, fee, low, high, token, rows, knee, chord })
     }
 
-    /// What a deposit of `y` earns, the fee paid.
+    /// Net earnings of a deposit of `y`, after the fee.
     pub fn net(&self, y: f64) -> f64 {
         self.curve.value(y) - self.fee
     }
 
-    /// What a unit here takes from the rows of these prices.
+    /// Cost of a unit deposit at these prices of the coupling rows.
     pub fn toll(&self, prices: &[f64]) -> f64 {
         self.rows.iter().flatten().map(|&(row, weight)| weight * prices[row as usize]).sum()
     }
 
-    /// An upper bound of max f(y) − fee − price·y over the item's bounds: the value at the best deposit, and what rounding in that
-    /// deposit could hide, as f lies under its tangent.
+    /// Upper bound on max f(y) − fee − price·y within the item's bounds: the value at the computed optimum plus an allowance for its
+    /// rounding error, since f lies below its tangent.
     pub fn surplus(&self, price: f64) -> f64 {
         let y = self.curve.best(price, self.low, self.high);
         let tilt = self.curve.slope(y) - price;
@@ -59,10 +59,10 @@ pub struct LinearProgram {
     pub caps: Vec<f64>,
 }
 
-/// Coupling rows are kept to this part of their cap; what integers round away is far less.
+/// Relative tolerance of the coupling rows' caps; integer rounding is far smaller.
 pub(super) const CAP_TOLERANCE: f64 = 1e-11;
 
-/// What a pool is held to while the tree is searched.
+/// State of a pool in a node of the search tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     Free,
@@ -70,11 +70,11 @@ pub enum Choice {
     Out,
 }
 
-/// Deposits by item, those not named being 0.
+/// Deposits by item; items not listed have 0.
 pub type Deposits = Vec<(u32, f64)>;
 
 impl LinearProgram {
-    /// What the coupling rows carry.
+    /// Load of each coupling row.
     pub fn loads(&self, deposits: &[(u32, f64)]) -> Vec<f64> {
         let mut loads = vec![0.0; self.caps.len()];
         for &(item, y) in deposits {
@@ -85,7 +85,7 @@ impl LinearProgram {
         loads
     }
 
-    /// What the deposits earn, fees paid.
+    /// Net earnings of the deposits, after fees.
     pub fn net(&self, deposits: &[(u32, f64)]) -> f64 {
         deposits.iter().map(|&(item, y)| self.items[item as usize].net(y)).sum()
     }

@@ -1,5 +1,5 @@
-//! The limits of each risk level, and the risk score of a pool. The limits and the weights of the score are this program's own choice; no
-//! publication stands behind them.
+//! Limits of each risk level, and the risk score of a pool. The limits and score weights are this program's own choice, without a published
+//! source.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub enum RiskLevel {
     High,
 }
 
-/// The limits of a risk level; shares are of the pool's tvl or of the whole wallet.
+/// Limits of a risk level; fractions are of the pool's tvl or of the whole wallet.
 #[derive(Debug, Clone, Copy)]
 pub struct RiskLimits {
     pub level: RiskLevel,
@@ -22,7 +22,7 @@ pub struct RiskLimits {
     pub pool: f64,
     pub protocol: f64,
     pub chain: f64,
-    /// The mean score of the wallet, idle money counting 0.
+    /// Maximum mean score of the wallet; idle money counts as 0.
     pub score_mean: Option<f64>,
     pub score_max: f64,
     pub outliers: bool,
@@ -81,7 +81,7 @@ impl RiskLevel {
     }
 }
 
-/// What a pool does, as far as its yield and its gas depend on it.
+/// Category of a pool: determines its dilution, gas and part of its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     Lending,
@@ -91,7 +91,7 @@ pub enum Category {
     Rwa,
 }
 
-/// The words of each category, in lower case; any other counts as a vault.
+/// Spellings of each category, in lower case; any other counts as a vault.
 const WORDS: &[(&str, Category)] = &[
     ("lending", Category::Lending),
     ("dex", Category::Dex),
@@ -105,7 +105,7 @@ const WORDS: &[(&str, Category)] = &[
     ("savings", Category::Rwa),
 ];
 
-/// Gas of an approval, part of what a category takes.
+/// Gas of an approval, included in the category's gas.
 pub const APPROVAL_GAS: f64 = 50_000.0;
 
 impl Category {
@@ -136,21 +136,21 @@ impl Category {
     }
 }
 
-/// What the score of a pool is made of.
+/// Inputs of a pool's risk score.
 #[derive(Debug, Clone, Copy)]
 pub struct RiskTraits {
     pub category: Category,
     pub tvl: f64,
-    /// Days observed.
+    /// Number of days observed.
     pub count: f64,
     pub sigma: Option<f64>,
-    /// Rewards' share of the whole yield.
+    /// Fraction of the yield that comes from rewards.
     pub rewards: f64,
     pub outlier: bool,
 }
 
 impl RiskTraits {
-    /// 0 for the safest, 100 for the riskiest: small, young, unsteady, paid in rewards.
+    /// Risk score from 0 (safest) to 100: high for small, young, volatile pools that pay in rewards.
     pub fn score(&self) -> f64 {
         let clip = |part: f64| part.clamp(0.0, 1.0);
         30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0)

@@ -1,5 +1,5 @@
-//! Rounding the optimum to whole smallest units: all deposits are cut down, then what that left is handed on to where it earns most. Every
-//! cap is kept in whole units, and a fully placed token to its last unit.
+//! Rounding of the optimum to whole smallest units: all deposits are rounded down, then the remainder is distributed to where it earns
+//! most. Every cap holds in whole units, and a fully placed token is placed to its last unit.
 
 use ruint::aliases::U256;
 
@@ -19,21 +19,21 @@ pub struct Position {
     most: U256,
 }
 
-/// A token is fully placed when no more than this part of it is left.
+/// A token counts as fully placed if at most this fraction of it remains.
 const FULL: f64 = 1e-9;
-/// Tokens of so few decimals, or of so few units, are settled unit by unit.
+/// Tokens with so few decimals, or so few units, are distributed unit by unit.
 const COARSE_DECIMALS: u32 = 2;
 const COARSE_UNITS: u64 = 1_000_000;
 const MOVES: usize = 2_000;
 
-/// The optimum of a case in whole units, by holding.
+/// Rounds the optimum of a case to whole units, by holding.
 pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]) -> Vec<Position> {
     let program = &case.program;
     let mut settling = Settling { program, loads: Vec::new(), positions: Vec::with_capacity(deposits.len()) };
     let mut start = 0;
     let mut sorted: Vec<(u32, f64)> = deposits.to_vec();
     sorted.sort_unstable_by_key(|(item, _)| (program.items[*item as usize].token, *item));
-    // All are cut down before any is raised, so that the rows' loads are known.
+    // All are rounded down before any is raised, so that the rows' loads are known.
     let mut ranges = Vec::new();
     for (token, holding) in holdings.iter().enumerate() {
         let budget = program.budgets[token];
@@ -68,7 +68,7 @@ pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]
     settling.positions
 }
 
-/// Takes from the largest position what rounding put over the amount.
+/// Removes any excess over the amount due to rounding from the largest position.
 fn trim(positions: &mut [Position], amount: U256) {
     let over = amounts::sum(positions.iter().map(|position| position.amount)).saturating_sub(amount);
     if let Some(largest) = positions.iter_mut().max_by_key(|position| position.amount) {
@@ -87,12 +87,12 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The budget's part that an amount is.
+    /// The part of the budget that corresponds to an amount.
     fn part(holding: &WalletToken, budget: f64, amount: U256) -> f64 {
         budget * (amounts::to_float(amount) / amounts::to_float(holding.amount))
     }
 
-    /// How much of the budget the rows still let into the item.
+    /// Remaining capacity of the rows for the item, in units of the budget.
     fn room(&self, item: u32) -> f64 {
         let rows = self.program.items[item as usize].rows.iter().flatten().filter(|(_, weight)| *weight > 0.0);
         let left = rows.map(|&(row, weight)| (self.program.caps[row as usize] * (1.0 + CAP_TOLERANCE) - self.loads[row as usize]) / weight);
@@ -122,7 +122,7 @@ impl Settling<'_> {
                 }
             }
         }
-        // Best first by what one more unit earns.
+        // In descending order of marginal earnings.
         let slope = |this: &Self, at: usize| {
             let position = &this.positions[at];
             let pool = &this.program.items[position.item as usize];
@@ -147,7 +147,7 @@ impl Settling<'_> {
         }
     }
 
-    /// Hands out what is left unit by unit, each where it earns most.
+    /// Distributes the remainder unit by unit, each to where it earns most.
     fn units(&mut self, holding: &WalletToken, budget: f64, order: &[usize]) {
         let one = Self::part(holding, budget, U256::ONE);
         let placed = amounts::sum(order.iter().map(|at| self.positions[*at].amount));
@@ -167,7 +167,7 @@ impl Settling<'_> {
         }
     }
 
-    /// What the next unit into a position earns, or the last one out of it costs.
+    /// Earnings of the next unit into a position, or loss from taking out the last one.
     fn gain(&self, at: usize, holding: &WalletToken, budget: f64, up: bool) -> f64 {
         let position = &self.positions[at];
         let curve = &self.program.items[position.item as usize].curve;
@@ -175,7 +175,7 @@ impl Settling<'_> {
         curve.value(Self::part(holding, budget, high)) - curve.value(Self::part(holding, budget, low))
     }
 
-    /// Moves single units for as long as that earns more, and takes back what does not earn its fee.
+    /// Moves single units as long as that increases the earnings, and removes positions that do not earn their fee.
     fn exchange(&mut self, holding: &WalletToken, budget: f64, from: usize, to: usize) {
         let one = Self::part(holding, budget, U256::ONE);
         for _ in 0..MOVES {

@@ -1,4 +1,4 @@
-//! What is to be placed: each token of the request as a holding with its value, or held back with the reason.
+//! The wallet to be placed: each token of the request as a holding with its value, or held back with a reason.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     dataset::{Dataset, address::Address, chain::Chain},
 };
 
-/// Why money stays where it is.
+/// Reason why money is not placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "UnplacedReason")]
@@ -27,7 +27,7 @@ pub enum UnplacedReason {
 }
 
 impl UnplacedReason {
-    /// For people.
+    /// Display text.
     pub fn phrase(self) -> &'static str {
         match self {
             Self::UnknownToken => "unknown token",
@@ -47,21 +47,21 @@ pub struct WalletToken {
     pub address: Address,
     pub symbol: Option<String>,
     pub amount: U256,
-    /// Where it is placed: the first of the chains asked for that it lives on.
+    /// Chain of its placement: the first requested chain that the token is on.
     pub chain: Option<Chain>,
     pub decimals: Option<u32>,
-    /// USD a token; `None` where `held` says why.
+    /// USD per token; `None` if `held` has the reason.
     pub price: Option<f64>,
-    /// Why it is not placed at all.
+    /// Reason why it cannot be placed at all.
     pub held: Option<UnplacedReason>,
 }
 
-/// Decimals, and USD, above which a figure must be a mistake.
+/// Maximum decimals, and maximum USD value: larger figures must be mistakes.
 const DECIMALS_MAX: i64 = 77;
 const VALUE_MAX: f64 = 1e150;
 
 impl WalletToken {
-    /// USD of an amount of it.
+    /// Value of an amount of it in USD.
     pub fn value(&self, amount: U256) -> f64 {
         match (self.decimals, self.price) {
             (Some(decimals), Some(price)) => amounts::value(amount, decimals, price),
@@ -75,7 +75,7 @@ impl WalletToken {
     }
 }
 
-/// The tokens asked for, in the order of their addresses. `chains` empty: all.
+/// The requested tokens, sorted by address. Empty `chains` means all.
 pub fn holdings(dataset: &Dataset, tokens: &BTreeMap<Address, U256>, chains: &[Chain]) -> Vec<WalletToken> {
     tokens.iter().map(|(address, amount)| holding(dataset, *address, *amount, chains)).collect()
 }

@@ -1,4 +1,4 @@
-//! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
+//! Candidate search for cups with a handle and rounding bottoms. Their mirrored forms are found on the upside-down tape.
 
 use super::{
     candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// Stretches into which a bowl is cut to see its curve.
+/// Number of segments a bowl is divided into to fit its curve.
 const PARTS: usize = 12;
-/// A right rim is looked for over so many turns.
+/// Maximum number of turns in which the right rim is searched for.
 const TURNS: usize = 12;
 
-/// All bowls at one scale of a tape.
+/// All bowls at one pivot scale of a tape.
 pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     if scale.theta < 1.4 {
         return;
@@ -30,7 +30,7 @@ pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, foun
                 if low.is_none_or(|low| next.price < low.price) {
                     low = Some(*next);
                 }
-                // The way out after the last high, where it goes over the rim by a close.
+                // Tries the next high as the right rim.
                 continue;
             }
             let Some(low) = low else { continue };
@@ -49,7 +49,7 @@ pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, foun
     }
 }
 
-/// A bowl that has come up again without a turn, at the last candle.
+/// A bowl that has risen again without a turn, up to the last candle.
 fn live(tape: &Tape, rim: TapePivot, low: TapePivot, found: &mut Candidates<'_>) {
     let last = tape.len() - 1;
     if last - rim.at as usize > 115 || (low.at as usize) + 2 >= last {
@@ -68,7 +68,7 @@ struct Curve {
     deepest: f64,
 }
 
-/// A parabola through the means of twelve equal stretches.
+/// Least-squares parabola through the mean closes of twelve equal segments.
 fn curve(tape: &Tape, a: usize, b: usize) -> Curve {
     let length = (b - a + 1) as f64;
     let mut parts = [0.0; PARTS];
@@ -119,8 +119,8 @@ fn bowl(tape: &Tape, rim: TapePivot, low: TapePivot, right: TapePivot, found: &m
         return;
     }
     let up = Way { tape, rim, low, right, height, apart, place };
-    // Where the right side runs over the left rim, it ends with the first close above; where it turns below, with the first close near
-    // the lower rim.
+    // If the right side rises above the left rim, the bowl ends at the first close above it; if it turns below, at the first close near the
+    // lower rim.
     let first_over = |level: f64| (low.at as usize + 1..=c).find(|&at| tape.close[at] > level);
     let over = first_over(rim.price);
     let lower_rim = rim.price.min(right.price) - 0.1 * height;
@@ -139,21 +139,21 @@ fn bowl(tape: &Tape, rim: TapePivot, low: TapePivot, right: TapePivot, found: &m
     }
 }
 
-/// The way down from a rim to the low and up again.
+/// A decline from the left rim to the low and the rise to the right rim.
 struct Way<'a> {
     tape: &'a Tape,
     rim: TapePivot,
     low: TapePivot,
     right: TapePivot,
     height: f64,
-    /// Right rim over the left, in heights.
+    /// Right rim minus left rim, in heights.
     apart: f64,
-    /// Where the low lies between the rims.
+    /// Position of the low between the rims, 0 to 1.
     place: f64,
 }
 
 impl Way<'_> {
-    /// What both kinds measure; None where the way is no bowl.
+    /// Measures shared by both kinds; `None` if the shape is no bowl.
     fn measures(&self, end: usize) -> Option<[f64; OWN]> {
         let a = self.rim.at as usize;
         let curve = curve(self.tape, a, end);

@@ -1,12 +1,12 @@
-//! What a search hands on: a stretch of candles that may be a pattern, with its turns, its lines and what its family measured.
+//! Candidate of a search: a range of candles that may be a pattern, with its turns, lines and the measures of its family.
 
 use super::{Claim, name::PatternName as P, pivots::TapePivot, zigzag};
 use crate::analysis::numeric::Line;
 
-/// Measures that only one kind has.
+/// Number of kind-specific measures.
 pub(super) const OWN: usize = 14;
 
-/// What a candidate may be. Each kind is sought in its rising form; the falling one is the same upside down.
+/// Kind of candidate. Each kind is searched for in its rising form; the falling one is found upside down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CandidateKind {
     Double,
@@ -46,7 +46,7 @@ impl CandidateKind {
         matches!(self, Self::Rectangle | Self::Channel | Self::Wedge | Self::LevelTriangle | Self::SymmetricalTriangle | Self::Broadening)
     }
 
-    /// The name of its rising form.
+    /// Pattern name of its rising form.
     fn rising(self) -> P {
         match self {
             Self::Double => P::DoubleBottom,
@@ -68,26 +68,26 @@ impl CandidateKind {
 
 pub(super) type TapeTurns = zigzag::Turns<TapePivot>;
 
-/// A stretch that may be a pattern, as seen in the view of its kind's rising form.
+/// A possible pattern in the orientation of its kind's rising form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PatternCandidate {
     pub(super) kind: CandidateKind,
-    /// Whether the tape is the one upside down.
+    /// Whether it was found on the upside-down tape.
     pub(super) flipped: bool,
     pub(super) turns: TapeTurns,
-    /// Among the valid candles.
+    /// Index among the valid candles.
     pub(super) start: u32,
-    /// The candle that broke out; while it forms, the last one.
+    /// Breakout candle; while it forms, the last candle.
     pub(super) end: u32,
     pub(super) broken: bool,
-    /// Where it broke out, or is expected to.
+    /// Direction of the actual or expected breakout.
     pub(super) up: bool,
-    /// Lines over candles from the first turn.
+    /// Lines over candle offsets from the first turn.
     pub(super) upper: Line,
     pub(super) lower: Line,
-    /// By the measure rule, as a logarithm.
+    /// Height by the measure rule, in log price.
     pub(super) height: f64,
-    /// What only its kind measures.
+    /// Kind-specific measures.
     pub(super) own: [f64; OWN],
 }
 
@@ -105,7 +105,8 @@ impl PatternCandidate {
         f64::from(self.end - self.start + 1)
     }
 
-    /// The height of the measure rule: of triangles and wedges where they are widest, of double turns from the further one.
+    /// Height by the measure rule: of triangles and wedges at their widest, of double and triple patterns from the neckline to the further
+    /// extreme.
     pub(super) fn reach(&self) -> f64 {
         let width = |x: f64| self.upper.at(x) - self.lower.at(x);
         let last = self.turns.last().x(self.turns.first().at);
@@ -118,12 +119,12 @@ impl PatternCandidate {
         }
     }
 
-    /// The boundary's level at a candle.
+    /// Level of the boundary at a candle.
     pub(super) fn level(&self, at: u32) -> f64 {
         if self.up { self.upper } else { self.lower }.at(f64::from(at) - f64::from(self.turns.first().at))
     }
 
-    /// The same in the other tape.
+    /// The same candidate on the opposite tape.
     pub(super) fn turned(&self) -> Self {
         Self {
             flipped: !self.flipped,
@@ -136,7 +137,7 @@ impl PatternCandidate {
     }
 }
 
-/// A share of a tolerance that is used up, of rules with one limit: 1 at the limit, 0 at `ease`, whichever side that is on.
+/// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=3.
 pub(super) fn strain(value: f64, limit: f64, ease: f64) -> f64 {
     ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
 }

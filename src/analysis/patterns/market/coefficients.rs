@@ -1,5 +1,5 @@
-//! The fitted model: what each measure adds to the logarithm of the odds, by kind. `cargo bench --bench accuracy -- charts-fit` fits
-//! it to all marks of chartists and prints these files anew; nothing here is written by hand.
+//! Coefficients of the fitted model by kind: the addend of each measure to the log odds. `cargo bench --bench accuracy -- charts-fit`
+//! fits them to all chartists' marks and rewrites the files below; none of the numbers is written by hand.
 
 #![allow(
     clippy::unreadable_literal,
@@ -19,10 +19,10 @@ mod sieve_reversals;
 
 use super::model::Curve;
 
-/// A base and its curves.
+/// Intercept and curves of an additive model.
 type Fitted = (f64, &'static [Curve]);
 
-/// By a candidate's quick measures, in the order of the kinds.
+/// First stage: by a candidate's cheap measures, in the order of the kinds.
 pub(super) const SIEVE: [Fitted; 13] = [
     sieve_reversals::DOUBLE,
     sieve_reversals::HEAD_AND_SHOULDERS,
@@ -39,7 +39,7 @@ pub(super) const SIEVE: [Fitted; 13] = [
     sieve_flags::PENNANT,
 ];
 
-/// By a candidate's own measures, in the order of the kinds.
+/// Second stage: by all of a candidate's own measures, in the order of the kinds.
 pub(super) const OWN: [Fitted; 13] = [
     own_reversals::DOUBLE,
     own_reversals::HEAD_AND_SHOULDERS,
@@ -56,7 +56,7 @@ pub(super) const OWN: [Fitted; 13] = [
     own_flags::PENNANT,
 ];
 
-/// By the company it keeps.
+/// Third stage: by the context measures, in the order of the kinds.
 pub(super) const COMPANY: [Fitted; 13] = [
     company_reversals::DOUBLE,
     company_reversals::HEAD_AND_SHOULDERS,

@@ -1,14 +1,14 @@
-//! What the other candidates say about one: those of its kin that agree, rivals of other names on its stretch, larger and smaller ones,
-//! and how many start and end where it does.
+//! Context measures of a candidate: agreeing candidates of its group, rivals of other groups on its range, smaller and larger ones, and the
+//! number that start or end where it does.
 
 use super::{Claim, candidate::CandidateKind, series::larger};
 
-/// Measures of the company a candidate keeps.
+/// Number of context measures.
 pub const COMPANY: usize = 11 + CIRCLES;
-/// Circles of near kin.
+/// Number of candidate groups, see `circle`.
 const CIRCLES: usize = 9;
 
-/// What each is, in a trader's words: those of rivals, inside and around are the logarithm of odds.
+/// Label of each measure, in a trader's words; the values for rivals, inside and around are log odds.
 pub(super) const WORDS: [&str; COMPANY] = [
     "its own measures together",
     "look-alikes on its stretch",
@@ -32,19 +32,20 @@ pub(super) const WORDS: [&str; COMPANY] = [
     "rival flag",
 ];
 
-/// The measure that is the log odds of its own measures.
+/// Index of the measure that holds the log odds by the candidate's own measures.
 pub(super) const OWN_LOGIT: usize = 0;
 
-/// A candidate, and how likely its own measures make it.
+/// A candidate and its probability by its own measures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub(super) claim: Claim,
-    /// Of being what its kind says, by its own measures.
+    /// Log odds of being a pattern of its kind, by its own measures.
     pub(super) logit: f64,
     pub(super) chance: f64,
 }
 
-/// Near kin: stretches that one chartist calls this and another that. Those of reversals have an opposite, the next one.
+/// Group of easily confused kinds: ranges that one chartist names this and another that. The groups of reversals are each followed by the
+/// one for the opposite side.
 fn circle(kind: CandidateKind) -> usize {
     match kind {
         CandidateKind::Double | CandidateKind::Rounding | CandidateKind::Cup => 0,
@@ -57,25 +58,25 @@ fn circle(kind: CandidateKind) -> usize {
     }
 }
 
-/// The circles below this are those of reversals, each followed by its opposite.
+/// Groups below this index are those of reversals, each followed by its opposite.
 const REVERSALS: usize = 4;
-/// Triples and rectangles, triangles and broadening formations are kin whichever side is up.
+/// Groups in which both orientations agree: triples and rectangles, triangles, broadening formations.
 const EITHER_SIDE: [usize; 3] = [4, 6, 7];
 
-/// The share of two spans together that both cover: intersection over union.
+/// Overlap of two spans as intersection over union (Jaccard index).
 pub fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
     let both = (a.1.min(b.1) + 1).saturating_sub(a.0.max(b.0));
     f64::from(both) / f64::from(a.1.max(b.1) - a.0.min(b.0) + 1)
 }
 
-/// Logits below this count as none.
+/// Floor of the log odds; it also stands for no candidate.
 const NONE: f64 = -5.0;
 
-/// The company of each; `all` are ordered by start.
+/// Context measures of each candidate; `all` are ordered by start.
 pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
     let seen: Vec<Seen> = all.iter().map(Seen::of).collect();
     let mut around = vec![Around::default(); all.len()];
-    // Two that share a candle see each other: once is enough.
+    // Each pair that shares a candle is visited once and updates both.
     for (k, me) in seen.iter().enumerate() {
         let (mine, theirs) = around[k..].split_at_mut(1);
         for (other, their) in seen[k + 1..].iter().zip(theirs) {
@@ -88,7 +89,7 @@ pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
     seen.iter().zip(&around).map(|(me, around)| around.told(me)).collect()
 }
 
-/// A candidate with what is asked of it again and again.
+/// A candidate in the layout of the inner loop.
 #[derive(Clone, Copy)]
 struct Seen {
     start: i32,
@@ -108,7 +109,7 @@ impl Seen {
     }
 }
 
-/// Votes of the neighbouring candidates for and against one.
+/// Votes of the overlapping candidates for and against one.
 #[derive(Clone)]
 struct Around {
     support: f64,
@@ -140,9 +141,9 @@ impl Default for Around {
     }
 }
 
-/// Two that share a candle, the first of which starts no later.
+/// Updates both of two candidates that share a candle; `a` starts no later than `b`.
 fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
-    // Without branches: these are as good as random, and there are about a hundred others to each.
+    // Branch-free: the outcomes are practically random, and each candidate meets about a hundred others.
     let (b_smaller, a_smaller) = (5 * b.length < 3 * a.length, 5 * a.length < 3 * b.length);
     of_a.smaller = larger(of_a.smaller, if b_smaller { b.logit } else { NONE });
     of_b.larger = larger(of_b.larger, if b_smaller { a.logit } else { NONE });
@@ -182,7 +183,7 @@ fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
 }
 
 impl Around {
-    /// Another one of another name on about the same stretch.
+    /// Records a candidate of another group on about the same range.
     fn rival(&mut self, other: &Seen, shared: f64, same_side: bool) {
         self.near = larger(self.near, other.logit);
         if shared >= 0.5 {

@@ -1,4 +1,4 @@
-//! Bull flags and pennants: a rest after a steep rise. Bear flags are the same upside down.
+//! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found on the upside-down tape.
 
 use super::{
     candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns},
@@ -12,7 +12,7 @@ const POLE_LONGEST: usize = 22;
 const FLAG_SHORTEST: usize = 4;
 const FLAG_LONGEST: usize = 31;
 
-/// All flags of a tape. `tops` are the places of high turns at any scale, in order.
+/// All flags of a tape. `tops` are the indices of high turns at any scale, ascending.
 pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Candidates<'_>) {
     for top in tops {
         let feet = feet(tape, *top as usize);
@@ -22,7 +22,7 @@ pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Candidates<'_>) {
     }
 }
 
-/// Where the pole may begin.
+/// Candidate start points of the pole.
 fn feet(tape: &Tape, top: usize) -> Vec<usize> {
     let high = tape.high[top];
     let least = 2.2 * tape.range[top];
@@ -32,7 +32,7 @@ fn feet(tape: &Tape, top: usize) -> Vec<usize> {
     let steepest = (top.saturating_sub(14)..top).max_by(|a, b| steepness(*a).total_cmp(&steepness(*b)));
     let mut feet = Vec::new();
     for foot in [lowest(3), lowest(6), lowest(10), lowest(POLE_LONGEST), steepest].into_iter().flatten() {
-        // Nothing between the foot and the top stands above it.
+        // No high between the foot and the top exceeds the top.
         if high - tape.low[foot] > least && !feet.contains(&foot) && tape.top(foot, top) <= high {
             feet.push(foot);
         }
@@ -40,7 +40,7 @@ fn feet(tape: &Tape, top: usize) -> Vec<usize> {
     feet
 }
 
-/// Least squares over candles as they come.
+/// Incremental least squares.
 #[derive(Default, Clone, Copy)]
 struct Running {
     n: f64,
@@ -143,7 +143,7 @@ fn emit(
         own[11] = length;
         own[12] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
         let pivot = |at: usize, high: bool| TapePivot { at: at as u32, price: if high { tape.high[at] } else { tape.low[at] }, high };
-        // The lines run over candles from the foot.
+        // Line offsets are counted from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
         let shape = PatternCandidate {
             kind: CandidateKind::Flag,

@@ -1,5 +1,5 @@
-//! Patterns between two lines: rectangles, channels, wedges, triangles, broadening formations. Runs of turns are fitted with two
-//! lines; how these run gives the names.
+//! Candidate search for patterns between two lines: rectangles, channels, wedges, triangles, broadening formations. Fits two lines to runs
+//! of turns; their slopes give the kind.
 
 use super::{
     candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
@@ -10,12 +10,12 @@ use super::{
     zigzag::TURNS_MOST,
 };
 
-/// The widest lines, in ranges of a random walk as long.
+/// Maximum mean swing, relative to that of a random walk of the same length.
 const WIDEST: f64 = 1.15;
-/// Longer runs show at a coarser scale with fewer turns.
+/// Maximum number of turns; longer runs appear at a coarser scale with fewer.
 const TURNS_LONGEST: usize = TURNS_MOST;
 
-/// All runs of turns at one scale, found in the tape as it is.
+/// All runs of turns at one scale, searched on the upright tape only.
 pub(super) fn search(tape: &Tape, scale: &PivotScale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
     let mut sides = [PivotSide::new(-1.0), PivotSide::new(1.0)];
@@ -45,18 +45,18 @@ pub(super) fn search(tape: &Tape, scale: &PivotScale, found: &mut Candidates<'_>
     }
 }
 
-/// How far the middle one of three turns lies from the straight way between the others.
+/// Vertical distance of the middle of three turns from the straight line between the others.
 fn swing(three: &[TapePivot]) -> f64 {
     let share = three[1].x(three[0].at) / three[2].x(three[0].at);
     (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
 }
 
-/// Two lines along a run whose turns swing by `height` on average.
+/// Fits two lines to a run whose turns swing by `height` on average.
 fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let length = last.x(first.at);
     let range = tape.range[last.at as usize];
-    // Chartists draw neither lines that single candles fill nor swings as wide as a random walk's of that length.
+    // Chartists draw neither lines that single candles fill, nor swings as wide as those of a random walk of that length.
     let (tall, usual) = (height / range, height / (tape.mean_range(first.at as usize, last.at as usize) * length.sqrt()));
     if tall <= 0.9 || usual > WIDEST {
         return;
@@ -90,7 +90,7 @@ fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, 
             exit = Some((at, true, is_over));
             break;
         }
-        // Past the apex there is nothing to break out of.
+        // No breakout is possible past the apex.
         if width(x) <= 0.0 {
             return;
         }
@@ -135,7 +135,8 @@ fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, 
     }
 }
 
-/// Where one that has not broken out yet is expected to: rising triangles and falling wedges up, the others on with the trend before.
+/// Expected breakout direction while it forms: up for ascending triangles and falling wedges; otherwise the trend before the pattern
+/// continues.
 fn expected(tape: &Tape, kind: CandidateKind, flipped: bool, start: usize, high: bool) -> bool {
     match kind {
         CandidateKind::LevelTriangle => !flipped,
@@ -147,7 +148,7 @@ fn expected(tape: &Tape, kind: CandidateKind, flipped: bool, start: usize, high:
     }
 }
 
-/// The worst use of the textbook's tolerances.
+/// The largest fraction used of any textbook tolerance.
 fn strained(kind: CandidateKind, (up, down): (f64, f64), narrowing: f64) -> f64 {
     let tilt = f64::midpoint(up, down).abs();
     let parallel = (narrowing.max(1.0 / narrowing) - 1.0) / 0.28;
@@ -163,7 +164,7 @@ fn strained(kind: CandidateKind, (up, down): (f64, f64), narrowing: f64) -> f64 
     }
 }
 
-/// The kinds that two lines may be, and whether upside down: by their rises over the pattern in mean widths.
+/// Kinds that two lines may form, and whether upside down, by their rises over the pattern in mean widths.
 fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(CandidateKind, bool)>; 4] {
     let mut kinds = [None; 4];
     let tilt = f64::midpoint(up, down);
@@ -172,7 +173,7 @@ fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(CandidateKind, bool)>; 
     }
     if up.min(down) > 0.25 || up.max(down) < -0.25 {
         let kind = if (up - down).abs() < 0.7 { CandidateKind::Channel } else { CandidateKind::Wedge };
-        // A wedge narrows; one that widens along its way is none.
+        // A wedge must narrow along its way.
         if kind == CandidateKind::Channel || narrowing < 0.75 {
             kinds[1] = Some((kind, tilt < 0.0));
         }

@@ -1,5 +1,5 @@
-//! What is measured of a candidate: the same for all kinds first, then what its family added. All are numbers without unit, in heights
-//! of the pattern, mean true ranges of the place, or shares of its length, so that they mean the same on every token.
+//! Measures of a candidate: first those common to all kinds, then those of its family. All are dimensionless, in pattern heights, local
+//! mean true ranges or fractions of its length, so that they are comparable between tokens.
 
 use super::{
     candidate::{CandidateKind, OWN, PatternCandidate},
@@ -7,12 +7,12 @@ use super::{
     series::Tape,
 };
 
-/// Measures that every kind has.
+/// Number of measures common to all kinds.
 const COMMON: usize = 37;
-/// All measures of a candidate.
+/// Number of all measures of a candidate.
 pub const ALL: usize = COMMON + OWN;
 
-/// What each common measure is, in a trader's words.
+/// Labels of the common measures, in a trader's words.
 const WORDS: [&str; COMMON] = [
     "length in candles",
     "height in true ranges",
@@ -53,7 +53,7 @@ const WORDS: [&str; COMMON] = [
     "upside down: the falling form",
 ];
 
-/// What a kind measures by itself.
+/// Labels of a kind's own measures.
 fn own_words(kind: CandidateKind) -> [&'static str; OWN] {
     match kind {
         CandidateKind::Double => [
@@ -155,7 +155,7 @@ fn own_words(kind: CandidateKind) -> [&'static str; OWN] {
     }
 }
 
-/// What a measure is, in a trader's words.
+/// Label of a measure, in a trader's words.
 pub(super) fn word(kind: CandidateKind, measure: usize) -> &'static str {
     match measure.checked_sub(COMMON) {
         None => WORDS[measure],
@@ -163,10 +163,10 @@ pub(super) fn word(kind: CandidateKind, measure: usize) -> &'static str {
     }
 }
 
-/// Candles around a turn among which it should be the extreme.
+/// Number of candles on either side of a turn within which it should be the extreme.
 const AROUND: usize = 3;
 
-/// Writes the measures that cost next to nothing, by which most candidates are dropped; the others are left as they are.
+/// Writes only the cheap measures, by which most candidates are rejected.
 pub(super) fn quick(tape: &Tape, flipped: bool, span: CandidateSpan, own: &[f64; OWN], m: &mut [f64; ALL]) {
     let CandidateSpan { start, end, broken, height } = span;
     let (a, b) = (start as usize, end as usize);
@@ -183,12 +183,12 @@ pub(super) fn quick(tape: &Tape, flipped: bool, span: CandidateSpan, own: &[f64;
     m[COMMON..].copy_from_slice(own);
 }
 
-/// Which measures are quick.
+/// Whether a measure is one of the cheap ones.
 pub fn is_quick(measure: usize) -> bool {
     matches!(measure, 0..=3 | 20 | 27 | 36 | COMMON..)
 }
 
-/// All measures, in the view of the kind's rising form.
+/// All measures, in the orientation of the kind's rising form.
 pub(super) fn all(tape: &Tape, candidate: &PatternCandidate) -> [f64; ALL] {
     let mut m = [0.0; ALL];
     most(tape, candidate, &mut m);
@@ -196,12 +196,12 @@ pub(super) fn all(tape: &Tape, candidate: &PatternCandidate) -> [f64; ALL] {
     m
 }
 
-/// Which measures look at every candle.
+/// Whether a measure reads every candle.
 pub(super) fn is_thorough(measure: usize) -> bool {
     matches!(measure, 8 | 33 | 34)
 }
 
-/// Writes all but the thorough ones.
+/// Writes all measures except the thorough ones.
 pub(super) fn most(tape: &Tape, candidate: &PatternCandidate, m: &mut [f64; ALL]) {
     let PatternCandidate { start, end, broken, height: h, .. } = *candidate;
     quick(tape, candidate.flipped, CandidateSpan { start, end, broken, height: h }, &candidate.own, m);
@@ -250,7 +250,7 @@ pub(super) fn most(tape: &Tape, candidate: &PatternCandidate, m: &mut [f64; ALL]
     m[35] = ((tape.len() - 1 - b) as f64).min(25.0);
 }
 
-/// Writes those that look at every candle.
+/// Writes the thorough measures: those that read every candle.
 pub(super) fn thorough(tape: &Tape, candidate: &PatternCandidate, m: &mut [f64; ALL]) {
     m[8] = explained(tape, candidate);
     (m[33], m[34]) = kept(tape, candidate);
@@ -262,7 +262,7 @@ struct Legs {
     way: f64,
 }
 
-/// The straight legs from turn to turn, and the way that they and the one on to the end make.
+/// Statistics of the straight legs between turns; `way` includes the one from the last turn to the end.
 fn legs(tape: &Tape, candidate: &PatternCandidate) -> Legs {
     let turns = candidate.turns.as_slice();
     let last = candidate.turns.last();
@@ -278,7 +278,7 @@ fn legs(tape: &Tape, candidate: &PatternCandidate) -> Legs {
     Legs { uneven: (squares / count).sqrt() / even.max(0.5), smallest, way }
 }
 
-/// The share of the closes' spread that the straight legs from turn to turn and on to the end explain.
+/// Fraction of the closes' variance explained by the straight legs between turns and on to the end (R²).
 fn explained(tape: &Tape, candidate: &PatternCandidate) -> f64 {
     let (a, b) = (candidate.start as usize, candidate.end as usize);
     let mean = tape.mean_close(a, b);
@@ -299,7 +299,7 @@ fn explained(tape: &Tape, candidate: &PatternCandidate) -> f64 {
     if scatter > 0.0 { (1.0 - off / scatter).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// Candles before a turn until the price was as extreme, 64 at the most.
+/// Number of candles before a turn since the price was as extreme, at most 64.
 fn alone(tape: &Tape, at: usize, high: bool) -> f64 {
     const FAR: u32 = 64;
     let since = tape.since(at, high);
@@ -311,8 +311,8 @@ fn off_extreme(tape: &Tape, at: usize, high: bool) -> f64 {
     if high { tape.top(from, to) - tape.high[at] } else { tape.low[at] - tape.bottom(from, to) }
 }
 
-/// The share of closes between start and last turn outside the lines by a tenth of the height, and the share of as many as ten candles
-/// before the start within them.
+/// Fraction of closes between start and last turn that lie outside the lines by more than a tenth of the height, and the number of
+/// consecutive candles before the start, at most ten, that lie within them.
 fn kept(tape: &Tape, candidate: &PatternCandidate) -> (f64, f64) {
     if matches!(candidate.kind, CandidateKind::Flag | CandidateKind::Pennant | CandidateKind::Rounding | CandidateKind::Cup) {
         return (0.0, 0.0);

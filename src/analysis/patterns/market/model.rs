@@ -1,20 +1,20 @@
-//! How likely a candidate is what its kind says: a sum of curves over its measures, in logits. And what each curve adds, which is the
-//! explanation.
+//! Logistic additive model: the log odds of a candidate as a sum of piecewise linear curves over its measures. The addend of each curve is
+//! the explanation.
 
 use std::ops::Range;
 
 use super::{coefficients, measures, overlap::OverlapRule};
 
-/// Knots of a curve.
+/// Number of knots per curve.
 pub const KNOTS: usize = 5;
 
-/// What a measure adds to the logarithm of the odds: straight between knots, level beyond the outer ones.
+/// Addend of a measure to the log odds: linear between knots, constant beyond the outer ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Curve {
     pub measure: usize,
     pub knots: [f64; KNOTS],
     pub adds: [f64; KNOTS],
-    /// From each knot to the next; 0 where they are one.
+    /// Slope from each knot to the next; 0 where they coincide.
     slopes: [f64; KNOTS - 1],
 }
 
@@ -31,7 +31,7 @@ impl Curve {
     }
 
     pub fn at(&self, value: f64) -> f64 {
-        // Without a branch: which stretch a value lies in can't be foretold.
+        // Branch-free: the segment of a value is unpredictable.
         let [low, .., high] = self.knots;
         let k = usize::from(value >= self.knots[1]) + usize::from(value >= self.knots[2]) + usize::from(value >= self.knots[3]);
         let inside = if value < low { low } else { value };
@@ -39,13 +39,13 @@ impl Curve {
         self.adds[k] + (inside - self.knots[k]) * self.slopes[k]
     }
 
-    /// The least and the most that it adds.
+    /// Smallest and largest addend.
     fn bounds(&self) -> (f64, f64) {
         self.adds.iter().fold((f64::MAX, f64::MIN), |(low, high), adds| (low.min(*adds), high.max(*adds)))
     }
 }
 
-/// The stretch between knots in which a value lies, and how far along.
+/// Index of the knot interval that holds a value, and the value's relative position in it.
 pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
     let mut k = 0;
     while k + 2 < KNOTS && value >= knots[k + 1] {
@@ -56,15 +56,15 @@ pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
     (k, share)
 }
 
-/// A base and curves over measures.
+/// An additive model: intercept and curves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
     base: f64,
-    /// Those over measures that look at every candle last; of the others those that can add or take most first.
+    /// Curves over the thorough measures come last; the others in descending order of their range.
     curves: Vec<Curve>,
-    /// How many come before those.
+    /// Number of curves over measures that are not thorough.
     ready: usize,
-    /// The most that the curves from each one on can add.
+    /// Upper bound on the sum of the curves from each index on.
     most: Vec<f64>,
 }
 
@@ -96,17 +96,17 @@ impl Judge {
         self.at_least(measures, f64::MIN).unwrap_or(f64::MIN)
     }
 
-    /// None as soon as it is certain to be below `least`.
+    /// Log odds; `None` as soon as they are certain to be below `least`.
     pub fn at_least(&self, measures: &[f64], least: f64) -> Option<f64> {
         self.rest(measures, self.first(measures, least)?, least)
     }
 
-    /// Without the measures that look at every candle; None where these can't lift it to `least` any more.
+    /// Log odds without the thorough measures; `None` if these can no longer raise it to `least`.
     pub(super) fn first(&self, measures: &[f64], least: f64) -> Option<f64> {
         self.add(0..self.ready, measures, self.base, least)
     }
 
-    /// With these.
+    /// Adds the thorough measures to the result of `first`.
     pub(super) fn rest(&self, measures: &[f64], first: f64, least: f64) -> Option<f64> {
         self.add(self.ready..self.curves.len(), measures, first, least)
     }
@@ -122,25 +122,26 @@ impl Judge {
         (logit + last >= least).then_some(logit)
     }
 
-    /// Each measure, its value and what it adds.
+    /// Index, value and addend of each measure.
     pub fn parts(&self, measures: &[f64]) -> impl Iterator<Item = (usize, f64, f64)> {
         self.curves.iter().map(|curve| (curve.measure, measures[curve.measure], curve.at(measures[curve.measure])))
     }
 }
 
-/// What is fitted: a judge of each kind's own measures and one of its company, and how the answer is chosen.
+/// Fitted parameters: one additive model per kind for each of the three stages, and the overlap rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// By the quick measures of each of [`CandidateKind::ALL`](super::CandidateKind::ALL): what is far off is dropped before the rest is measured.
+    /// First stage, by the cheap measures of each of [`CandidateKind::ALL`](super::CandidateKind::ALL): drops unlikely candidates before
+    /// the other measures are computed.
     pub sieve: Vec<Judge>,
-    /// By all measures.
+    /// Second stage, by all measures.
     pub own: Vec<Judge>,
     pub company: Vec<Judge>,
     pub rule: OverlapRule,
 }
 
 impl Model {
-    /// The one fitted to all marks.
+    /// The model fitted to all chartists' marks.
     pub fn built_in() -> Self {
         let judge = |(base, curves): &(f64, &'static [Curve])| Judge::new(*base, curves.to_vec());
         Self {
@@ -152,9 +153,10 @@ impl Model {
     }
 }
 
-/// Candidates less likely than this by their quick measures are left out…
+/// Minimum log odds by the cheap measures (first stage).
 pub const SIEVE_LEAST: f64 = -2.3;
-/// …and those less likely than one in six by all of them. What is kept below that is company for nobody, and costs time by its square.
+/// Minimum log odds by all measures (second stage), about one in six. Lower ones do not matter as context for others, and the time grows
+/// with the square of the number kept.
 pub const OWN_LEAST: f64 = -1.6;
 
 pub(super) fn share(logit: f64) -> f64 {

@@ -1,8 +1,8 @@
-//! Which candidates are answered: of all sets that do not overlap, the one of the largest worth (weighted interval scheduling).
+//! Selection of the response's candidates: the non-overlapping set of the largest total worth (weighted interval scheduling).
 
 use super::company::overlap;
 
-/// A candidate to choose from.
+/// A candidate for selection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Offer {
     pub(super) start: u32,
@@ -10,22 +10,22 @@ pub(super) struct Offer {
     pub(super) chance: f64,
 }
 
-/// How offers are weighed.
+/// Parameters of the selection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OverlapRule {
-    /// Less likely ones are worth nothing.
+    /// Minimum probability; less likely ones are worth nothing.
     pub least: f64,
-    /// Longer ones are worth more, by this power of their length.
+    /// Exponent of the length in an offer's worth.
     pub power: f64,
-    /// Two may share this part of each at the ends.
+    /// Fraction of its length by which each may overlap a neighbour.
     pub shared: f64,
-    /// Confidence from which a further candidate is added…
+    /// Probability from which a further candidate is added…
     pub more: f64,
-    /// …if its overlap with each of those kept is at most this.
+    /// …if its overlap (intersection over union) with every selected one is at most this.
     pub with: f64,
-    /// Beside a textbook pattern only what is as likely as this is drawn…
+    /// Minimum probability of a candidate close to a textbook pattern…
     pub beside: f64,
-    /// …within so many candles.
+    /// …that is, within this many candles.
     pub near: u32,
 }
 
@@ -42,11 +42,11 @@ struct Slot {
     place: usize,
 }
 
-/// The places of those to keep. `taken` are the stretches of textbook patterns, in order of their starts.
+/// Indices of the selected offers. `taken` are the ranges of textbook patterns, ordered by start.
 pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &OverlapRule) -> Vec<usize> {
     let longest = taken.iter().map(|(start, end)| end - start).max().unwrap_or(0);
     let allowed = |offer: &Offer| {
-        // Those that begin before this end too early to be near.
+        // Skips those that start too early to be close.
         let first = taken.partition_point(|(start, _)| start + longest + rule.near < offer.start);
         taken[first..].iter().take_while(|(start, _)| *start <= offer.end + rule.near).all(|(start, end)| {
             if offer.start > end + rule.near {
@@ -67,7 +67,7 @@ pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &OverlapRule)
         slots.push(Slot { end: f64::from(offer.end + 1) - cut, start: f64::from(offer.start) + cut, worth, place });
     }
     slots.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)).then(a.place.cmp(&b.place)));
-    // best[k]: the largest worth among the first k.
+    // best[k]: the largest total worth among the first k.
     let mut best = vec![0.0; slots.len() + 1];
     let mut before = vec![0; slots.len()];
     for (k, slot) in slots.iter().enumerate() {
@@ -88,10 +88,10 @@ pub(super) fn choose(offers: &[Offer], taken: &[(u32, u32)], rule: &OverlapRule)
     kept
 }
 
-/// Candles of a bucket in which kept ones are looked up.
+/// Bucket width in candles of the index of selected ones.
 const BUCKET: u32 = 256;
 
-/// Likely ones that lie partly over those that are kept: a flag within a channel is drawn with it.
+/// Adds likely candidates that partly overlap the selected ones: a flag within a channel is drawn with it.
 fn add(offers: &[Offer], slots: &[Slot], kept: &mut Vec<usize>, rule: &OverlapRule) {
     let mut more: Vec<usize> = slots.iter().map(|slot| slot.place).filter(|place| offers[*place].chance >= rule.more).collect();
     more.sort_by(|a, b| offers[*b].chance.total_cmp(&offers[*a].chance).then(a.cmp(b)));

@@ -1,19 +1,20 @@
-//! Turning points at every scale: zigzags over the wicks and over the bodies of candles, whose reversals are in true ranges of the place.
+//! Turning points at every scale: zigzags over the wicks and over the bodies of candles, with reversal thresholds in local mean true
+//! ranges.
 
 use super::{
     series::Tape,
     zigzag::{Extreme, Walk},
 };
 
-/// Reversals over wicks, in mean true ranges of the place.
+/// Reversal thresholds over highs and lows, in local mean true ranges.
 const WICKS: [f64; 5] = [0.8, 1.2, 1.8, 2.7, 4.0];
-/// Reversals over bodies.
+/// Reversal thresholds over candle bodies.
 const BODIES: [f64; 3] = [0.8, 1.3, 2.2];
 
 /// A turning point.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct TapePivot {
-    /// Its place among the valid candles.
+    /// Index among the valid candles.
     pub(super) at: u32,
     pub(super) price: f64,
     pub(super) high: bool,
@@ -34,29 +35,29 @@ impl Extreme for TapePivot {
 }
 
 impl TapePivot {
-    /// Candles from the place `origin`.
+    /// Number of candles from index `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.at) - f64::from(origin)
     }
 }
 
-/// The turning points of one scale.
+/// Turning points at one scale.
 pub(super) struct PivotScale {
     pub(super) pivots: Vec<TapePivot>,
-    /// For each turn, how many turns a run from it must have so that it spans a leg that was not there at the finer scale: a shorter
-    /// one has been looked at.
+    /// For each turn, the minimum number of turns of a run from it that spans a leg absent at the next finer scale; shorter runs have been
+    /// examined there.
     fresh: Vec<u32>,
     pub(super) theta: f64,
 }
 
 impl PivotScale {
-    /// Whether the run of `count` turns from `start` on has not been looked at.
+    /// Whether the run of `count` turns from `start` on was not examined at a finer scale.
     pub(super) fn is_new(&self, start: usize, count: usize) -> bool {
         self.fresh[start] as usize <= count
     }
 }
 
-/// The zigzag of every scale.
+/// Zigzags at every scale.
 pub(super) fn scales(tape: &Tape) -> Vec<PivotScale> {
     let wick = |i: usize| (tape.high[i], tape.low[i]);
     let body = |i: usize| (tape.open[i].max(tape.close[i]), tape.open[i].min(tape.close[i]));

@@ -1,4 +1,4 @@
-//! Double and triple bottoms, inverse heads and shoulders. Tops are the same upside down.
+//! Candidate search for double and triple bottoms and inverse heads and shoulders. Tops are found on the upside-down tape.
 
 use super::{
     candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// The textbook's halves last at most 2.5 of each other: then the middle turn is so far off the middle.
+/// Offset of the middle turn from the middle at the textbook's limit: halves lasting at most 2.5 times each other.
 const UNEVEN: f64 = 2.5 / 3.5 - 0.5;
 
-/// A bottom turns a fall around. So the price came down to it from near the line over it: from this many heights above it at the least.
+/// A bottom reverses a fall, so the price must have come from near the line above it: at least this many heights above the line.
 const FALL_LEAST: f64 = -0.3;
-/// Neither half of a double bottom lasts longer than four of the other: then its middle turn is so far off the middle of its time.
+/// Maximum offset of a double bottom's middle turn from the middle of its duration: neither half lasts longer than four times the other.
 const UNEVEN_MOST: f64 = 0.3;
 
 /// All bottoms at one scale of a tape.
@@ -35,7 +35,7 @@ pub(super) fn search(tape: &Tape, pivots: &[TapePivot], scale: &PivotScale, foun
     }
 }
 
-/// Where a bottom is left: the first close above the level, unless one below the floor or too many candles came first.
+/// Breakout of a bottom: the first close above the level, unless a close below the floor or too many candles precede it.
 struct Exit {
     at: usize,
     broken: bool,
@@ -54,7 +54,7 @@ fn exit(tape: &Tape, from: usize, patience: usize, floor: f64, level: impl Fn(us
     (from + patience > last).then_some(Exit { at: last, broken: false })
 }
 
-/// How far over the level the price came from, since it was last below the first low.
+/// Highest high before the pattern, back to the last price below its first low, minus the level.
 fn fall(tape: &Tape, start: usize, level: f64) -> f64 {
     const FAR: usize = 45;
     let low = tape.low[start];
@@ -68,7 +68,7 @@ fn fall(tape: &Tape, start: usize, level: f64) -> f64 {
     highest - level
 }
 
-/// A bottom between the line it is left over and its lowest price.
+/// Builds a bottom's candidate between its breakout line and its lowest price.
 fn bottom(
     kind: CandidateKind,
     turns: TapeTurns,

@@ -1,4 +1,4 @@
-//! Every scale and every family in turn.
+//! Candidate search: every scale and every family in turn.
 
 use super::{
     bowl,
@@ -11,28 +11,28 @@ use super::{
     zigzag::Extreme as _,
 };
 
-/// What the families hand their candidates to.
+/// Collector of the families' candidates.
 pub(super) struct Candidates<'a> {
     series: &'a CandleSeries,
-    /// By their quick measures the far-off ones are dropped at once; all are kept without judges.
+    /// First-stage models that reject unlikely candidates at once; without them all are kept.
     sieve: Option<&'a [Judge]>,
-    /// Whether the tape that is searched is the one upside down.
+    /// Whether the tape being searched is the upside-down one.
     flipped: bool,
-    /// With judges, of those that claim the same the likeliest.
+    /// Kept candidates; with a sieve, only the likeliest of each claim.
     pub(super) kept: Vec<PatternCandidate>,
-    /// Of those kept.
+    /// Log odds of the kept candidates.
     logits: Vec<f64>,
-    /// Linked lists by start candle: the last kept candidate of each, and for each kept one the one before it.
+    /// Linked lists by start candle: the last kept candidate of each, and for each kept one its predecessor.
     last: Vec<u32>,
     before: Vec<u32>,
-    /// Where the quick measures are written.
+    /// Buffer for the cheap measures.
     measures: [f64; measures::ALL],
 }
 
-/// None of them.
+/// End of a linked list.
 const NONE: u32 = u32::MAX;
 
-/// What the quick measures need to know.
+/// Inputs of the cheap measures.
 #[derive(Clone, Copy)]
 pub(super) struct CandidateSpan {
     pub(super) start: u32,
@@ -63,7 +63,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// How likely it is by its quick measures, as seen in the tape that is searched; None where it is too far off to be kept.
+    /// Log odds by the cheap measures, as seen on the tape being searched; `None` if the candidate is rejected.
     pub(super) fn weigh(&mut self, kind: CandidateKind, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
         let Some(judges) = self.sieve else { return Some(0.0) };
         let flipped = flipped ^ self.flipped;
@@ -93,7 +93,7 @@ impl<'a> Candidates<'a> {
         self.logits.push(logit);
     }
 
-    /// The places of those kept, in order of their claims.
+    /// Indices of the kept candidates, in order of their claims.
     pub(super) fn in_order(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.kept.len());
         for last in &self.last {
@@ -108,7 +108,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// The stretches that may be a pattern, overlapping; with judges only those that these leave likely.
+/// All candidates, overlapping; with a sieve, only the likely ones.
 pub(super) fn all<'a>(series: &'a CandleSeries, sieve: Option<&'a [Judge]>) -> Candidates<'a> {
     let scales = pivots::scales(&series.way);
     let mut found = Candidates::new(series, sieve);
@@ -122,7 +122,7 @@ pub(super) fn all<'a>(series: &'a CandleSeries, sieve: Option<&'a [Judge]>) -> C
     found
 }
 
-/// The families whose mirrors have names of their own.
+/// Searches the families whose mirrored forms have names of their own.
 fn one_way(tape: &Tape, scales: &[PivotScale], found: &mut Candidates<'_>) {
     let mut tops = Vec::new();
     let mut turned: Vec<TapePivot> = Vec::new();

@@ -1,25 +1,24 @@
-//! The line along one side of a run of turns. A run grows turn by turn, and what is known of a line does not change with it, so each
-//! turn adds the lines that end in it and its distances from the lines that are there.
+//! Line fit along one side of a run of turns. A run grows turn by turn and existing lines do not change, so each turn adds the lines that
+//! end in it and its residuals from the existing lines.
 
 use super::{pivots::TapePivot, zigzag::TURNS_MOST};
 use crate::analysis::numeric::Line;
 
-/// Turns alternate, so half of them are on one side.
+/// Maximum number of turns on one side: turns alternate, so half of all.
 const MOST: usize = TURNS_MOST / 2;
-/// Lines through two of them.
+/// Number of lines through two of them.
 const PAIRS: usize = MOST * (MOST - 1) / 2;
 
-/// The place of the line through turns a and b among those: the ones that end in the same turn are together, so that the lines through
-/// the first turns come first.
+/// Index of the line through turns a and b: lines are grouped by the turn they end in, so those through the first turns come first.
 const fn place(a: usize, b: usize) -> usize {
     b * (b - 1) / 2 + a
 }
 
-/// The turns of one side, and all lines that are tried. Lengths are outward: up for tops, down for bottoms.
+/// The turns of one side and all candidate lines. Residuals are positive outward: up for tops, down for bottoms.
 pub(super) struct PivotSide {
     /// 1 for tops, −1 for bottoms.
     sign: f64,
-    /// The first turn's price.
+    /// Price of the first turn.
     base: f64,
     count: usize,
     /// Candles from the first turn of the run.
@@ -27,9 +26,9 @@ pub(super) struct PivotSide {
     y: [f64; MOST],
     slope: [f64; PAIRS],
     intercept: [f64; PAIRS],
-    /// Slope and intercept of least squares.
+    /// Slope and intercept of the least-squares line.
     squares: (f64, f64),
-    /// How far the other turns are outside each line through two, in their order; of least squares all.
+    /// Residuals of the other turns from each line through two of them, in order; `all_off`: of all turns from the least-squares line.
     off: [[f64; PAIRS]; MOST - 2],
     all_off: [f64; MOST],
     sum_x: f64,
@@ -38,14 +37,14 @@ pub(super) struct PivotSide {
     sum_xy: f64,
 }
 
-/// The line that was chosen.
+/// The selected line.
 #[derive(Clone, Copy)]
 pub(super) struct Fitted {
     pub(super) line: Line,
     pub(super) touches: usize,
-    /// The largest way by which a turn is outside.
+    /// Largest outward residual.
     pub(super) over: f64,
-    /// The sum of the turns' distances.
+    /// Sum of the absolute residuals.
     pub(super) stray: f64,
 }
 
@@ -69,13 +68,13 @@ impl PivotSide {
         }
     }
 
-    /// A run that begins at another turn.
+    /// Starts a new run.
     pub(super) fn clear(&mut self) {
         self.count = 0;
         (self.sum_x, self.sum_y, self.sum_xx, self.sum_xy) = (0.0, 0.0, 0.0, 0.0);
     }
 
-    /// The next turn, in a run that begins at the place `origin`.
+    /// Adds the next turn of a run that begins at index `origin`.
     pub(super) fn push(&mut self, pivot: TapePivot, origin: u32) {
         let n = self.count;
         if n == 0 {
@@ -90,7 +89,7 @@ impl PivotSide {
         if n == 0 {
             return;
         }
-        // The turn, seen from the lines that are there…
+        // Residuals of the new turn from the existing lines…
         let old = place(0, n);
         for line in 0..old {
             self.off[n - 2][line] = y - self.intercept[line] - self.slope[line] * x;
@@ -106,7 +105,7 @@ impl PivotSide {
                 self.off[k][line] = self.y[other] - intercept - slope * self.x[other];
             }
         }
-        // …and least squares, in one pass: there are few points, and they start near 0.
+        // …and the least-squares line, in one pass: there are few points, and they start near 0.
         let count = self.count as f64;
         let slope = (count * self.sum_xy - self.sum_x * self.sum_y) / (count * self.sum_xx - self.sum_x * self.sum_x);
         self.squares = (slope, (self.sum_y - slope * self.sum_x) / count);
@@ -115,7 +114,7 @@ impl PivotSide {
         }
     }
 
-    /// The line of the lowest cost.
+    /// The line with the lowest cost.
     pub(super) fn best(&self, tolerance: f64) -> Fitted {
         match self.count {
             3 => self.cheapest::<3, 1, 4>(tolerance),
@@ -125,8 +124,8 @@ impl PivotSide {
         }
     }
 
-    /// In tolerances outward from the line, where a distance counts up to three, and thrice as much outside. Of N turns, of which each
-    /// line through two misses M.
+    /// Cost of a line: the sum of the residuals in tolerances, each capped at three, plus twice the excess of outward ones over one
+    /// tolerance. N is the number of turns, M = N − 2 the number that a line through two of them misses.
     fn cheapest<const N: usize, const M: usize, const LANES: usize>(&self, tolerance: f64) -> Fitted {
         let scale = 1.0 / tolerance;
         let one = |off: f64| {
@@ -144,7 +143,7 @@ impl PivotSide {
         let chord = place(0, N - 1);
         let (mut best, mut least) = (chord, costs[chord]);
         let squares = self.all_off[..N].iter().fold(0.0, |cost, off| cost + one(*off));
-        // Lines that miss the same turn by far cost the same: then the first, not the one that rounding favours.
+        // Lines that miss the same turn by far cost the same: then the first, regardless of rounding.
         if squares < least - 1e-9 {
             (best, least) = (PAIRS, squares);
         }
@@ -163,7 +162,7 @@ impl PivotSide {
         self.fitted((self.slope[best], self.intercept[best]), &off, tolerance)
     }
 
-    /// A line, and how far the turns that it misses are outside.
+    /// Fit statistics of a line, given the residuals of the turns that do not define it.
     fn fitted(&self, (slope, intercept): (f64, f64), missed: &[f64], tolerance: f64) -> Fitted {
         let (mut touches, mut over, mut stray) = (self.count - missed.len(), 0.0, 0.0);
         for off in missed {

@@ -1,4 +1,4 @@
-//! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
+//! Search for cups with a handle and rounding bottoms. Their mirrored forms are found on the upside-down view.
 
 use super::{
     View,
@@ -8,19 +8,19 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// Least height, in median true ranges.
+/// Minimum height, in median true ranges.
 const HEIGHT_LEAST: f64 = 2.0;
-/// The rims may be this many heights apart.
+/// Maximum difference of the rims, in heights.
 const RIMS: f64 = 0.17;
-/// Share of the closes in the lower half; a V has 0.5.
+/// Minimum fraction of the closes in the lower half; a V has 0.5.
 const LOWER_HALF: f64 = 0.6;
-/// A handle lasts at least so many bars and this share of its cup (O'Neil asks for a week after seven): a pause of a candle or two on
-/// the way up is none.
+/// Minimum length of a handle, in bars and as a fraction of its cup (O'Neil requires a week after seven): a pause of a candle or two in the
+/// rise is no handle.
 const HANDLE_LEAST: f64 = 5.0;
 const HANDLE_SHARE: f64 = 0.05;
 
-/// All cups and rounding bottoms at one scale of a view. The scale finds the left rim and the low; what follows is read candle by
-/// candle, because the handle may be smaller than the noise of the cup.
+/// All cups and rounding bottoms at one pivot scale of a view. The scale gives the left rim and the low; the rest is read candle by candle,
+/// because the handle may be smaller than the noise of the cup.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     for start in 0..pivots.len().saturating_sub(1) {
         let (rim, low) = (pivots[start], pivots[start + 1]);
@@ -34,7 +34,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
     }
 }
 
-/// How far the price came down to the left rim (positive) or up to it (negative).
+/// Prior move into the left rim: positive if the price fell to it, negative if it rose.
 fn prior(pivots: &[Pivot], start: usize) -> f64 {
     const FAR: usize = 7;
     let (rim, low) = (pivots[start].price, pivots[start + 1].price);
@@ -62,7 +62,7 @@ struct Bowl<'a> {
     prior: f64,
 }
 
-/// Least squares of a parabola through the closes, and the share of them that lies low.
+/// Statistics of a rounded shape: R² of a least-squares parabola through the closes, and the fraction of closes in the lower half.
 struct Round {
     clarity: f64,
     lower: f64,
@@ -96,7 +96,7 @@ impl Bowl<'_> {
             lower += f64::from(u8::from(*close < half));
         }
         let middle = sy / n;
-        // The square, made orthogonal to the line and the constant.
+        // Quadratic term, orthogonalized against the constant and the linear term.
         let (along, flat) = (s3 / s2, s2 / n);
         let (mut yy, mut y1, mut y2) = (0.0, 0.0, 0.0);
         for (x, close) in xs().zip(closes) {
@@ -110,7 +110,7 @@ impl Bowl<'_> {
         Round { clarity, lower: lower / n }
     }
 
-    /// Right rims are the highs from which the price drew back by a handle.
+    /// Tries each high as the right rim from which the price retraced by a handle.
     fn cups(&self, found: &mut Vec<PatternShape>) {
         let view = self.view;
         let height = self.rim.price - self.low.price;
@@ -147,7 +147,7 @@ impl Bowl<'_> {
         if round.clarity < 0.8 || round.lower < LOWER_HALF || round.clarity - 0.3 * apart < 0.6 {
             return None;
         }
-        // The handle: down to its low within half the cup's time, until a close leaves over the rim within as much again.
+        // The handle: its low within half the cup's duration, then a close above the rim within as long again.
         let mut handle = right + 1;
         let mut end = view.len();
         for at in right + 1..view.len() {
@@ -192,7 +192,7 @@ impl Bowl<'_> {
         })
     }
 
-    /// The level is the left rim's; the right side reaches it at the first close over it.
+    /// The breakout level is the left rim; the right side ends at the first close above it.
     fn roundings(&self, found: &mut Vec<PatternShape>) {
         let view = self.view;
         let level = self.rim.price;

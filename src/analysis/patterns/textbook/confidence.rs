@@ -1,11 +1,11 @@
-//! How sure a find is: a logistic regression of being right on the marks of its shape, in place of a fixed mean of them whose cube
-//! was taken. The marks are those of Autochartist's quality (clarity, uniformity, the trend before) with the use of the tolerances;
-//! three things chance does not give were added: evenly long legs count for more, swings that stand out of the noise of single
-//! candles, and more turns than needed.
+//! Confidence of a textbook pattern: logistic regression on the scores of its shape. It replaces a fixed mean of the scores, cubed. The
+//! scores are those of Autochartist's quality rating (clarity, uniformity, prior trend) and the unused tolerance; three properties that
+//! chance rarely produces were added: a higher weight for evenly long legs, swings that stand out of the noise of single candles, and more
+//! turns than necessary.
 //!
-//! Tuned on labelled patterns made by the project's generator and by a rougher variant of it (legs twice as uneven, geometry up to
-//! the limits of the definitions, noisier), 400 of each name, against 400,000 candles of random walk. With one set of weights for a
-//! group of names rather than one for each, so that they follow no generator too closely.
+//! Fitted to labelled patterns from the project's generator and from a rougher variant of it (legs twice as uneven, geometry up to the
+//! limits of the definitions, noisier), 400 of each name, against 400,000 candles of random walk. One set of weights per group of names
+//! rather than one per name, to avoid overfitting to the generator.
 
 use super::{
     Reason,
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::analysis::numeric::finite;
 
-/// Finds below this are not answered.
+/// Minimum confidence of a returned pattern.
 pub(super) const LEAST: f64 = 0.45;
-/// ln(p/(1 − p)) of it.
+/// Its log odds, ln(p/(1 − p)).
 const LEAST_LOGIT: f64 = -0.201;
 
-/// What each mark counts, in logits.
+/// Regression coefficient of each score, in log odds.
 pub(super) struct ScoreWeights {
     base: f64,
     clarity: f64,
@@ -44,13 +44,13 @@ fn weights(name: P) -> &'static ScoreWeights {
         P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => &FLAG,
         P::CupAndHandle | P::InverseCupAndHandle => &CUP,
         P::RoundingBottom | P::RoundingTop => &ROUNDED,
-        // Between two lines.
+        // Patterns between two lines.
         _ => &PAIR,
     }
 }
 
-/// The marks, the turns and the smallest swing (ln) of a usual find: medians of the 124 on the real daily and hourly candles on which
-/// the accuracy is measured too. What weighs nothing in a group is 0.
+/// Scores, number of turns and smallest swing (ln) of a typical pattern: medians of the 124 found on the real daily and hourly candles used
+/// for measuring accuracy. Scores without weight in a group are 0.
 fn usual(name: P) -> (ShapeScores, usize, f64) {
     let marks = |clarity, fit, even, prior| ShapeScores { clarity, fit, even, prior };
     match name {
@@ -62,7 +62,7 @@ fn usual(name: P) -> (ShapeScores, usize, f64) {
     }
 }
 
-/// The parts of a find's logit, in a trader's words.
+/// Labels of the terms of the log odds, in a trader's words.
 const WORDS: [&str; 6] = [
     "share of closes its shape explains",
     "tolerance left by its worst rule",
@@ -74,7 +74,7 @@ const WORDS: [&str; 6] = [
 
 impl ScoreWeights {
     fn parts(&self, marks: ShapeScores, turns: usize, step: f64) -> [(f64, f64); 6] {
-        // Beyond this evenness more of it says nothing.
+        // More evenness than this carries no information.
         let (fit, even) = (marks.fit.max(0.0), marks.even.clamp(0.1, 0.85));
         let values = [marks.clarity, fit, even, marks.prior, step, turns as f64];
         let weights = [self.clarity, self.fit, self.even, self.prior, self.step, self.turn];
@@ -85,29 +85,29 @@ impl ScoreWeights {
         self.parts(marks, turns, step).iter().fold(self.base, |logit, (_, adds)| logit + adds)
     }
 
-    /// Whether turns of this evenness and smallest swing (in true ranges) can make a find, all else perfect. It spares the sums of
-    /// most candidates.
+    /// Whether turns of this evenness and smallest swing (in true ranges) can reach the minimum confidence if all else is perfect. Rejects
+    /// most candidates before their sums are computed.
     pub(super) fn may_find(&self, turns: usize, even: f64, smallest: f64) -> bool {
-        // ln x is at most x/e.
+        // Upper bound: ln x ≤ x/e.
         let step = (smallest / std::f64::consts::E).min(8.0_f64.ln());
         self.logit(ShapeScores { clarity: 1.0, fit: 1.0, even, prior: 1.0 }, turns, step) >= LEAST_LOGIT
     }
 }
 
-/// The logarithm of the smallest swing in true ranges.
+/// Logarithm of the smallest swing in true ranges.
 fn step(shape: &PatternShape, range: f64) -> f64 {
     let turns = shape.turns.as_slice();
     let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
     (smallest / range).clamp(0.5, 8.0).ln()
 }
 
-/// The probability that the shape is what it looks like.
+/// Probability that the shape is the pattern it looks like.
 pub(super) fn confidence_of(shape: &PatternShape, range: f64) -> f64 {
     let logit = weights(shape.name).logit(shape.marks, shape.turns.as_slice().len(), step(shape, range));
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// What made it so sure, the largest part first, and what a usual find of its kind has; `confidence` is what it came to.
+/// Contributions to its log odds relative to a typical pattern of its kind, the largest first; `confidence` is the result.
 pub(super) fn why(shape: &PatternShape, range: f64, confidence: f64) -> Vec<Reason> {
     let weights = weights(shape.name);
     let (usual, turns, swing) = usual(shape.name);

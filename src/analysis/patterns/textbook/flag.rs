@@ -1,4 +1,4 @@
-//! Flags and pennants: a steep pole, then a short rest near its top. Those that fall are the same upside down.
+//! Search for flags and pennants: a steep pole, then a short consolidation near its top. Falling ones are found on the upside-down view.
 
 use super::{
     View, confidence,
@@ -11,14 +11,14 @@ use super::{
 use crate::analysis::numeric::Line;
 
 const TURNS: std::ops::RangeInclusive<usize> = 4..=7;
-/// Bars of the rest.
+/// Length of the consolidation, in bars.
 const LENGTH: std::ops::RangeInclusive<f64> = 9.0..=32.0;
 const POLE_MOST: f64 = 14.0;
-/// The pole is at least so many depths of the rest.
+/// Minimum height of the pole, in depths of the consolidation…
 const POLE_LEAST: f64 = 2.2;
-/// and so much of it lies between closes: a flash wick is no pole.
+/// …and the fraction of it that must lie between closes: a flash wick is no pole.
 const CLOSES_LEAST: f64 = 0.7;
-/// Least width, in median true ranges.
+/// Minimum width, in median true ranges.
 const WIDTH_LEAST: f64 = 1.0;
 const RESIDUAL_MOST: f64 = 0.10;
 const BEYOND_MOST: f64 = 0.06;
@@ -27,10 +27,10 @@ const LEG_MOST: f64 = 3.2;
 const MISMATCH: f64 = 0.45;
 const CLARITY_LEAST: f64 = 0.25;
 
-/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+/// A close less than this many widths beyond a line does not count as beyond, since the line was fitted through noisy turns.
 const SLACK: f64 = 0.02;
 
-/// All rising flags and pennants at one scale of a view.
+/// All rising flags and pennants at one pivot scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     let mut fresh = Fresh::new(pivots);
     for start in 1..pivots.len().saturating_sub(TURNS.start() - 1) {
@@ -68,8 +68,8 @@ struct Pole {
 }
 
 impl Pole {
-    /// The steep rise into a high: from the low, at most 14 bars back, from which it gains most over what a walk would.
-    /// None where that is no pole for a rest of this depth.
+    /// The steep rise into a high, from the low at most 14 bars back whose gain is largest relative to that of a random walk. Returns
+    /// `None` if the rise is too small for a consolidation of this depth.
     fn into(view: View<'_>, top: Pivot, depth: f64) -> Option<Self> {
         let near = &view.low[(top.at as usize).saturating_sub(POLE_MOST as usize)..top.at as usize];
         if top.price - near.iter().fold(f64::MAX, |a, b| a.min(*b)) < POLE_LEAST * depth {
@@ -82,7 +82,7 @@ impl Pole {
                 break;
             }
             let height = top.price - view.low[at];
-            // A walk gains by the square root of time.
+            // The expected range of a random walk grows with the square root of time.
             let steep = height / (bars + 2.0).sqrt();
             if best.as_ref().is_none_or(|(most, _)| steep > *most) {
                 best = Some((steep, Self { at: at as u32, bars, height }));

@@ -1,4 +1,4 @@
-//! What came of a shape: broken out of, still forming, or void; and how sure it is. Shapes leave here upright.
+//! Outcome of a shape: confirmed by a breakout, still forming, or invalid; and its confidence. Results are in upright orientation.
 
 use super::{
     View,
@@ -7,13 +7,13 @@ use super::{
     shape::PatternShape,
 };
 
-/// Which line a close was beyond first.
+/// The first close beyond a line.
 struct Broken {
     at: usize,
     up: bool,
 }
 
-/// None when the shape is void: a close beyond the wrong line came first, or no close beyond the right one came in time.
+/// Returns `None` if the shape is invalid: a close beyond the wrong line came first, or no close beyond the right one came in time.
 pub(super) fn follow(view: View<'_>, shape: &PatternShape, upside_down: bool) -> Option<FoundPattern> {
     let last = shape.turns.last();
     let mut broken = None;

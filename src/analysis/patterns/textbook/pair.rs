@@ -1,5 +1,5 @@
-//! Patterns between two lines: triangles, wedges, broadening formations, rectangles and channels. Symmetric in up and down, so one
-//! view is enough.
+//! Search for patterns between two lines: triangles, wedges, broadening formations, rectangles and channels. The rules are symmetric, so
+//! the upright view is enough.
 
 use super::{
     View, confidence,
@@ -10,52 +10,52 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// Least and most turns.
+/// Minimum and maximum number of turns.
 const LEAST: usize = 5;
 const MOST: usize = 8;
 /// Rectangles and channels need three turns on each side.
 const PARALLEL_LEAST: usize = 6;
-/// Least mean width, in median true ranges.
+/// Minimum mean width, in median true ranges.
 const WIDTH_LEAST: f64 = 3.0;
-/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+/// A close less than this many widths beyond a line does not count as beyond, since the line was fitted through noisy turns.
 const SLACK: f64 = 0.02;
 
-/// All of these are in mean widths. The least step between neighbouring turns:
+/// The following limits are in mean widths. Minimum step between neighbouring turns:
 const STEP_LEAST: f64 = 0.18;
-/// The most that turns may be off their line (root mean square):
+/// Maximum root-mean-square residual of the turns from their line:
 const RESIDUAL_MOST: f64 = 0.10;
-/// and the most that one of them may be: a mean lets the turn before a rectangle bend its line into a triangle's.
+/// and of a single turn: a mean alone lets the turn before a rectangle bend its line into a triangle's.
 const FARTHEST_MOST: f64 = 0.09;
-/// The most that a close between first and last turn may be beyond a line:
+/// Maximum excess of a close beyond a line, between first and last turn:
 const BEYOND_MOST: f64 = 0.06;
-/// and a wick: a spike right through a line leaves it no boundary.
+/// and of a wick: a spike right through a line leaves it no boundary.
 const WICK_MOST: f64 = 0.25;
-/// The most that the turn after the last of a widening pattern may fall short of its line (between lines that do not widen that is
-/// the usual end of the pattern),
+/// Maximum distance by which the turn after the last of a broadening pattern may miss its line (between lines that do not widen, missing it
+/// is the usual end of the pattern),
 const SHORT_MOST: f64 = 0.35;
-/// where it came this share of the way there at the least; a smaller one is noise on the way.
+/// if that turn covered at least this fraction of the way to the line; smaller ones are noise.
 const WAY_LEAST: f64 = 0.45;
-/// The longest leg, in mean legs.
+/// Maximum length of a leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
-/// Clarity less 0.8 residuals must reach this.
+/// Minimum of clarity minus 0.8 residuals.
 const CLARITY_LEAST: f64 = 0.5;
 
-/// Two lines by least squares through alternating turns.
+/// Two least-squares lines through alternating turns.
 pub(super) struct LinePair {
     pub(super) upper: Line,
     pub(super) lower: Line,
-    /// Bars from the first turn to the last.
+    /// Number of bars from the first turn to the last.
     pub(super) length: f64,
-    /// Widths at the first turn and at the last, and their mean.
+    /// Width at the first turn, at the last turn, and their mean.
     pub(super) first: f64,
     pub(super) last: f64,
     pub(super) width: f64,
-    /// Root mean square of the turns about their lines.
+    /// Root-mean-square residual of the turns from their lines.
     pub(super) residual: f64,
 }
 
 impl LinePair {
-    /// None where the lines cross.
+    /// Returns `None` if the lines cross.
     pub(super) fn through(turns: &[Pivot]) -> Option<Self> {
         let origin = turns[0].slot;
         let [(even, off_even), (odd, off_odd)] = sides(turns)?;
@@ -66,18 +66,18 @@ impl LinePair {
         (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: f64::midpoint(first, last), residual })
     }
 
-    /// What the line climbs from the first turn to the last, in mean widths.
+    /// Rise of the line from the first turn to the last, in mean widths.
     pub(super) fn climb(&self, line: Line) -> f64 {
         line.slope * self.length / self.width
     }
 
-    /// How far the farthest turn is off its line.
+    /// Largest residual of a turn from its line.
     fn farthest(&self, turns: &[Pivot]) -> f64 {
         let off = |turn: &Pivot| (turn.price - if turn.high { self.upper } else { self.lower }.at(turn.x(turns[0].slot))).abs();
         turns.iter().map(off).fold(0.0, f64::max)
     }
 
-    /// Whether the turn after the last turned back well before its line: then the line is not where the price turns.
+    /// Whether the turn after the last reversed well before reaching its line: then the line is no boundary of the price.
     fn is_short_of(&self, turns: &[Pivot], next: Pivot) -> bool {
         let line = if next.high { self.upper } else { self.lower }.at(next.x(turns[0].slot));
         let (way, whole) = (next.price - turns[turns.len() - 1].price, line - turns[turns.len() - 1].price);
@@ -97,7 +97,7 @@ impl LinePair {
     }
 }
 
-/// Least squares through every other turn, from the first and from the second, and the sums of squares that are left.
+/// Least-squares lines through every other turn, from the first and from the second, each with its residual sum of squares.
 fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
     let (origin, base) = (turns[0].slot, turns[0].price);
     let mut sums = [[0.0; 6]; 2];
@@ -117,13 +117,13 @@ fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
     Some([fit(sums[0])?, fit(sums[1])?])
 }
 
-/// All patterns between two lines at one scale: through consecutive turns, and through those that are left when one pair of turns
-/// that is smaller than its neighbours is skipped. A zigzag of one theta cannot leave out the noise in the wide part of a narrowing
-/// pattern and keep the small swings at its end.
+/// All patterns between two lines at one pivot scale: through consecutive turns, and through the turns that remain when one pair smaller
+/// than its neighbours is skipped. A zigzag with a single threshold cannot ignore the noise in the wide part of a narrowing pattern and yet
+/// keep the small swings at its end.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     let mut fresh = Fresh::new(pivots);
     for start in 0..pivots.len().saturating_sub(LEAST - 1) {
-        // With a gap, two more turns are passed.
+        // A gap skips two more turns.
         if !fresh.is_any(start.saturating_sub(1), start + MOST + 1) {
             continue;
         }
@@ -135,7 +135,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
     }
 }
 
-/// The patterns that begin at one turn; with a gap, two turns are left out before that place.
+/// Patterns that begin at one turn; with a gap, two turns are skipped before that position.
 fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &mut Vec<PatternShape>) {
     let mut run = Run::new(pivots[start], start > 0 && pivots[start - 1].fresh);
     let mut previous = start;
@@ -145,14 +145,14 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
         run.push(*pivot, pivots[previous..from].iter().any(|pivot| pivot.fresh));
         previous = from;
         if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
-            // The live extreme has not turned yet.
+            // The live extreme is not a confirmed turn yet.
             let next = pivots.get(from + 1).filter(|_| from + 2 < pivots.len());
             found.extend(judge(view, run.turns.as_slice(), next, from + 1 == pivots.len(), before(pivots, start)));
         }
     }
 }
 
-/// A run of turns, with quick checks that rule patterns out early.
+/// A run of turns, with cheap checks that reject patterns early.
 pub(super) struct Run {
     pub(super) turns: PatternTurns,
     fresh: bool,
@@ -191,7 +191,7 @@ fn is_notch(pivots: &[Pivot], k: usize) -> bool {
     k + 2 < pivots.len() && leg(k) < leg(k - 1) && leg(k) < leg(k + 1)
 }
 
-/// The move of the leg into the first turn.
+/// Price change of the leg into the first turn.
 fn before(pivots: &[Pivot], start: usize) -> f64 {
     if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
 }
@@ -254,7 +254,7 @@ fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
     })
 }
 
-/// Whether the latest close is beyond the line of the earlier turns on the live one's side: then that is no turn but a breakout.
+/// Whether the latest close is beyond the line of the earlier turns on the live turn's side: then that is a breakout, not a turn.
 pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
     let last = turns[turns.len() - 1];
     let Some(sides) = sides(&turns[..turns.len() - 1]) else {
@@ -266,7 +266,7 @@ pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
     if last.high { over > 0.0 } else { over < 0.0 }
 }
 
-/// The name by the slopes and widths, and the worst strain on its rules.
+/// Pattern name by slopes and widths, and the largest fraction used of any tolerance.
 fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     const FLAT: f64 = 0.16;
     let (upper, lower, ratio) = (pair.climb(pair.upper), pair.climb(pair.lower), pair.ratio());
@@ -299,8 +299,8 @@ fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     }
 }
 
-/// The share of the closes' swings about the middle line that the legs explain; None where a close is too far outside. Measured
-/// against the middle line, not the mean: against the mean, every stretch with a trend looks like a wedge.
+/// Fraction of the closes' variance about the middle line that the legs explain; `None` if a close is too far outside. About the middle
+/// line, not the mean: relative to the mean, every range with a trend looks like a wedge.
 fn clarity(view: View<'_>, turns: &[Pivot], pair: &LinePair) -> Option<f64> {
     let (a, b) = (turns[0].at as usize, turns[turns.len() - 1].at as usize);
     let middle = pair.middle();

@@ -1,16 +1,16 @@
-//! Turning points at every scale: a zigzag over the candles, then coarser ones over the turns that are left, whose reversals are in
-//! median true ranges.
+//! Turning points at every scale: a zigzag over the candles, then coarser ones over its turns, with reversal thresholds in median true
+//! ranges.
 
 use super::{View, find::Pivot, zigzag::Walk};
 
-/// The finest zigzag, in median true ranges.
+/// Threshold of the finest zigzag, in median true ranges.
 pub(super) const FINEST: f64 = 0.55;
-/// Each next one is coarser by the fourth root of two: twice as many as between the ten scales of 0.55 to 15 true ranges that the
-/// definitions were tried with, because a pattern whose smallest swing is hardly larger than its noise shows at few scales.
+/// Ratio of successive thresholds, the fourth root of two: twice as many scales as the ten from 0.55 to 15 true ranges on which the
+/// definitions were tried, because a pattern whose smallest swing hardly exceeds its noise appears at few scales.
 const STEP: f64 = 1.189_207_115_002_721;
 pub(super) const LEVELS: i32 = 21;
 
-/// Theta of a level, in median true ranges.
+/// Reversal threshold of a level, in median true ranges.
 pub(super) fn theta(level: i32) -> f64 {
     FINEST * STEP.powi(level)
 }
@@ -29,14 +29,14 @@ pub(super) fn finest(view: View<'_>, theta: f64) -> Vec<Pivot> {
     walk.end()
 }
 
-/// The zigzag of a larger theta, which needs only the turns of the smaller one.
+/// The zigzag with a larger threshold, computed from the turns of the finer one.
 pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
     let mut walk = Walk::new(finer.len());
     for pivot in finer {
         walk.see(*pivot, *pivot, theta);
     }
     let mut pivots = walk.end();
-    // A leg is fresh where turns between its ends were left out.
+    // A leg is fresh if turns between its ends were dropped.
     let mut old = finer.iter();
     let mut previous: Option<usize> = None;
     for k in 0..pivots.len() {
@@ -50,7 +50,7 @@ pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
     pivots
 }
 
-/// Where the next fresh leg is, asked for places that never go back. Most turns of a scale were there at the finer one.
+/// Finds the next fresh leg, for non-decreasing queries. Most legs of a scale exist at the finer one, too.
 pub(super) struct Fresh<'a> {
     pivots: &'a [Pivot],
     next: usize,
@@ -61,7 +61,7 @@ impl<'a> Fresh<'a> {
         Self { pivots, next: 0 }
     }
 
-    /// Whether one begins at the turns from `from` to before `to`.
+    /// Whether a fresh leg begins at the turns `from..to`.
     pub(super) fn is_any(&mut self, from: usize, to: usize) -> bool {
         self.next = self.next.max(from);
         while self.pivots.get(self.next).is_some_and(|pivot| !pivot.fresh) {

@@ -1,4 +1,4 @@
-//! Heads and shoulders, double and triple tops. Bottoms are the same upside down.
+//! Search for heads and shoulders, double and triple tops. Bottoms are found on the upside-down view.
 
 use super::{
     View,
@@ -8,20 +8,20 @@ use super::{
 };
 use crate::analysis::numeric::Line;
 
-/// Least height, in median true ranges.
+/// Minimum height, in median true ranges.
 const HEIGHT_LEAST: f64 = 2.0;
-/// Neither half lasts longer than this many of the other.
+/// Maximum ratio of the durations of the two halves.
 const HALVES: f64 = 2.5;
-/// Clarity less this share of the worst mismatch of levels…
+/// Weight of the worst level mismatch, which is subtracted from the clarity…
 const MISMATCH: f64 = 0.45;
-/// …must reach this.
+/// …and the minimum of the result.
 const CLARITY_LEAST: f64 = 0.3;
-/// A third low within so many heights of the two of a triple top makes it a rectangle.
+/// A third low within this many heights of the two of a triple top makes it a rectangle.
 const THIRD: f64 = 0.12;
-/// Closes between the turns may be this far beyond the boundary, in heights.
+/// Maximum excess of closes between the turns beyond the boundary, in heights.
 const BEYOND_MOST: f64 = 0.06;
 
-/// All tops at one scale of a view.
+/// All tops at one pivot scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if !pivots[start].high {
@@ -38,8 +38,8 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
     }
 }
 
-/// The low from which the rise into the first top came: the lowest before it since a turn above that top. None where only the wick of
-/// one candle reached below the floor: that is no trend.
+/// The lowest low of the rise into the first top, back to the last turn above that top. Returns `None` if only the wick of a single candle
+/// reached below the floor: that is no trend.
 fn foot(view: View<'_>, pivots: &[Pivot], start: usize, floor: f64) -> Option<f64> {
     const FAR: usize = 7;
     let top = pivots[start].price;
@@ -53,7 +53,7 @@ fn foot(view: View<'_>, pivots: &[Pivot], start: usize, floor: f64) -> Option<f6
     if rise().any(stayed) { rise().map(|pivot| pivot.price).min_by(f64::total_cmp) } else { None }
 }
 
-/// The strain of two stretches of time that should be about as long.
+/// Tolerance used by two durations that should be about equal.
 fn halves(first: f64, second: f64) -> f64 {
     (first / second).ln().abs() / HALVES.ln()
 }
@@ -64,10 +64,10 @@ struct Top<'a> {
     boundary: Line,
     height: f64,
     patience: f64,
-    /// How far apart levels are that should be one, in heights.
+    /// Difference of levels that should be equal, in heights.
     mismatch: f64,
     strained: f64,
-    /// The rise into the first top.
+    /// Height of the rise into the first top.
     rise: f64,
 }
 
@@ -88,7 +88,7 @@ impl Top<'_> {
         if closes.iter().zip(&view.slot[a..=b]).any(|(close, slot)| *close < floor(slot)) {
             return None;
         }
-        // A close well over the first top is a break the other way, not a second top.
+        // A close well above the first top is a breakout in the other direction, not a second top.
         if live && view.close[view.len() - 1] > first.price + BEYOND_MOST * height {
             return None;
         }
@@ -178,7 +178,7 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
         .judge(view, live)
 }
 
-/// Whether the low before or after the five is a third one at the level of the two: then it is a rectangle.
+/// Whether the low before or after the five turns is a third one at the level of the two: then it is a rectangle.
 fn is_rectangle(pivots: &[Pivot], start: usize, height: f64) -> bool {
     let bottom = f64::midpoint(pivots[start + 1].price, pivots[start + 3].price);
     let touches = |pivot: Option<&Pivot>| pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height);

@@ -1,4 +1,4 @@
-//! Every scale and every family in turn.
+//! Textbook search: every scale and every family in turn.
 
 use super::{
     View, bowl,
@@ -9,10 +9,10 @@ use super::{
     zigzag::Extreme as _,
 };
 
-/// The first level whose turns are more than the noise of single candles: the finer ones feed flags and pennants only.
+/// First level whose turns exceed the noise of single candles; the finer ones are for flags and pennants only.
 const COARSE: i32 = 7;
 
-/// All that is not void, overlapping.
+/// All valid patterns, including overlapping ones.
 pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
     let (upright, mirrored) = (View::of(series, false, explain), View::of(series, true, explain));
     let mut finds = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
     finds
 }
 
-/// The families whose mirrors have names of their own.
+/// Searches the families whose mirrored forms have names of their own.
 fn one_way(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<PatternShape>) {
     flag::search(view, pivots, shapes);
     if level >= COARSE {

@@ -1,5 +1,4 @@
-//! What a search hands on: the turns of a pattern, its lines, its height, and how well it keeps its rules. And the sums that every
-//! search needs.
+//! Shape of a textbook search: the turns of a pattern, its lines, height and scores. And the sums that every search needs.
 
 use super::{
     View,
@@ -7,49 +6,49 @@ use super::{
     name::PatternName,
 };
 
-/// A pattern by its turns; what came of it is not known yet.
+/// A pattern by its turns, before its outcome is determined.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PatternShape {
     /// Its name in the view in which it was found.
     pub(super) name: PatternName,
     pub(super) turns: PatternTurns,
-    /// Where it starts, among the valid candles: the first turn or the foot of the pole.
+    /// Index of its start among the valid candles: the first turn or the foot of the pole.
     pub(super) start: u32,
-    /// Lines by logarithm over bars from the slot of the first turn.
+    /// Log-price lines over bars from the slot of the first turn.
     pub(super) upper: BoundaryLine,
     pub(super) lower: BoundaryLine,
-    /// By the measure rule, as a logarithm.
+    /// Height by the measure rule, in log price.
     pub(super) height: f64,
-    /// So many bars after the last turn it has run out of time.
+    /// Number of bars after the last turn until it expires.
     pub(super) patience: f64,
-    /// A close this little beyond a line is not beyond it yet.
+    /// Tolerance of a close beyond a line, in log price.
     pub(super) slack: f64,
-    /// Whether the last turn is the live extreme.
+    /// Whether the last turn is the live extreme, not yet confirmed.
     pub(super) live: bool,
-    /// The usual direction of its breakout, while there is none.
+    /// Typical breakout direction, used while it forms.
     pub(super) usually_up: bool,
     pub(super) marks: ShapeScores,
 }
 
-/// How good it is, each 0 to 1.
+/// Quality scores, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ShapeScores {
-    /// Share of the closes' variance that the legs explain.
+    /// Fraction of the closes' variance explained by the legs.
     pub(super) clarity: f64,
-    /// 1 − the worst share of a tolerance that is used up.
+    /// 1 − the largest fraction used of any tolerance.
     pub(super) fit: f64,
-    /// Evenness of the legs' lengths.
+    /// Evenness of the legs' durations.
     pub(super) even: f64,
     /// The move before it, in its heights.
     pub(super) prior: f64,
 }
 
-/// A share of a tolerance that is used up, of rules with one limit: 1 at the limit, 0 at `ease`, whichever side that is on.
+/// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=1.
 pub(super) fn strain(value: f64, limit: f64, ease: f64) -> f64 {
     ((ease - value) / (ease - limit)).clamp(0.0, 1.0)
 }
 
-/// 1 − the deviation of the legs' bars over their mean.
+/// 1 − the coefficient of variation of the legs' durations.
 pub(super) fn evenness(turns: &[Pivot]) -> f64 {
     let count = (turns.len() - 1) as f64;
     let mean = turns[turns.len() - 1].x(turns[0].slot) / count;
@@ -57,7 +56,7 @@ pub(super) fn evenness(turns: &[Pivot]) -> f64 {
     1.0 - ((squares / count).sqrt() / mean).min(1.0)
 }
 
-/// Σ (close − the straight legs from turn to turn)².
+/// Residual sum of squares of the closes from the straight legs between turns.
 pub(super) fn off_the_legs(view: View<'_>, turns: &[Pivot]) -> f64 {
     let mut squares = 0.0;
     for leg in turns.windows(2) {
@@ -71,7 +70,7 @@ pub(super) fn off_the_legs(view: View<'_>, turns: &[Pivot]) -> f64 {
     squares
 }
 
-/// Σ (close − mean close)² of the candles from `a` to before `b`.
+/// Total sum of squares of the closes about their mean.
 pub(super) fn scatter(closes: &[f64]) -> f64 {
     let Some(&base) = closes.first() else { return 0.0 };
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -83,7 +82,7 @@ pub(super) fn scatter(closes: &[f64]) -> f64 {
     squares - sum * sum / closes.len() as f64
 }
 
-/// 1 − left/all, 0 where there is nothing to explain.
+/// R² = 1 − left/all; 0 if there is no variance.
 pub(super) fn explained(left: f64, all: f64) -> f64 {
     if all > 0.0 { (1.0 - left / all).clamp(0.0, 1.0) } else { 0.0 }
 }

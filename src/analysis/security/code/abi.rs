@@ -1,4 +1,5 @@
-//! Calls in bytes: the selectors of the token standard, and arguments encoded by their types. Names are for people alone: a function is its selector.
+//! ABI encoding of calls: the ERC-20 selectors, and arguments by their types. Names are for display only: a function is identified by its
+//! 4-byte selector.
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256, keccak256};
@@ -13,21 +14,21 @@ pub(super) type Selector = [u8; 4];
 pub(super) const TRANSFER: Selector = [0xA9, 0x05, 0x9C, 0xBB];
 pub(super) const APPROVE: Selector = [0x09, 0x5E, 0xA7, 0xB3];
 pub(super) const TRANSFER_FROM: Selector = [0x23, 0xB8, 0x72, 0xDD];
-/// The functions of the token standard that move tokens or permit it.
+/// ERC-20 functions that move tokens or permit it.
 pub(super) const MOVING: [Selector; 3] = [TRANSFER, APPROVE, TRANSFER_FROM];
 pub(super) const BALANCE_OF: Selector = [0x70, 0xA0, 0x82, 0x31];
 pub(super) const TOTAL_SUPPLY: Selector = [0x18, 0x16, 0x0D, 0xDD];
 /// `owner()` and `getOwner()`.
 pub(super) const OWNER_OF_IT: [Selector; 2] = [[0x8D, 0xA5, 0xCB, 0x5B], [0x89, 0x3D, 0x20, 0xE8]];
-/// `implementation()`, which proxies of old answered.
+/// `implementation()`, answered by early proxies.
 pub(super) const IMPLEMENTATION: Selector = [0x5C, 0x60, 0xDA, 0x1B];
 
-/// Longest list that is made up for an argument.
+/// Maximum length of a fixed-size array argument.
 const LIST_MAX: usize = 16;
-/// Deepest nesting of types that is encoded; deeper ones become empty.
+/// Maximum nesting of encoded types; deeper ones become zero.
 const DEPTH_MAX: usize = 6;
 
-/// What is passed for bytes: so short that nothing but this has its length.
+/// Placeholder for `bytes` and `string` arguments, so short that nothing else has its length.
 pub(super) const BYTES: [u8; 1] = [b'a'];
 
 pub(super) fn word_of(address: Address) -> U256 {
@@ -38,7 +39,7 @@ pub(super) fn address_of(word: U256) -> Address {
     Address::from_slice(&word.to_be_bytes::<32>()[12..])
 }
 
-/// A call whose arguments are all one word.
+/// Calldata of a function whose arguments are one word each.
 pub(super) fn call(selector: Selector, words: &[U256]) -> Vec<u8> {
     let mut data = selector.to_vec();
     for word in words {
@@ -47,7 +48,7 @@ pub(super) fn call(selector: Selector, words: &[U256]) -> Vec<u8> {
     data
 }
 
-/// The slot of `mapping[key]` at `base`, as Solidity places it.
+/// Storage slot of `mapping[key]` at `base`, in Solidity's layout.
 pub(super) fn mapped(key: U256, base: U256) -> U256 {
     let mut bytes = [0; 64];
     bytes[..32].copy_from_slice(&key.to_be_bytes::<32>());
@@ -55,31 +56,31 @@ pub(super) fn mapped(key: U256, base: U256) -> U256 {
     keccak256(bytes).into()
 }
 
-/// What arguments are filled with: by order for addresses and numbers, the last one again when there are more.
+/// Values for arguments: addresses and numbers in order, the last one repeated if there are more arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Filling {
     pub(super) addresses: Vec<Address>,
     pub(super) numbers: Vec<U256>,
     pub(super) yes: bool,
-    /// The token's decimals, for how amounts are written.
+    /// The token's decimals, for formatting amounts.
     pub(super) decimals: Option<u8>,
-    /// The token's address, which texts call `token`; zero for none.
+    /// The token's address, displayed as `token`; zero for none.
     pub(super) token: Address,
 }
 
 impl Filling {
-    /// One address and one number.
+    /// Addresses and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
         Self { addresses, numbers: vec![number], yes: true, decimals: None, token: Address::ZERO }
     }
 }
 
-/// The arguments encoded, and in words for people; lists have one element.
+/// The encoded arguments and their display text; lists have one element.
 pub(super) fn encode(types: &[DynSolType], filling: &Filling) -> (Vec<u8>, String) {
     encode_lists(types, filling, 1)
 }
 
-/// The arguments with lists of `length`, 0 or 1.
+/// As `encode`, with lists of `length` 0 or 1.
 pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usize) -> (Vec<u8>, String) {
     let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new() };
     let data = state.tuple(types.iter(), 0);
@@ -171,7 +172,7 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// An address by its role in the trial, or in full; `token` is the address of the token.
+/// Role of an address in the trial, or its full text; `token` is the address of the token.
 pub(super) fn name(address: Address, token: Address) -> String {
     let known = [
         (PAIR, "pair"),
@@ -186,7 +187,7 @@ pub(super) fn name(address: Address, token: Address) -> String {
     known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
 }
 
-/// A number as people read it: all of it while short, else `digits` of it and a power of ten.
+/// Formats a number: in full if short, else with `digits` significant digits and a power of ten.
 fn figure(value: U256, digits: usize) -> String {
     let text = value.to_string();
     if value == U256::MAX {
@@ -200,7 +201,7 @@ fn figure(value: U256, digits: usize) -> String {
     }
 }
 
-/// A number as it is passed; an amount of whole tokens says so.
+/// Formats a number argument; whole token amounts get the unit.
 fn argument(value: U256, decimals: Option<u8>) -> String {
     let whole = decimals.filter(|decimals| *decimals > 2).is_some_and(|decimals| {
         let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
@@ -209,19 +210,19 @@ fn argument(value: U256, decimals: Option<u8>) -> String {
     if whole { amount(value, decimals) } else { figure(value, DIGITS) }
 }
 
-/// Whole tokens that are written out; more are rounded to a power of ten.
+/// Token amounts from this on are rounded to a power of ten.
 const WHOLE_MAX: u64 = 1_000_000_000_000_000;
-/// Digits of a number that is rounded, and digits behind the point of a written amount.
+/// Digits of a rounded number, and decimal places of an amount.
 const DIGITS: usize = 4;
-/// No word has more.
+/// No 256-bit word has more digits.
 const DIGITS_MAX: usize = 80;
 
-/// An amount for people: in tokens where their decimals are known, else in the units it counts in.
+/// Formats an amount: in tokens if the decimals are known, else in raw units.
 pub(super) fn amount(value: U256, decimals: Option<u8>) -> String {
     amount_to(value, decimals, DIGITS)
 }
 
-/// What an amount was, what it came to be, and the difference with its sign; with so many digits that the two differ where they do.
+/// Formats an amount before, after and their signed difference, with enough digits for the first two to differ if they do.
 pub(super) fn change(was: U256, now: U256, decimals: Option<u8>) -> [String; 3] {
     let texts = |digits| [was, now].map(|value| amount_to(value, decimals, digits));
     let apart = (DIGITS..DIGITS_MAX).map(texts).find(|[was, now]| was != now);
@@ -240,7 +241,7 @@ fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
     }
     let grouped = grouped(&whole.to_string());
     let digits = format!("{:0>decimals$}", rest.to_string());
-    // Of less than a token three digits that tell something.
+    // Below one token, leading zeros do not count as digits.
     let nothing = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() } else { 1 };
     let shown = nothing + digits_shown - 1;
     let digits = if rest.is_zero() { "" } else { digits[..shown.min(decimals)].trim_end_matches('0') };
@@ -248,7 +249,7 @@ fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
     format!("{grouped}{point}{digits} token{}", if whole == U256::ONE && digits.is_empty() { "" } else { "s" })
 }
 
-/// Digits in groups of three.
+/// Inserts thousands separators.
 fn grouped(digits: &str) -> String {
     let first = digits.len() % 3;
     let groups: Vec<&str> = [&digits[..first]]
@@ -259,18 +260,18 @@ fn grouped(digits: &str) -> String {
     groups.join(",")
 }
 
-/// A call for people: by its name where that is published, else by its selector.
+/// Display text of a call: by name if it is published, else by selector.
 pub(super) fn named(selector: Selector, arguments: &str) -> String {
     signatures::name(selector).map_or_else(|| format!("{}({arguments})", hex(selector)), |name| format!("{name}({arguments})"))
 }
 
-/// The same inside a sentence: with the selector beside the name.
+/// As `named`, for sentences: with the selector beside the name.
 pub(super) fn named_beside(selector: Selector, arguments: &str) -> String {
     let hex = hex(selector);
     signatures::name(selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments}) [{hex}]"))
 }
 
-/// A selector as it is answered.
+/// Hexadecimal text of a selector.
 pub(super) fn hex(selector: Selector) -> String {
     format!("0x{:08x}", u32::from_be_bytes(selector))
 }

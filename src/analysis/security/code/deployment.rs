@@ -1,5 +1,5 @@
-//! Deploying the token: by its constructor, with the storage of the dataset, or by its code alone, and so that it obeys our owner. The
-//! balances are `funding`'s.
+//! Deployment of the token: by its constructor, from a storage snapshot, or from runtime code alone, with our account in the owner's place.
+//! Balances are dealt in `funding`.
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256};
@@ -12,13 +12,13 @@ use super::{
     world::{OWNER, PAIR, PLACED, small},
 };
 
-/// How the contract was deployed.
+/// Source of the contract's initial state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeployedBy {
     Constructor,
-    /// Only its code was put there: every slot is zero but those that name our owner.
+    /// Runtime code only: every slot is zero except those that hold our owner.
     Code,
-    /// With the storage that the dataset has of it.
+    /// Runtime code with the storage snapshot of the dataset.
     Snapshot,
 }
 
@@ -34,16 +34,16 @@ impl DeployedBy {
 
 pub(super) struct Deployment {
     pub(super) token: Address,
-    /// The deployer, or the address that the contract takes for its owner.
+    /// The deployer, or the address that the contract treats as its owner.
     pub(super) owner: Address,
     pub(super) deployed_by: DeployedBy,
-    /// Whether the constructor of the dataset ran to its end; `None` when there is none.
+    /// Whether the dataset's constructor completed; `None` without one.
     pub(super) deploys: Option<bool>,
-    /// Other addresses that it obeys: they stand in its code, or in the storage of the dataset.
+    /// Other addresses that may call restricted functions, found in its code or in the storage of the dataset.
     pub(super) privileged: Vec<Address>,
-    /// Places of mappings that were written so that our owner has a role.
+    /// Mapping slots written to give our owner a role.
     pub(super) roles: Vec<U256>,
-    /// Whether the dataset tells who the owner is or was.
+    /// Whether the current or former owner is known from the dataset.
     pub(super) owner_known: bool,
 }
 
@@ -53,7 +53,7 @@ impl Deployment {
     }
 }
 
-/// What constructors are tried with: addresses, numbers, yes or no. The first that works and leaves a supply is taken.
+/// Constructor arguments to try: addresses, number, boolean. The first set that succeeds and leaves a supply is used.
 const TRIES: &[(&[Address], u128, bool)] = &[
     (&[OWNER], 1_000_000_000, true),
     (&[PAIR], 1_000_000_000, true),
@@ -63,13 +63,13 @@ const TRIES: &[(&[Address], u128, bool)] = &[
     (&[OWNER], 0, false),
     (&[PAIR], 100, false),
     (&[PAIR, OWNER], 10_000, true),
-    // A moment after now, then one well before.
+    // A time shortly after now, then one well before.
     (&[OWNER], 1_800_000_000, true),
     (&[PAIR, OWNER], 1_600_000_000, true),
 ];
-/// Bytes appended for a constructor whose types nobody knows: words that are the owner, at most.
+/// Maximum number of words, all the owner's address, appended for a constructor of unknown types.
 const BLIND_WORDS: usize = 8;
-/// Comparisons with the caller that are followed up.
+/// Maximum number of caller comparisons that are followed up.
 const CLAIMS_MAX: usize = 48;
 const PRIVILEGED_MAX: usize = 3;
 
@@ -98,7 +98,7 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
         claim(machine, &mut deployment, functions, Claims::None);
         return deployment;
     }
-    // A proxy's constructor would be passed another implementation than the one behind the proxy.
+    // A proxy's constructor arguments would name another implementation than the one behind the proxy.
     let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut deployment = if let Some(Some(token)) = deployed {
@@ -107,13 +107,13 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
         machine.world().place(PLACED, input.runtime);
         Deployment::new(PLACED, DeployedBy::Code, deployed.map(|token| token.is_some()))
     };
-    // A place that a constructor left empty stays so.
+    // Slots that a constructor left empty stay empty.
     let claims = if deployment.deployed_by == DeployedBy::Code { Claims::All } else { Claims::None };
     claim(machine, &mut deployment, functions, claims);
     deployment
 }
 
-/// The owner after the constructor ran: the address that `owner()` names, unless it is one of our own making; else the deployer.
+/// The owner after the constructor ran: the address returned by `owner()`, unless it is one of ours; else the deployer.
 fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
     let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
     let Some(named) = named.filter(|named| !invented(*named) && machine.world().mocked(*named)) else { return OWNER };
@@ -121,16 +121,16 @@ fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
     named
 }
 
-/// Whether the address is one that constructors were given here, and not one that stands in the code.
+/// Whether the address is one passed to constructors here, rather than one from the code.
 fn invented(address: Address) -> bool {
     address.is_zero() || [OWNER, PAIR].contains(&address) || TRIES.iter().any(|(addresses, ..)| addresses.contains(&address))
 }
 
-/// Which empty places are given to our owner.
+/// Kinds of empty slots that our owner's address or role is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claims {
     None,
-    /// Storage slots that hold one address, such as the owner's.
+    /// Slots that hold one address, such as the owner's.
     Places,
     /// Mappings from addresses to roles.
     Roles,
@@ -147,10 +147,10 @@ impl Claims {
     }
 }
 
-/// Runs the constructor with one set of arguments after another. `None` when all of them fail.
+/// Runs the constructor with one set of arguments after another. Returns `None` if all fail.
 fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
     let mut without_supply = None;
-    // Whom a list names has powers that nobody would have whom it does not: lists stay empty where that works.
+    // Listed addresses get powers that they would not have otherwise: empty lists are tried first.
     let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
     let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
     for ((addresses, number, yes), length) in tries {
@@ -158,7 +158,7 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
         let mut code = creation.to_vec();
         match input.constructor_types {
             Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
-            // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
+            // Unknown types: first without arguments, then with words; surplus words are ignored.
             None if without_supply.is_some() || addresses.len() > 1 => {
                 code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS));
             }
@@ -181,7 +181,7 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
     Some(settle(machine, token, input))
 }
 
-/// A constructor may leave other code than the one that is asked about; that one counts, in the storage which the constructor made.
+/// If the constructor leaves other runtime code than the code under analysis, replaces it, keeping the constructor's storage.
 fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> Address {
     if !input.runtime.is_empty() && machine.world().code_len(token) != input.runtime.len() {
         machine.world().place(token, input.runtime);
@@ -191,14 +191,14 @@ fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> A
 
 fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, lists: usize) -> Vec<u8> {
     let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
-    // Eight bits are the decimals.
+    // A uint8 is taken to be the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
     let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, decimals: None, token: Address::ZERO };
     abi::encode_lists(&types, &filling, lists).0
 }
 
-/// A word whose bytes all differ, so that a part of it tells where it was taken from.
+/// A word with distinct bytes, so that any part of it reveals its offset.
 fn pattern() -> U256 {
     let mut bytes = [0; 32];
     for (at, byte) in bytes.iter_mut().enumerate() {
@@ -209,14 +209,15 @@ fn pattern() -> U256 {
 
 const ADDRESS_BITS: usize = 160;
 
-/// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with an empty slot get our owner into
-/// that slot where that is claimed, and other addresses that the caller is compared with are remembered. Returns whether a place was claimed.
+/// Determines who may call restricted functions. If a function refuses our owner after comparing the caller with an empty slot, our owner
+/// is written to that slot where `claims` allows it; other addresses compared with the caller are recorded as privileged. Returns whether a
+/// slot was claimed.
 pub(super) fn claim(machine: &mut Machine<'_>, deployment: &mut Deployment, functions: &[Function], claims: Claims) -> bool {
     let (mut left, mut any) = (CLAIMS_MAX, false);
     let owner = deployment.owner;
     for function in functions {
         let (data, _) = function.call(&Filling::plain(vec![owner], U256::ONE));
-        // Each success shows the next check, of which there are seldom more than two.
+        // Each success reveals the next check; there are seldom more than two.
         for _ in 0..3 {
             let (outcome, trace) = machine.trace(owner, deployment.token, data.clone());
             if outcome.ok || left == 0 {
@@ -232,7 +233,7 @@ pub(super) fn claim(machine: &mut Machine<'_>, deployment: &mut Deployment, func
                     left -= 1;
                     claimed |= obeys(machine, deployment, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != owner {
-                    // Without a snapshot what a slot holds is of our own making, unless a constructor had it in its code.
+                    // Without a snapshot, slots hold our own values, unless a constructor had the address in its code.
                     let ours =
                         deployment.deployed_by == DeployedBy::Code || deployment.deployed_by == DeployedBy::Constructor && invented(known);
                     let stored = ours && slot.is_some_and(|slot| holds(machine.world().slot(deployment.token, slot), other));
@@ -268,7 +269,7 @@ pub(super) fn claim(machine: &mut Machine<'_>, deployment: &mut Deployment, func
     any
 }
 
-/// Writes "yes" where a mapping keeps what our owner may do. Kept when the refused call gets further by it.
+/// Sets a mapping entry of our owner to 1; reverts it unless the refused call then gets further.
 fn admits(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8], seen: usize) -> bool {
     let mark = machine.mark();
     machine.world().set_slot(deployment.token, slot, U256::ONE);
@@ -280,12 +281,12 @@ fn admits(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: 
     further
 }
 
-/// Whether the word has the address in it, wherever it stands.
+/// Whether the word contains the address at any byte offset.
 pub(super) fn holds(word: U256, address: U256) -> bool {
     (0..=12).any(|byte| (word >> (8 * byte)) & (U256::MAX >> (256 - ADDRESS_BITS)) == address)
 }
 
-/// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
+/// Writes our owner into a slot if the caller is compared with it, at the bit offset the comparison reads.
 fn obeys(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8]) -> bool {
     let token = deployment.token;
     let old = machine.world().slot(token, slot);

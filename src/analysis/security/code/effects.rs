@@ -1,5 +1,5 @@
-//! What one call did: books and a trial of trading compared with before it, and the effects that come of it. Which calls are made is
-//! `powers`'; weighing them is `findings`'.
+//! Effects of one call: balances and a trading trial compared with those before it. The calls are chosen in `powers` and weighed in
+//! `findings`.
 
 use std::collections::HashSet;
 
@@ -14,12 +14,12 @@ use super::{
     world::{FRESH, HOLDER, MockAnswer, OTHER, PAIR, STRANGER, small},
 };
 
-/// A contract that is passed to functions which set whom the token asks.
+/// Mock contract passed to functions that set a contract which the token consults.
 pub(super) const GATE: Address = small(0x00FA_1A00);
-/// A cut of the received share that counts, and balances' smallest loss that does.
+/// Minimum drop of the received share that counts as a tax increase; `LOSS_MIN`: minimum loss of a balance that counts.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
-/// Strength of a freeze that stops a holder's transfers and not the sales that a router makes for them.
+/// Strength of a freeze that stops a holder's own transfers but not the router's sales on their behalf.
 const OWN_HANDS: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub(super) enum Power {
     Renounce,
     Dispense,
     FalseTransfer,
-    /// The contract calls whom the caller names with what the caller gives.
+    /// The contract calls an address of the caller's choice with the caller's data.
     ArbitraryCall,
 }
 
 impl Power {
-    /// Whether it shows in somebody's balance, and not in how trading goes.
+    /// Whether it shows in balances rather than in trading.
     pub(super) fn of_balances(self) -> bool {
         matches!(self, Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense)
     }
@@ -67,42 +67,42 @@ impl Caller {
     }
 }
 
-/// A call that changed something, and what it changed.
+/// A call and one effect of it.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
 pub(super) struct FunctionEffect {
     pub(super) power: Power,
     pub(super) call: FunctionCall,
-    /// How much: the share lost, made or taxed, 0 to 1.
+    /// Magnitude: the share lost, minted or taxed, 0 to 1.
     pub(super) size: f64,
     pub(super) before: String,
     pub(super) after: String,
-    /// By how much it changed, where that is an amount.
+    /// Difference between `before` and `after`, if it is an amount.
     pub(super) change: Option<String>,
-    /// The log has some word about it.
+    /// Whether the call emitted any event.
     pub(super) logged: bool,
-    /// A balance rose, and the supply did not.
+    /// Whether a balance rose while the supply did not.
     pub(super) from_nothing: bool,
-    /// What was taken is gone with its share of the supply, and nobody has it.
+    /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
     pub(super) burnt: bool,
-    /// From whom it was taken and how much, when none of ours has it.
+    /// Address and amount taken, if none of our accounts gained.
     pub(super) taken: Option<(Address, U256)>,
-    /// By how much the balance rose.
+    /// Increase of the largest gainer's balance.
     pub(super) made: U256,
-    /// The contract that is asked from now on is the one that has the power too.
+    /// Whether the power has passed to the contract that is now consulted.
     pub(super) asks_owner: bool,
-    /// The sender in the Transfer event, and its balance afterwards.
+    /// Sender in the Transfer event, and its balance afterwards.
     pub(super) payer: Option<(Address, U256)>,
 }
 
-/// BalanceSheet of everybody, and the supply.
+/// Balances of all accounts, and the supply.
 #[derive(Debug, Clone)]
 pub(super) struct BalanceSheet {
     pub(super) supply: Option<U256>,
     pub(super) of: Vec<(Address, U256)>,
-    /// Slots that one balance is read from and no other.
+    /// Slots read for one account's balance and no other's.
     own: Vec<(Address, (Address, U256))>,
-    /// Some balance is the word of a contract that we made up.
+    /// Whether some balance comes from a mock contract's answer.
     from_mock: bool,
 }
 
@@ -112,7 +112,7 @@ impl BalanceSheet {
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
-        // Where transfers only go through with plenty from outside, balances are what another contract says.
+        // If transfers succeed only with generous mock answers, balances come from another contract.
         let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::Plenty);
         for who in people {
             let outcome = machine.simulate(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
@@ -130,7 +130,7 @@ impl BalanceSheet {
         Self { supply: supply.word(), of, own, from_mock }
     }
 
-    /// Whether a slot of this one's balance was written. Another ledger, or another scale for all, takes from nobody in particular.
+    /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from nobody in particular.
     fn wrote(&self, who: Address, outcome: &EvmOutcome) -> bool {
         self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
@@ -140,12 +140,12 @@ impl BalanceSheet {
     }
 }
 
-/// Somebody with an amount.
+/// An account and an amount, for display.
 fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
     format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.funding.decimals))
 }
 
-/// An effect on an amount that is `whose`.
+/// An effect on an amount that belongs to `whose`.
 fn on_amount(
     before: &Baseline<'_>,
     call: &FunctionCall,
@@ -158,23 +158,23 @@ fn on_amount(
     FunctionEffect { change: Some(change), ..effect }
 }
 
-/// What is the same for every call: the state before it.
+/// State before the call, shared by all calls.
 pub(super) struct Baseline<'a> {
     pub(super) scene: &'a Scene,
     pub(super) balances: BalanceSheet,
     pub(super) trial: Trial,
-    /// Slots that any of that was read from.
+    /// All slots read for this state.
     pub(super) slots: HashSet<(Address, U256)>,
-    /// Those of them that balances and the supply are read from.
+    /// Those of them that hold balances and the supply.
     pub(super) ledger: HashSet<(Address, U256)>,
-    /// Who the contract says owns it.
+    /// Owner returned by the contract.
     pub(super) owner: Option<U256>,
-    /// Only the code is known, so every setting is zero.
+    /// Whether only the runtime code is known, so that every setting is zero.
     pub(super) code_only: bool,
 }
 
 impl Baseline<'_> {
-    /// What a call leaves that changed nothing.
+    /// Result of a call that changed nothing.
     pub(super) fn unchanged(&self) -> After {
         let trades = Some([self.trial.buy, self.trial.sell]);
         After { moved: false, holder: self.balances.get(HOLDER), supply: self.balances.supply, trades }
@@ -189,7 +189,7 @@ pub(super) struct FunctionCall {
     pub(super) data: Vec<u8>,
     pub(super) arguments: String,
     pub(super) filling: Filling,
-    /// Coin that is sent along.
+    /// Native coin sent along.
     pub(super) pay: U256,
 }
 
@@ -199,13 +199,13 @@ impl FunctionCall {
         Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
     }
 
-    /// No function at all: what the fallback does.
+    /// A plain payment without calldata: runs the fallback.
     pub(super) fn payment(pay: U256) -> Self {
         let filling = Filling::plain(Vec::new(), U256::ZERO);
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
     }
 
-    /// One of the token standard's own that move or permit.
+    /// Whether it is an ERC-20 function that moves tokens or permits it.
     pub(super) fn standard(&self) -> bool {
         abi::MOVING.contains(&self.selector)
     }
@@ -236,18 +236,18 @@ pub(super) fn renounced(machine: &mut Machine<'_>, before: &Baseline<'_>, call: 
     }
 }
 
-/// What stood after a call, as far as it was looked at.
+/// State after a call, as far as examined.
 #[derive(Debug, Clone, Default)]
 pub(super) struct After {
-    /// BalanceSheet or the supply changed.
+    /// Whether balances or the supply changed.
     pub(super) moved: bool,
     pub(super) holder: U256,
     pub(super) supply: Option<U256>,
-    /// How buying and selling went; none where the holder had nothing left to trade with.
+    /// Results of buying and selling; `None` if the holder had too little left to trade.
     pub(super) trades: Option<[Leg; 2]>,
 }
 
-/// Adds what the call did to `effects`.
+/// Appends the effects of the call.
 pub(super) fn compare(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -271,7 +271,7 @@ pub(super) fn compare(
             effect.logged = !outcome.logs.is_empty();
         }
     }
-    // Who has nothing left cannot sell; and a stranger's wishes are only looked at for what they take.
+    // An account with nothing left cannot sell, and a stranger's calls matter only for what they take.
     let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
     let stands = After { moved, holder: balances.get(HOLDER), supply: balances.supply, trades: None };
     if poorer(HOLDER) || poorer(PAIR) {
@@ -289,7 +289,7 @@ pub(super) fn compare(
     After { trades: Some([after.buy, after.sell]), ..stands }
 }
 
-/// Whether the log has a Transfer from one whose balance we know, and no balance was written.
+/// Detects a Transfer event from an account with a known balance although no balance was written.
 pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let mut logged = outcome.logs.iter().filter_map(|log| transfer_in(log, before.scene.token));
     let known = |who: &Address| before.balances.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
@@ -299,9 +299,9 @@ pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome
     }
 }
 
-/// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
+/// Detects tokens taken from the contract itself, from the owner by a stranger, or from the burn address.
 fn dispensed(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
-    // The owner's call may name the zero address only because no constructor has set who it means.
+    // In an owner's call, the zero address may only stand for a setting that no constructor has set.
     let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.balances.get(who), balances.get(who));
@@ -314,19 +314,19 @@ fn dispensed(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall
     }
 }
 
-/// Whether one of ours has more.
+/// Whether any account gained.
 fn gained(before: &Baseline<'_>, balances: &BalanceSheet) -> bool {
     balances.of.iter().any(|(of, now)| *now > before.balances.get(*of))
 }
 
-/// Whether a holder or the pair has less, without all having less alike.
+/// Detects a loss of a holder or the pair, unless all lost the same share.
 fn drained(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
     let loss = |who| {
         let (had, has) = (before.balances.get(who), balances.get(who));
         if has < had && before.balances.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
     };
     let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
-    // Rescaled: everybody's balance changed by one factor.
+    // Rescaling (rebase): all balances changed by the same factor.
     let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
     if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
         return;
@@ -342,7 +342,7 @@ fn drained(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, 
     }
 }
 
-/// Whether somebody has more that nobody lost.
+/// Detects a gain without a corresponding loss.
 fn minted(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -362,7 +362,7 @@ fn minted(
         .filter(|(who, now)| *who != PAIR && rise(*now, before.balances.get(*who)))
         .max_by_key(|(who, now)| now.saturating_sub(before.balances.get(*who)));
     let more = rise(supply, was);
-    // Rescaled: both holders have more.
+    // Rescaling (rebase): both holders gained.
     let scaled = rise(balances.get(HOLDER), before.balances.get(HOLDER)) && rise(balances.get(OTHER), before.balances.get(OTHER));
     if scaled || (winner.is_none() && !more) {
         return;
@@ -375,7 +375,7 @@ fn minted(
         (ratio(supply - was, was.max(U256::ONE)).min(1.0), "supply".to_owned(), (was, supply))
     } else if let Some((who, now)) = winner {
         let then = before.balances.get(*who);
-        // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
+        // Paid by another account: one of ours, or one whose balance fell.
         let paid = drained || before.balances.of.iter().any(|(of, had)| of != who && balances.get(*of) < *had);
         if paid {
             return;
@@ -393,7 +393,7 @@ fn minted(
     effects.push(effect);
 }
 
-/// What the call did to trading.
+/// Detects effects of the call on trading.
 pub(super) fn stopped(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -412,12 +412,12 @@ pub(super) fn stopped(
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
     }
-    // A freeze may stop the holder's transfers and forget the router's transferFrom. The newcomer must not be the one who is frozen.
+    // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
     if own_hands && !call.filling.addresses.contains(&FRESH) {
         effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
     }
-    // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
+    // Stopping both buys and sells is a pause; stopping buys alone is a different power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
     }
@@ -432,7 +432,7 @@ pub(super) fn stopped(
     }
 }
 
-/// Whether trading depends on the answers of the contract that the call made the token ask.
+/// Detects whether trading depends on the answers of the contract that the call made the token consult.
 fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let mark = machine.mark();
     let scores = MockAnswer::ALL.map(|answer| {
@@ -442,7 +442,7 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     });
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
-        // Who set it has nothing to say any more.
+        // Whether the caller has lost the power by handing it over.
         let asks_owner = !machine.simulate(call.from, before.scene.token, call.data.clone()).ok;
         effects.push(FunctionEffect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }

@@ -1,4 +1,4 @@
-//! Anomalies from what trials and calls showed, each with its strength, its sentence and its proof.
+//! Anomalies from trials and effects, each with its strength, sentence and evidence.
 
 use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
@@ -10,42 +10,42 @@ use super::{
     world::PAIR,
 };
 
-/// A tax this small is rounding.
+/// A smaller tax is a rounding error.
 const TAX_MIN: f64 = 0.005;
 const TAX_FATAL: f64 = 0.5;
-/// Strength of a sale that is shut until the owner opens it.
+/// Strength of sales that are blocked until the owner opens them.
 const ONE_WAY: f64 = 0.6;
-/// Strength of what shows with its storage at zero: the contract may never have stood so.
+/// Strength of findings with zeroed storage: the contract may never have been in that state.
 const ZERO_STORAGE: f64 = 0.8;
-/// Strength of a balance that is burnt, of one that is taken.
+/// Strength factor if the taken balance is burned.
 const BURNT: f64 = 0.5;
-/// Strength of a pause that the owner ends and was not seen to begin.
+/// Strength of a pause that the owner can end, but that was not seen to be started.
 const WITHHELD: f64 = 0.5;
-/// Strength of what is taken from the contract itself, which trades with nobody.
+/// Strength of taking tokens from the contract itself, which is no trader.
 const DISPENSED: f64 = 0.05;
-/// Strength of a power of which only the code is known: its place may be empty, and given up for good.
+/// Strength factor of a power if only the code is known: its slot may be empty and renounced for good.
 const UNHELD: f64 = 0.8;
-/// Proofs that one anomaly carries at most.
+/// Maximum number of pieces of evidence per anomaly.
 const PROOFS_MAX: usize = 3;
 
-/// What is not known of a contract of which only the code is given.
+/// Uncertainty about a contract of which only the runtime code is given.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CodeOnly {
-    /// Every setting stands at zero.
+    /// Whether every setting is zero.
     pub(super) settings: bool,
-    /// Nor does the dataset tell who owns it: whether anybody holds the powers is not known.
+    /// Whether the owner is unknown, too, so that nobody may hold the powers.
     pub(super) unheld: bool,
 }
 
-/// What trading showed.
+/// Results of the trading trials.
 pub(super) struct Traded<'a> {
     pub(super) trial: &'a Trial,
-    /// The trial before anything was opened.
+    /// The trial before any attempt to open trading.
     pub(super) first: &'a Trial,
     pub(super) opening: Opening,
     pub(super) deployed_by: DeployedBy,
     pub(super) funding: &'a Funding,
-    /// Nothing is known to be missing from the snapshot.
+    /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
 }
 
@@ -69,21 +69,21 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         let one = trial.buy.ok && !trial.sell.ok;
         one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
     };
-    // Where all slots are zero a sale may fail for want of settings; it counts when only the way to the pair is shut, or only for those
-    // who have bought.
+    // With zeroed storage, a sale may fail because of missing settings; it counts only if just the way to the pair is blocked, or just for
+    // those who have bought.
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
     let aimed = *deployed_by == DeployedBy::Constructor || *deployed_by == DeployedBy::Snapshot && *whole || only_pair || only_buyers;
-    // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
+    // In a complete snapshot, a blocked sale is a fact, whoever could change it, provided that our balances are right.
     let fact = *deployed_by == DeployedBy::Snapshot && *whole && funding.supply_named && !first.sell.ok;
     let shut = match opening {
         Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
         Opening::Flip => fails(first) && aimed || fact,
-        // A pause stops buying too; to let buyers in and keep them is more.
+        // A pause blocks buying, too; letting buyers in but not out is worse.
         Opening::Owner => fact && first.buy.ok,
         _ => false,
     };
-    // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
+    // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
     let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
     if one_way {
         let amount = abi::amount(funding.amount, funding.decimals);
@@ -125,13 +125,13 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     )
 }
 
-/// What each way of the trial costs, where balances are no guess of ours.
+/// Tax of each leg of the trial, unless the balances are inferred.
 pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
     let tax = |leg: Leg| {
         let tax = 1.0 - leg.share;
         (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
     };
-    // What goes through only where we wrote into the storage goes through for nobody.
+    // A trade that needed writing to storage succeeds for nobody in reality.
     let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
     Taxes { buy: tax(trial.buy), sell: tax(trial.sell), transfer: tax(trial.send) }
 }
@@ -139,7 +139,7 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
-    // BalanceSheet that we dealt and nobody can move are scaled or wrapped; that is no lie.
+    // Balances that we dealt and nobody can move are scaled or wrapped; then a missing Transfer proves nothing.
     let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers || legs.iter().any(|(_, leg)| leg.ok);
     let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
     let (strength, name, text) = if let Some(name) = find(|leg| leg.false_transfer) {
@@ -152,14 +152,14 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
 }
 
-/// Whether nothing moves until another contract answers otherwise: what that contract says decides every transfer, and it is not in the
-/// code. Which contract it is, its deployer chose.
+/// Detects transfers that fail until another contract answers differently: that contract decides every transfer and is not in the code. Its
+/// deployer chose it.
 pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let known = found.iter().any(|anomaly| anomaly.code == AnomalyCode::ExternalGate);
     if traded.opening != Opening::Outside || known {
         return None;
     }
-    // Where only the code is known, the slot that names it is empty.
+    // With the code alone, the slot that names it is empty.
     let asked = traded.trial.called.iter().find(|address| **address != PAIR && !address.is_zero());
     let asked = asked.map_or_else(String::new, |address| format!(" {address:#x}"));
     let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
@@ -167,8 +167,8 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
     Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
 }
 
-/// Whether nobody sells until the owner calls something. As its constructor leaves it that is a launch; where the token already stands
-/// on a chain nobody knows whether the call was ever made. `None` where a call that shuts selling was found, which says more.
+/// Detects sales that fail until the owner makes a call. Right after the constructor this is a launch; for a token already on a chain,
+/// it is unknown whether the call was ever made. Returns `None` if a call that stops sales was found, which is the stronger finding.
 pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
     let launch = traded.deployed_by == DeployedBy::Constructor;
@@ -181,7 +181,7 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
     Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
 
-/// Adds the anomalies whose codes are not among the found.
+/// Adds the anomalies whose codes are not found yet.
 pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
     for anomaly in more {
         if found.iter().all(|known| known.code != anomaly.code) {
@@ -190,18 +190,18 @@ pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
     }
 }
 
-/// One anomaly of each code that the effects amount to, with the strongest as its proof.
+/// One anomaly per code, with the strongest effects as its evidence.
 pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: PowerHolder, code_only: CodeOnly) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
         let counts = |effect: &&FunctionEffect| !part_of_wider(effect, effects);
         let read = |effect| counts_as(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
         let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
-        // Stable: among equals the first found.
+        // The sort is stable: among equals, the first found wins.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.call.selector);
         let Some((strength, best)) = proofs.first() else { continue };
-        // With every setting at zero a stock that was given out before trading began still looks open.
+        // With every setting at zero, tokens distributed before trading began still look mintable.
         let early = code_only.settings && *code == AnomalyCode::HiddenMint;
         let unheld = code_only.unheld && code.is_power();
         let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
@@ -223,7 +223,7 @@ pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: Power
     found
 }
 
-/// Powers that are nobody's now, or whose holder is not known. `why` says how that is known.
+/// Powers that nobody holds, or whose holder is unknown; `why` is the reason.
 pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
     let mut found = powers(effects, [false; 2], holder, CodeOnly { settings: false, unheld });
@@ -252,8 +252,8 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::OwnerMint,
 ];
 
-/// Whether it is no more than another power used on the pair: who can freeze anyone can freeze the pair, and who names the contract that
-/// is asked can name one that refuses.
+/// Whether the effect merely applies another power to the pair: freezing anyone includes freezing the pair, and choosing the consulted
+/// contract includes choosing one that refuses.
 fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     let wider = |other: &FunctionEffect| {
         other.call.selector == effect.call.selector
@@ -263,19 +263,19 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
 }
 
-/// The code that an effect counts as, and how strongly.
+/// The anomaly code of an effect, and its strength.
 fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.call.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
-        // An issuer that burns what it made, as bridges do, does not enrich itself by it.
+        // An issuer that burns tokens it issued, as bridges do, does not enrich itself.
         Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
-        // Who pays for it buys.
+        // Paying for minted tokens is a purchase.
         Power::Mint | Power::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
         Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
-        // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
+        // A balance from nothing is a lie; a rising supply with some other event is an old-fashioned issue.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
         Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
         Power::Blacklist => (AnomalyCode::Blacklist, effect.size),
@@ -286,7 +286,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
-        // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
+        // A sale, a faucet or a rescue gives away tokens that are not the caller's, but no trader's either.
         Power::Dispense | Power::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
@@ -298,12 +298,12 @@ fn called(effect: &FunctionEffect) -> String {
 
 const PAYMENT: &str = "a plain payment";
 
-/// The call as a proof names it, which has the selector in a place of its own.
+/// Display text of the call in evidence, where the selector has its own field.
 fn what(effect: &FunctionEffect) -> String {
     if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named(effect.call.selector, &effect.call.arguments) }
 }
 
-/// The call as a sentence names it.
+/// Display text of the call in a sentence.
 fn beside(effect: &FunctionEffect) -> String {
     if effect.call.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.call.selector, &effect.call.arguments) }
 }
@@ -335,7 +335,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
     }
 }
 
-/// The value before and after; its owner and its unit are named once.
+/// Before → after; a common owner and unit appear once.
 fn change(before: &str, after: &str) -> String {
     for unit in [" tokens", " raw units"] {
         let figure = |text: &str| {
@@ -362,7 +362,7 @@ fn proof(effect: &FunctionEffect) -> Evidence {
     }
 }
 
-/// Powers that outlive the giving up of ownership.
+/// Powers that survive renouncing ownership.
 pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let text =
@@ -370,7 +370,7 @@ pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Opt
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
-/// Powers that somebody has though the storage of the dataset names no owner.
+/// Powers that remain although the dataset's storage names no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let who = if effect.call.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
@@ -381,7 +381,7 @@ pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
 fn strongest(left: &[FunctionEffect]) -> Option<(&FunctionEffect, AnomalyCode, f64)> {
     let weighed = left.iter().filter_map(|effect| counts_as(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    // A pause that outlives ownership is less than a blacklist that does.
+    // A surviving pause weighs less than a surviving blacklist.
     Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))
 }
 

@@ -1,5 +1,4 @@
-//! What the contract can be asked to do: its functions with the types of their arguments, and what its code alone says. Nothing is
-//! executed here.
+//! Static view of a contract: its functions with their argument types, and other properties of its bytecode. Nothing is executed here.
 
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
@@ -9,16 +8,16 @@ use crate::{
     untrusted::caught,
 };
 
-/// Functions that are looked at; a contract of more is cut there.
+/// Maximum number of functions examined per contract.
 pub(super) const FUNCTIONS_MAX: usize = 160;
-/// Functions of ERC-20, and those that name the owner.
+/// ERC-20 functions, and those that return the owner.
 const STANDARD: [Selector; 7] =
     [abi::TRANSFER, abi::BALANCE_OF, abi::TRANSFER_FROM, abi::APPROVE, abi::TOTAL_SUPPLY, abi::OWNER_OF_IT[0], abi::OWNER_OF_IT[1]];
-/// Longest code whose argument types are inferred.
+/// Maximum length of code whose argument types are inferred.
 const TYPED_CODE_MAX: usize = 64 << 10;
-/// EIP-1967's two slots, EIP-1822's, and OpenZeppelin's before those.
+/// Storage slots of proxy standards: two of EIP-1967, one of EIP-1822, and OpenZeppelin's earlier one.
 const PROXY_SLOTS: [[u8; 4]; 4] = [[0x36, 0x08, 0x94, 0xA1], [0xA3, 0xF0, 0xAD, 0x74], [0xC5, 0xF1, 0x6F, 0x0F], [0x70, 0x50, 0xC9, 0xE0]];
-/// EIP-1167, and its variant that starts with PUSH0.
+/// Code prefixes of minimal proxies: EIP-1167, and its variant that starts with PUSH0.
 const CLONES: [&[u8]; 3] = [
     &[0x36, 0x3D, 0x3D, 0x37, 0x3D, 0x3D, 0x3D, 0x36, 0x3D, 0x73],
     &[0x36, 0x5F, 0x5F, 0x37, 0x5F, 0x5F, 0x36, 0x5F, 0x73],
@@ -32,29 +31,29 @@ pub(super) struct Function {
 }
 
 impl Function {
-    /// One of the token standard's own that move or permit.
+    /// Whether it is an ERC-20 function that moves tokens or permits it.
     pub(super) fn standard(&self) -> bool {
         abi::MOVING.contains(&self.selector)
     }
 
-    /// The bytes of a call with these arguments, and the arguments in words.
+    /// The calldata of a call with these arguments, and the arguments' display text.
     pub(super) fn call(&self, filling: &Filling) -> (Vec<u8>, String) {
         let (arguments, words) = abi::encode(&self.arguments, filling);
         ([&self.selector[..], &arguments].concat(), words)
     }
 }
 
-/// What the code says without being run.
+/// Properties of the bytecode that need no execution.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub(super) struct CodeShape {
     pub(super) functions: Vec<Function>,
-    /// More functions than are looked at.
+    /// Whether it has more than `FUNCTIONS_MAX` functions.
     pub(super) too_many: bool,
-    /// The inference of functions broke off.
+    /// Whether the inference of functions panicked.
     pub(super) failed: bool,
     pub(super) delegates: bool,
-    /// A word of the proxy standards stands in the code.
+    /// Whether the code pushes a storage slot of the proxy standards.
     pub(super) proxy_slot: bool,
     pub(super) clone: bool,
 }
@@ -64,7 +63,7 @@ impl CodeShape {
         self.functions.iter().any(|function| function.selector == selector)
     }
 
-    /// Takes over the functions of a contract that its calls are handed to.
+    /// Adds the functions of a contract that it delegates to.
     pub(super) fn join(&mut self, behind: Self) {
         self.failed |= behind.failed;
         self.functions.extend(behind.functions);
@@ -89,8 +88,8 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
         clone: CLONES.iter().any(|start| code.starts_with(start)),
         ..CodeShape::default()
     };
-    // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
-    // breaks is its own stack, so going on without it is sound.
+    // The inference library has `unreachable!` and unchecked slices on paths that unusual code may reach, and no configurable limit. A
+    // panic affects only its own stack, so continuing without a result is sound.
     let found = caught(|| {
         let wanted = ContractInfoArgs::new(code).with_selectors();
         contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
@@ -99,10 +98,10 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
         Some(functions) => {
             let functions = functions.unwrap_or_default();
             shape.too_many = functions.len() > FUNCTIONS_MAX;
-            // Whatever takes unknown arguments gets words that fit an address and an amount.
+            // Unknown arguments are assumed to be an address and an amount.
             let unknown = || vec![DynSolType::Address, DynSolType::Uint(256)];
             let standard = |function: &evmole::Function| !STANDARD.contains(&function.selector);
-            // A dispatcher may be stuffed: what makes it a token is looked at whatever else there is.
+            // A dispatcher may be padded with functions: those that make it a token come first, to survive the limit.
             let mut functions = functions;
             functions.sort_by_key(standard);
             shape.functions = functions
@@ -121,7 +120,7 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
     shape
 }
 
-/// Whether the code can run another contract's in its own place.
+/// Whether the code contains DELEGATECALL.
 pub(super) fn delegates(code: &[u8]) -> bool {
     instructions(code).any(|(opcode, _)| opcode == DELEGATECALL)
 }
@@ -130,7 +129,7 @@ fn names_proxy_slot(code: &[u8]) -> bool {
     instructions(code).any(|(opcode, data)| opcode == PUSH32 && PROXY_SLOTS.iter().any(|start| data.starts_with(start)))
 }
 
-/// Four-byte words that are compared with something right after: what a dispatcher looks like that the inference does not follow.
+/// Four-byte constants that are compared right afterwards: fallback for dispatchers that the inference cannot follow.
 fn compared(code: &[u8]) -> Vec<Selector> {
     let all: Vec<(u8, &[u8])> = instructions(code).collect();
     let mut found = Vec::new();

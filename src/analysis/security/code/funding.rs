@@ -1,5 +1,5 @@
-//! Giving everybody a balance to trade with: by transfers from the owner, and where that fails by writing the slots that a balance is
-//! read from, whatever they are. No function name and no storage layout is assumed.
+//! Test balances for trading: dealt by transfers from the owner, or, where that fails, by writing the storage slots that a balance is read
+//! from. No function name and no storage layout is assumed.
 
 use revm::primitives::{Address, U256};
 
@@ -10,41 +10,41 @@ use super::{
     world::{HOLDER, MockAnswer, OTHER, OWNER, PAIR},
 };
 
-/// The supply, in whole tokens, of a token that names none: below most caps.
+/// Supply, in whole tokens, for a token that returns none: below most caps.
 const SUPPLY: u128 = 1_000_000;
-/// `decimals()`, and the decimals of a token whose answer fails or is zero.
+/// Selector of `decimals()`, and the default if it fails or returns zero.
 const DECIMALS: abi::Selector = [0x31, 0x3C, 0xE5, 0x67];
 const DECIMALS_USUAL: u8 = 18;
-/// Questions that one search may put.
+/// Maximum number of calls in one slot search.
 const SEARCH_MAX: u32 = 160;
 const DEPTH_MAX: usize = 3;
-/// A total of reflections: next to the largest word, as such tokens choose it.
+/// Total reflections: close to the largest word, as reflection tokens choose it.
 const REFLECTIONS: U256 = U256::from_limbs([0, 0, 0, 1 << 48]);
-/// Work of one question that only a list of nonsensical length asks for.
+/// Work of one call that indicates a list of absurd length.
 const ENDLESS: u64 = 50_000;
 
-/// What the balances that trading is tried with came to.
+/// Result of dealing the test balances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Funding {
-    /// The supply, or what was taken for it.
+    /// Total supply, actual or assumed.
     pub(super) supply: U256,
-    /// What one trade moves.
+    /// Amount of one trade.
     pub(super) amount: U256,
-    /// The answer of `decimals()`, if there is one.
+    /// Result of `decimals()`, if any.
     pub(super) decimals: Option<u8>,
-    /// The contract itself named the supply.
+    /// Whether the contract itself returned the supply.
     pub(super) supply_named: bool,
-    /// All of them came by transfers, so nothing about the balances was guessed.
+    /// Whether all required balances came by transfers, so that none is inferred.
     pub(super) by_transfers: bool,
 }
 
-/// Gives pair, holders and owner something to move. `None` when a balance can be had neither way, or is another contract's word.
+/// Deals balances to pair, holders and owner. Returns `None` if that fails either way, or if balances come from another contract.
 pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option<Funding> {
     let token = deployment.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.simulate(OWNER, token, question.clone()).word().unwrap_or_default();
     let supply_named = !supply.is_zero();
-    // Where only the code is known, none may only mean that no constructor has set them.
+    // With the code alone, zero decimals may only mean that no constructor has set them.
     let least = u8::from(deployment.deployed_by == DeployedBy::Code);
     let decimals =
         machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|decimals| (least..=36).contains(decimals));
@@ -68,7 +68,7 @@ pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option
             machine.next_block();
             machine.call(deployment.owner, token, abi::call(abi::TRANSFER, &[abi::word_of(who), want]));
         }
-        // A tax may have taken part of it; two trades' worth is enough.
+        // A tax may have taken a part; enough for two trades suffices.
         let came = balance(machine, token, who).is_some_and(|now| now >= (amount * U256::from(2)).min(want));
         if came {
             continue;
@@ -85,7 +85,7 @@ pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option
     (!answered_by_mock(machine, token, HOLDER, &asked)).then_some(Funding { supply, amount, decimals, supply_named, by_transfers })
 }
 
-/// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
+/// Whether the result of `balanceOf` comes from a mock contract, so that it proves nothing.
 pub(super) fn answered_by_mock(machine: &mut Machine<'_>, token: Address, who: Address, asked: &EvmOutcome) -> bool {
     if !asked.called.iter().any(|address| machine.world().mocked(*address)) {
         return false;
@@ -104,7 +104,7 @@ pub(super) fn balance(machine: &mut Machine<'_>, token: Address, who: Address) -
     machine.ask(token, abi::BALANCE_OF, &[abi::word_of(who)])
 }
 
-/// Writes slots until the question is answered with the wanted word. Returns whether it is; if not, nothing was changed.
+/// Writes storage slots until the call returns the wanted word. Returns whether it does; if not, nothing is changed.
 fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256) -> bool {
     SlotSearch { token, question, want, left: SEARCH_MAX }.run(machine, 0)
 }
@@ -113,7 +113,7 @@ struct SlotSearch<'a> {
     token: Address,
     question: &'a [u8],
     want: U256,
-    /// How often the question may still be put.
+    /// Remaining number of calls.
     left: u32,
 }
 
@@ -142,13 +142,13 @@ impl SlotSearch<'_> {
         self.ask(machine).word()
     }
 
-    /// Writes the word into the slot, as it is or scaled. `answer` is what the question has been answered with.
+    /// Writes the word to the slot, as it is or scaled. `answer` is the result before the write.
     fn write(&mut self, machine: &mut Machine<'_>, slot: (Address, U256), answer: Option<U256>) -> bool {
         let mark = machine.mark();
         if self.put(machine, slot, self.want) == Some(self.want) {
             return true;
         }
-        // Scaled or packed: a large word shows the scale.
+        // Scaled or packed: the result of a large word reveals the scale.
         let large = U256::ONE << 230;
         if let Some(read) = self.put(machine, slot, large)
             && !read.is_zero()
@@ -163,8 +163,8 @@ impl SlotSearch<'_> {
         false
     }
 
-    /// A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: lets both be one supply. Where
-    /// the code holds one of them, the other has to be the larger by far.
+    /// A reflected balance is divided by the ratio of two totals, which are zero without a constructor: tries the same total for both, then
+    /// a far larger one for the case that the code holds the other as a constant.
     fn write_totals(&mut self, machine: &mut Machine<'_>, slots: &[(Address, U256)]) -> bool {
         let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
         plain.len() > 1
@@ -183,7 +183,7 @@ impl SlotSearch<'_> {
             })
     }
 
-    /// Writes a slot, unless that makes the question endless: then it is the length of a list, which stays empty.
+    /// Writes a slot, unless that makes the call run very long: then it is the length of a list, which stays empty.
     fn fill(&self, machine: &mut Machine<'_>, (at, slot): (Address, U256), value: U256) {
         let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
         machine.world().set_slot(at, slot, value);
@@ -194,7 +194,7 @@ impl SlotSearch<'_> {
         }
     }
 
-    /// A flag or a pointer may come before the word: searches on behind each slot that makes other slots be read.
+    /// A flag or a pointer may guard the word: continues the search behind each slot whose value causes other slots to be read.
     fn follow(&mut self, machine: &mut Machine<'_>, slots: &[(Address, U256)], answered: bool, depth: usize) -> bool {
         for (at, slot) in slots {
             for value in [U256::ONE, U256::ONE << 200] {

@@ -1,5 +1,5 @@
-//! Executing calls in the world, each within a budget of gas and work, and what an observer sees of them. What is called and why is
-//! the other files' business.
+//! EVM wrapper: executes calls in the world, each within a budget of gas and work, and records what an observer sees. The choice of calls
+//! belongs to other files.
 
 use revm::{
     Context, ExecuteEvm, InspectEvm, Inspector, Journal, MainBuilder,
@@ -24,29 +24,29 @@ type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
 /// Seconds between blocks.
 const BLOCK_SECONDS: u64 = 12;
 const GENESIS: (u64, u64) = (20_000_000, 1_720_000_000);
-/// Gas for a constructor, which has a whole contract to store.
+/// Gas limit of a constructor, which has to store a whole contract.
 const DEPLOY_GAS: u64 = 16_000_000;
-/// Work of one signature recovery, which costs some thousand times what its gas says.
+/// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.
 const RECOVERY_WORK: u64 = 20_000;
 const CALL_WORK: u64 = 60;
 const TRACE_MAX: usize = 4_000;
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Debug, Default)]
 pub(super) struct EvmOutcome {
     pub(super) ok: bool,
     pub(super) output: Bytes,
     pub(super) logs: Vec<Log>,
-    /// Slots whose value it changed, in order of address and slot.
+    /// Slots whose value it changed, ordered by address and slot.
     pub(super) writes: Vec<(Address, U256)>,
     pub(super) reads: Vec<(Address, U256)>,
     pub(super) created: Option<Address>,
     pub(super) destroyed: bool,
-    /// Whose code was run in the contract's own place.
+    /// Addresses whose code was run by DELEGATECALL or CALLCODE.
     pub(super) delegated: Vec<Address>,
-    /// Who else was called.
+    /// Other addresses that were called.
     pub(super) called: Vec<Address>,
-    /// Who was called with what the caller gave as bytes and nothing else.
+    /// Addresses that were called with exactly the bytes that the caller passed.
     pub(super) handed: Vec<Address>,
 }
 
@@ -55,13 +55,13 @@ impl EvmOutcome {
         (self.ok && self.output.len() >= 32).then(|| U256::from_be_slice(&self.output[..32]))
     }
 
-    /// A token call that neither failed nor answered "false".
+    /// Whether a token call neither failed nor returned `false`.
     pub(super) fn yes(&self) -> bool {
         self.ok && (self.output.len() < 32 || self.output[..32].iter().any(|byte| *byte != 0))
     }
 }
 
-/// A moment to go back to.
+/// Rollback point: world, block and mock answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checkpoint {
     world: usize,
@@ -74,14 +74,14 @@ pub(super) struct Machine<'a> {
     evm: MainnetEvm<Chain, CallObserver>,
     budget: Budget,
     cancelled: &'a dyn Fn() -> bool,
-    /// Coin sent along with the next call.
+    /// Native coin sent along with the next call.
     pub(super) pay: U256,
     pub(super) calls: u64,
     pub(super) gas: u64,
     pub(super) work: u64,
-    /// Why nothing is executed any more.
+    /// Reason for refusing further execution.
     pub(super) stopped: Option<&'static str>,
-    /// Calls that were cut off for their own length.
+    /// Number of calls aborted for exceeding their own budget.
     pub(super) cut: u64,
 }
 
@@ -127,17 +127,17 @@ impl<'a> Machine<'a> {
         self.wait(1, BLOCK_SECONDS);
     }
 
-    /// Calls and keeps what it changed.
+    /// Executes a call and commits its changes.
     pub(super) fn call(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Call(to), data, true)
     }
 
-    /// Calls and forgets what it changed.
+    /// Executes a call and discards its changes.
     pub(super) fn simulate(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
         self.run(from, TxKind::Call(to), data, false)
     }
 
-    /// The word that a question is answered with.
+    /// Returns the first word of a view call's result.
     pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
         self.simulate(super::world::FRESH, to, abi::call(selector, words)).word()
     }
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
         self.run(from, TxKind::Create, code, true)
     }
 
-    /// Calls while writing down comparisons with the caller and slots read; forgets what it changed.
+    /// Executes a call and discards its changes, recording comparisons with the caller and slots read.
     pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (EvmOutcome, Trace) {
         self.evm.inspector.trace = Some(Trace { caller: abi::word_of(from), of: to, ..Trace::default() });
         let outcome = self.simulate(from, to, data);
@@ -212,7 +212,7 @@ impl<'a> Machine<'a> {
         outcome
     }
 
-    /// Takes over what a call changed. The order of accounts and slots is not the machine's but their own.
+    /// Commits the changes of a call. Returns the written slots, sorted, since the EVM's own order is arbitrary.
     fn keep(&mut self, state: revm::state::EvmState) -> Vec<(Address, U256)> {
         let mut writes = Vec::new();
         let world = self.world();
@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
                     writes.push((address, *slot));
                 }
             }
-            // A mock stays a mock; only its purse would have changed.
+            // A mock stays a mock; only its coin balance would have changed.
             if account.is_created() || !world.mocked(address) {
                 world.set_account(address, account.info);
             }
@@ -236,19 +236,19 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What was seen of one call, for finding out whom the contract obeys.
+/// Trace of one call, used to find out who may call restricted functions.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     caller: U256,
     of: Address,
-    /// What the caller was compared with, and the slot that was read last before.
+    /// Values the caller was compared with, and the slot read last before.
     pub(super) compared: Vec<(U256, Option<U256>)>,
-    /// The slots read, in order, each with the key when it belongs to a mapping.
+    /// Slots read, in order, each with its key if it belongs to a mapping.
     pub(super) read: Vec<(U256, Option<U256>)>,
     hashed: Vec<(U256, U256)>,
 }
 
-/// Watches an execution: counts its work and cuts it off, and writes down what matters.
+/// Inspector of an execution: counts its work, aborts it at the limit, and records calls.
 #[derive(Debug, Default)]
 struct CallObserver {
     work: u64,
@@ -268,7 +268,7 @@ impl CallObserver {
 }
 
 impl Trace {
-    /// Whether the slot is what a mapping keeps for this one.
+    /// Whether the slot is the mapping entry of this address.
     pub(super) fn kept_for(&self, slot: U256, who: Address) -> bool {
         self.hashed.contains(&(slot, abi::word_of(who)))
     }
@@ -276,7 +276,7 @@ impl Trace {
     fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
         let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
         match opcode {
-            // EQ, SUB and XOR: how compilers compare addresses.
+            // EQ, SUB and XOR: the opcodes with which compilers compare addresses.
             0x14 | 0x03 | 0x18 if self.compared.len() < TRACE_MAX => {
                 if let (Some(left), Some(right)) = (top(0), top(1)) {
                     let slot = self.read.last().map(|(slot, _)| *slot);
@@ -294,11 +294,11 @@ impl Trace {
                     self.read.push((slot, key));
                 }
             }
-            // KECCAK256 of two words: where a mapping keeps a key.
+            // KECCAK256 of two words: the slot of a mapping entry.
             0x20 if top(1) == Some(U256::from(64)) && self.hashed.len() < TRACE_MAX => {
                 let at = top(0).and_then(|at| usize::try_from(at).ok());
                 if let Some([key, base]) = at.and_then(preimage) {
-                    // Vyper hashes the other way round.
+                    // Vyper hashes in the reverse order.
                     self.hashed.push((abi::mapped(key, base), if base == self.caller { base } else { key }));
                 }
             }
@@ -315,7 +315,7 @@ where
     fn step(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
         self.work += 1;
         let opcode = interpreter.bytecode.opcode();
-        // Hashing pays by length.
+        // Hashing is charged by length.
         if opcode == 0x20 {
             let data = interpreter.stack.data();
             let length = data.len().checked_sub(2).map_or(0, |at| u64::try_from(data[at]).unwrap_or(u64::MAX));
@@ -350,7 +350,7 @@ where
             }
             _ => {
                 push_new(&mut self.called, inputs.target_address);
-                // Compilers of old fill it up to a word.
+                // Old compilers pad it to a word.
                 let handed = inputs.input.len() <= 32
                     && inputs.input.bytes(context).strip_prefix(&abi::BYTES).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
                 if handed {

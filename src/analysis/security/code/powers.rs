@@ -1,5 +1,5 @@
-//! What the contract's functions can do to others: each is called as the owner and as a stranger with sets of arguments by type, on a
-//! copy of the world. What a call did is read by `effects`.
+//! Exploration of the contract's functions: each is called as the owner and as a stranger with sets of arguments by type, on a copy of the
+//! world. The effects of a call are determined in `effects`.
 
 use std::collections::HashSet;
 
@@ -19,10 +19,10 @@ use super::{
     world::{FRESH, HOLDER, MockAnswer, PAIR, STRANGER},
 };
 
-/// Sets of arguments that every function is tried with.
+/// Number of argument sets each function is tried with.
 pub(super) const SETS: usize = 13;
 
-/// The sets of arguments, by type: who, how much, yes or no.
+/// Argument sets by type: addresses, numbers, boolean.
 pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
     let amount = scene.funding.amount;
     let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
@@ -46,13 +46,13 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         set(&[GATE], &[small(25)], false),
         set(&[caller, FRESH], &[scene.funding.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
-        // For a time that lies ahead.
+        // A time in the future.
         set(&[HOLDER, caller], &[balances.get(HOLDER), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
     ]
 }
 
-/// A function tried by one caller: its most telling call and the state after it; none where every call reverted.
+/// Result of trying a function as one caller: its most informative call and the state after it; `None` if every call reverted.
 #[derive(Debug, Clone)]
 pub(super) struct Tried {
     pub(super) caller: Caller,
@@ -61,7 +61,7 @@ pub(super) struct Tried {
     pub(super) after: Option<After>,
 }
 
-/// Tries every function as everybody: what that can do, and what was tried. Ends early when the machine has stopped.
+/// Tries every function as every caller. Returns the effects and the functions tried. Ends early once the machine has stopped.
 pub(super) fn powers(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -111,28 +111,28 @@ pub(super) fn powers(
     (found.effects, found.tried)
 }
 
-/// Slots below are variables; mappings' and lists' members lie far above.
+/// Slots below this are plain variables; entries of mappings and lists lie far above.
 const PLAIN_MAX: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
-/// Slots of a theft that are tried with other settings.
+/// Maximum number of slots of a theft that are tried with other values.
 const SETTINGS_OF_THEFT_MAX: usize = 8;
 
 /// Slots with the values that a call left in them.
 type Written = Vec<(Address, U256, U256)>;
 
-/// What exploring the powers has found, and what need not be tried again.
+/// Results of the exploration, and states that need not be tried again.
 #[derive(Default)]
 struct Exploration {
     effects: Vec<FunctionEffect>,
     seen: HashSet<(Caller, Written)>,
-    /// The owner's calls that changed what trading reads, and nothing that shows yet.
+    /// Owner calls that changed a slot trading reads, without a visible effect so far.
     settings: Vec<FunctionCall>,
     tried: Vec<Tried>,
-    /// The search itself has written slots: calls now show nothing of the contract's present state.
+    /// Whether the search itself has written slots, so that calls do not reflect the contract's present state.
     flipped: bool,
 }
 
 impl Exploration {
-    /// Keeps the call that came furthest: one that did something, else one that went through, else a refused one.
+    /// Keeps the most informative call: one with an effect, else one that succeeded, else one that reverted.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
@@ -148,15 +148,14 @@ impl Exploration {
     }
 }
 
-/// Settings that are tried two by two.
+/// Maximum number of settings tried in pairs.
 const SETTINGS_MAX: usize = 14;
-/// Slots of a refused call that are written to see what it would do.
+/// Maximum number of slots of a reverted call that are written to see its effect.
 const LOCKS_MAX: usize = 10;
-/// What is paid for a purchase.
+/// Payment for a purchase.
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
-/// slots it reads.
+/// With the code alone, every setting is zero. Writes the plain slots that a call reads, to see the effects that zero settings prevent.
 fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
     if !before.code_only {
         return;
@@ -175,7 +174,7 @@ fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Fu
         found.flipped = false;
         machine.rollback(mark);
         let mut effects = found.effects.split_off(known);
-        // Where trading reads the slot, the slot itself may have stopped it.
+        // If trading reads the slot, writing it may itself have stopped trading.
         effects.retain(|effect| !trading || effect.power.of_balances());
         if !effects.is_empty() {
             found.effects.extend(effects);
@@ -184,7 +183,7 @@ fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Fu
     }
 }
 
-/// The plain slots that the call reads as zero, but for those that balances are read from.
+/// Plain slots that the call reads as zero, except those that balances are read from.
 fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> Vec<U256> {
     let token = before.scene.token;
     machine.pay = call.pay;
@@ -203,10 +202,10 @@ fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Functi
     slots
 }
 
-/// Values for the slots: three for each of them alone, then ones in all of them, and in all but one.
+/// Values to try: three for each slot alone, then 1 in all slots, and in all but one.
 fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
     let large = U256::MAX >> 16;
-    // A price at which what is paid buys no more than there is.
+    // A price at which the payment buys no more than the supply.
     let price = COIN / amount.min(COIN);
     let ones = |left: Option<&U256>| slots.iter().filter(|slot| Some(*slot) != left).map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
     let mut tries: Vec<Vec<_>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
@@ -219,7 +218,7 @@ fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
     tries
 }
 
-/// Tries settings two by two: one may name the pair and the other close it.
+/// Tries settings in pairs: one may set the pair's address and the other block it.
 fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found: &mut Exploration) {
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
@@ -243,7 +242,7 @@ fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found
     }
 }
 
-/// One call on a copy of the world. Returns whether it did anything.
+/// Tries one call on a copy of the world. Returns whether it changed anything.
 fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
@@ -261,19 +260,19 @@ fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCal
     drop_what_no_constructor_forbids(machine, before, call, &outcome, &mut effects);
     reread_freezes(machine, before, call, &written, &mut effects);
     for effect in effects.iter_mut().filter(|effect| effect.from_nothing) {
-        // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
+        // If a plain variable moved by the same amount, the tokens came from a reserve that the contract keeps.
         let booked =
             |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
         effect.from_nothing = !written.iter().any(booked);
     }
-    // Somebody nobody watched may have paid: then the balance came from there, and was not made.
+    // If an unwatched account paid, the tokens came from there and were not minted.
     let mut paid = |(who, after)| balance(machine, token, who).is_some_and(|had| had > after);
     effects.retain(|effect| !effect.payer.is_some_and(&mut paid));
     found.effects.extend(effects);
     outcome.ok && !outcome.writes.is_empty()
 }
 
-/// The effects of a call that went through, in the world as it left it.
+/// Determines the effects of a successful call in the world it left.
 fn read_effects(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -304,7 +303,7 @@ fn read_effects(
         }
         return;
     }
-    // Nothing was written that balances or trading are read from.
+    // No slot was written that balances or trading depend on.
     let unchanged = before.unchanged();
     found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
     if !outcome.logs.is_empty() && !call.standard() {
@@ -315,7 +314,7 @@ fn read_effects(
     }
 }
 
-/// What is taken and booked to the same holder elsewhere is frozen, not drained: still theirs, and not for sale.
+/// Reclassifies tokens moved to another entry of the same holder as frozen, not drained: still theirs, but not for sale.
 fn reread_freezes(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -332,7 +331,7 @@ fn reread_freezes(
             continue;
         };
         let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
-        // One place alone: were there two, one might be a thief's.
+        // Exactly one slot: of two, one might be a thief's.
         let places: Vec<_> = written.iter().filter(risen).copied().collect();
         if let [(address, slot, _)] = places[..]
             && address == token
@@ -349,7 +348,7 @@ fn reread_freezes(
     }
 }
 
-/// What a stranger can take only because a mock answered "yes" is no finding.
+/// Drops thefts by a stranger that succeed only because a mock contract answered `true`.
 fn drop_what_a_mock_allows(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -371,7 +370,7 @@ fn drop_what_a_mock_allows(
     }
 }
 
-/// A standard transfer that takes without an allowance only because no constructor ran is no finding.
+/// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
 fn drop_what_no_constructor_forbids(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -385,7 +384,7 @@ fn drop_what_no_constructor_forbids(
     }
 }
 
-/// Whether a call works only while some setting is zero: with another it is refused, while an approved sale goes through as before.
+/// Whether a call works only while some setting is zero: with another value it reverts, while an approved sale still succeeds.
 fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
     let token = before.scene.token;
     let plain = outcome.reads.iter().filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
@@ -402,7 +401,7 @@ fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, d
     })
 }
 
-/// Whether the owner and a stranger move a holder's balance without an allowance, and not just for want of settings.
+/// Whether the owner, and a stranger, can move a holder's balance without an allowance, not merely because of missing settings.
 pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
     let thieves = [(before.scene.owner, before.trial.theft[0]), (STRANGER, before.trial.theft[1])];
     thieves.map(|(thief, moved)| {
@@ -415,7 +414,7 @@ pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool;
     })
 }
 
-/// Of the effects that matter, those that still work for the owner after ownership was given up.
+/// Effects that still work for the owner after renouncing ownership, with the renouncing call.
 pub(super) fn survivors(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -433,7 +432,7 @@ pub(super) fn survivors(
     Some((renounce.clone(), left))
 }
 
-/// The old owner calls what may give the place back, and then a power.
+/// Effects that the old owner can use again after some call that may restore ownership.
 pub(super) fn taken_back(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -458,7 +457,7 @@ pub(super) fn taken_back(
     Vec::new()
 }
 
-/// The owner's effects that a call still has now.
+/// The owner's effects that still occur in the present state.
 fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
     for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Power::Renounce) {

@@ -1,5 +1,5 @@
-//! What shows that a check found nothing: the trial's trades, and the functions as they were called, with what stood before and after.
-//! Nothing is executed here, and nothing judged.
+//! Evidence that a check found nothing: the trial's trades and the tried calls, with the state before and after. Nothing is executed or
+//! judged here.
 
 use revm::primitives::U256;
 
@@ -13,11 +13,11 @@ use super::{
     trial::{Leg, Opening},
 };
 
-/// Calls shown of one check; how many more were tried is said.
+/// Maximum number of calls shown per check; the number of further ones is stated.
 const CALLS_MAX: usize = 5;
 const REFUSED: &str = "refused";
 
-/// What a check looks at before and after a call.
+/// The quantity a check compares before and after a call.
 #[derive(Clone, Copy)]
 enum Watched {
     Holder,
@@ -27,7 +27,7 @@ enum Watched {
     Trades,
 }
 
-/// Checks of what functions do, what each looks at, and whether it is about strangers' calls.
+/// Checks of function calls: the watched quantity, and whether strangers' calls are meant.
 const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
     (AnomalyCode::PublicDrain, Watched::Holder, true),
     (AnomalyCode::OwnerDrain, Watched::Holder, false),
@@ -43,7 +43,7 @@ const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
 /// Checks of the trades themselves.
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::EventLie];
 
-/// Of every check that executing can show, the calls behind it.
+/// For every check by execution, the calls behind it.
 pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
     let names = SelectorNames::new();
@@ -55,9 +55,9 @@ pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]
     of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
 }
 
-/// Buying, selling and sending as the trial did it, after whatever it took to open trading.
+/// The trial's buy, sell and transfer, after trading was opened.
 fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
-    // What goes through only where storage was written by us goes through for nobody.
+    // A trade that needed writing to storage succeeds for nobody in reality.
     let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
@@ -77,7 +77,7 @@ fn arrived(leg: &Leg) -> String {
 /// Calls as evidence: those that changed something, then those that reverted.
 fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
     let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
-    // Stable: among equals in the order of the functions.
+    // The sort is stable: equals keep the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
     let more = shown.len().saturating_sub(CALLS_MAX);
     let mut proof: Vec<Evidence> = shown.into_iter().take(CALLS_MAX).map(|(_, evidence)| evidence).collect();
@@ -88,7 +88,7 @@ fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watc
     proof
 }
 
-/// One call; none where what the check looks at was not looked at after it.
+/// Evidence of one call; `None` if the watched quantity was not examined after it.
 fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
     let was = before.unchanged();
     let decimals = before.scene.funding.decimals;
@@ -102,7 +102,7 @@ fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &Selector
         Some(after) if after.moved => 0,
         Some(after) if after.trades.is_some() => 1,
         None => 2,
-        // A call that only reads comes last.
+        // A call that changes nothing comes last.
         Some(_) => 3,
     };
     let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);

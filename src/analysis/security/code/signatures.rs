@@ -1,12 +1,12 @@
-//! Function signatures that tokens, proxies, pools and lockers have, as their published standards and ABIs write them: so that a call
-//! can be named. The four bytes are computed (Solidity's ABI specification: the first of the signature's Keccak-256). Names prove
-//! nothing, and no finding rests on them.
+//! Function signatures of tokens, proxies, pools and lockers from published standards and ABIs, for displaying calls by name. Selectors are
+//! computed: the first four bytes of the signature's Keccak-256 hash (Solidity ABI specification). Names prove nothing, and no finding
+//! depends on them.
 
 use revm::primitives::keccak256;
 
 use super::abi::Selector;
 
-/// Where they are from, and the signatures.
+/// Topic or source of the signatures, and the signatures.
 const SIGNATURES: &[(&str, &str)] = &[
     (
         "ERC-20 and its usual extensions; ERC-2612, ERC-3009, ERC-1363, ERC-5267",
@@ -164,8 +164,8 @@ fn selector(signature: &str) -> Selector {
     [hash[0], hash[1], hash[2], hash[3]]
 }
 
-/// What the function is called that has this selector, without its arguments; none where nobody published it. A tenth of a millisecond:
-/// who names many hashes once with `SelectorNames`.
+/// Published name of the function with this selector, without arguments; `None` if unknown. Takes a tenth of a millisecond: for many
+/// look-ups, use `SelectorNames`.
 pub(super) fn name(wanted: Selector) -> Option<&'static str> {
     signatures().find(|signature| selector(signature) == wanted).map(name_of)
 }
@@ -174,7 +174,7 @@ fn name_of(signature: &'static str) -> &'static str {
     signature.split('(').next().unwrap_or_default()
 }
 
-/// Selectors in order with their functions' names, each hashed once.
+/// Selectors in ascending order with their function names, each hashed once.
 pub(super) struct SelectorNames(Vec<(Selector, &'static str)>);
 
 impl SelectorNames {
@@ -184,7 +184,7 @@ impl SelectorNames {
         Self(names)
     }
 
-    /// As `name`.
+    /// As the function `name`.
     pub(super) fn of(&self, wanted: Selector) -> Option<&'static str> {
         self.0.binary_search_by_key(&wanted, |(selector, _)| *selector).ok().map(|at| self.0[at].1)
     }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn selectors_are_the_published_ones() {
-        // As the standards' texts and block explorers show them.
+        // From the standards' texts and block explorers.
         for (selector, name_of) in [
             (0xa905_9cbb, "transfer"),
             (0x23b8_72dd, "transferFrom"),
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(names.of(wanted), name(wanted));
         }
         for signature in contracts().flat_map(Contract::functions) {
-            // Those of our own making have no name here.
+            // Functions invented for the demo contracts have no published name.
             let named = name(selector(signature));
             assert!(named.is_none() || named == signature.split('(').next(), "{signature}");
         }
@@ -245,7 +245,7 @@ mod tests {
             let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_,[]()".contains(c));
             assert!(!name.is_empty() && rest.ends_with(')') && plain(signature), "{signature}");
             assert_eq!(rest.matches(')').count(), rest.matches('(').count() + 1, "{signature}");
-            // Canonical types only: `uint` would give other bytes.
+            // Canonical types only: `uint` would give another selector.
             let types = ["address", "bool", "string", "bytes", "uint", "int", "bytes4", "bytes32"];
             for word in rest.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
                 let kind = word.trim_end_matches(|c: char| c.is_ascii_digit());

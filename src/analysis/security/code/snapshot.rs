@@ -1,5 +1,4 @@
-//! What the storage of the dataset shows that storage at zero cannot: whether anybody is left to use a power, and whether one who gave
-//! the ownership up still does.
+//! Findings that need the dataset's storage snapshot: whether anybody is left to use a power, and whether a former owner still can.
 
 use revm::primitives::U256;
 
@@ -17,11 +16,11 @@ use super::{
 };
 use crate::dataset::address::Address;
 
-/// What the snapshot is asked with.
+/// Inputs of the snapshot analysis.
 pub(super) struct SnapshotInput<'a> {
     pub(super) functions: &'a [Function],
     pub(super) holder: PowerHolder,
-    /// Nothing is known to be missing from the snapshot.
+    /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
     pub(super) input: &'a CodeInput<'a>,
 }
@@ -30,7 +29,7 @@ const UNOWNED: &str = "nobody can: its owner is the zero address";
 const NO_ROLE: &str = "nobody can: no role is given to anyone in the storage of the dataset";
 const ROLE_UNKNOWN: &str = "who has the role is not known";
 
-/// What is missing from the snapshot, as far as the rest of the dataset shows it; `None` where nothing is.
+/// Description of the parts missing from the snapshot, as far as the dataset shows; `None` if complete.
 pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &CodeInput<'_>) -> Option<String> {
     if deployment.deployed_by != DeployedBy::Snapshot {
         return None;
@@ -46,7 +45,7 @@ pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &
     (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have nothing in it"))
 }
 
-/// The anomalies beside those of the powers that work in the contract's present state.
+/// Further anomalies, besides those of the powers that work in the contract's present state.
 pub(super) fn beside(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
@@ -59,11 +58,11 @@ pub(super) fn beside(
     if gone {
         let (unowned, _) = claimed(machine, deployment, before, asked.functions, Claims::Places);
         let mut kept = privileges(machine, deployment, before, effects);
-        // Of a storage that lacks something the owner's place may be what it lacks.
+        // In an incomplete storage, the owner's slot may be among the missing ones.
         let (mut holder, mut why) = if asked.whole { (PowerHolder::Nobody, UNOWNED) } else { (asked.holder, ROLE_UNKNOWN) };
         if kept.is_empty() {
             kept = powers::taken_back(machine, before, &unowned, asked.functions);
-            // Who takes the place back has all that goes with it.
+            // Whoever regains ownership has all its powers.
             if !kept.is_empty() {
                 (holder, why) = (PowerHolder::Account, "");
             }
@@ -87,16 +86,16 @@ pub(super) fn beside(
     found
 }
 
-/// Whether a mapping of the snapshot says "yes" of anyone. Which mapping, and of whom, a slot does not tell.
+/// Whether any mapping entry of the snapshot is 1. A slot does not reveal the mapping or the key.
 fn given(input: &CodeInput<'_>) -> bool {
     let yes = |(slot, word): &Slot| U256::from_be_bytes(*slot) >= MAPPED_MIN && U256::from_be_bytes(*word) == U256::ONE;
     input.storage.unwrap_or_default().iter().any(yes)
 }
 
-/// Slots from here on are members of mappings and lists.
+/// Slots from here on are entries of mappings and lists.
 const MAPPED_MIN: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
 
-/// Whether the owner can give the roles to whom he likes: then what they allow is his.
+/// Whether the owner can grant the roles: then their powers are the owner's.
 fn granted(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Function], roles: &[U256]) -> bool {
     let scene = before.scene;
     functions.iter().filter(|function| !function.standard()).any(|function| {
@@ -113,7 +112,7 @@ fn granted(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Functi
     })
 }
 
-/// What our owner could do who stood in the places that are empty, and the places of roles. Leaves the world as it was.
+/// Effects available to our owner if placed in the empty owner slots or roles, and the role slots. Restores the world.
 fn claimed(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
@@ -134,7 +133,7 @@ fn claimed(
     (effects, heir.roles)
 }
 
-/// Calls that work for the owner (for the address the contract obeys, where the owner is unknown) and for no stranger.
+/// Effects available to the owner (or, if unknown, to a privileged address) but not to a stranger.
 fn privileges(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
@@ -163,7 +162,7 @@ mod tests {
     };
 
     const OWNER: Address = Address([0xA1; 20]);
-    /// Where the hand-made contracts keep things.
+    /// Storage slots of the handmade contracts.
     const SUPPLY: u8 = 2;
     const OWNER_AT: u8 = 3;
     const FEE: u8 = 4;
@@ -205,7 +204,7 @@ mod tests {
         found
     }
 
-    /// What is tried, with which contract, whoever the dataset says owns it, the slots, and the codes with their strengths.
+    /// Description, contract name, known owner, storage slots, and the expected codes with their strengths.
     type Case = (&'static str, &'static str, Option<Address>, Vec<(u8, [u8; 32])>, &'static [(&'static str, f64)]);
 
     #[test]

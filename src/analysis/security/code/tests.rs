@@ -1,5 +1,5 @@
-//! Bytecode that means harm: whatever it is, the answer comes, within its budget, and says what was left undone. What honest and faulty
-//! tokens are found to be is tested with the planted contracts.
+//! Tests with hostile bytecode: whatever it is, a result comes within the budget and lists unfinished steps. The findings for honest and
+//! faulty tokens are tested with the demo contracts.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn looked_at(runtime: &[u8], budget: &Budget) -> CodeReport {
     inspect(&CodeInput { runtime, creation: Some(runtime), has_source: true, ..CodeInput::default() }, budget, &|| false)
 }
 
-/// Selectors of the token standard that jump to one body, so that every question and every transfer runs it.
+/// A dispatcher whose ERC-20 selectors all jump to one body, so that every call to the token runs it.
 fn token_of(body: &[u8]) -> Vec<u8> {
     let selectors = [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM, abi::BALANCE_OF, abi::TOTAL_SUPPLY];
     let mut code = vec![0x5F, 0x35, 0x60, 0xE0, 0x1C];
@@ -26,7 +26,7 @@ const SMALL: Budget = Budget { calls: 2_000, work: 3_000_000, work_per_call: 100
 
 #[test]
 fn hostile_bodies_end_within_the_budget() {
-    // Each is run for every question that is put to the token.
+    // Each body runs on every call to the token.
     let bodies: &[(&str, &[u8])] = &[
         ("endless loop", &[0x5B, 0x60, 0x40, 0x56]),
         ("memory bomb", &[0x63, 0xFF, 0xFF, 0xFF, 0x00, 0x51]),
@@ -125,7 +125,7 @@ fn code_that_could_not_be_executed_is_never_conclusive() {
 
 #[test]
 fn what_makes_a_token_is_found_among_thousands_of_other_functions() {
-    // The standard ones come last, and their selectors are larger than the others'.
+    // The ERC-20 functions come last, and their selectors are larger than the others.
     let mut code = vec![0x5F, 0x35, 0x60, 0xE0, 0x1C];
     let junk = (0..3_000_u32).map(u32::to_be_bytes);
     let end = 5 + 3_007 * 11 + 3;

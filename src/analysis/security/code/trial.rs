@@ -1,5 +1,5 @@
-//! One trial of trading: buy, sell, transfer, and transferFrom that nobody approved. Says what went through and what arrived; what that
-//! means is `powers`' and `findings`'.
+//! One trading trial: buy, sell, transfer, and transferFrom without an approval. Reports which legs succeeded and how much arrived;
+//! `powers` and `findings` interpret that.
 
 use std::collections::HashSet;
 
@@ -16,22 +16,22 @@ use super::{
 /// keccak256 of `Transfer(address,address,uint256)`.
 pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// Blocks and seconds between two trades: longer than an honest cooldown, and far from a day.
+/// Blocks and seconds between two trades: longer than an honest cooldown, and far less than a day.
 const BETWEEN: (u64, u64) = (30, 360);
 
-/// What came of moving an amount from one to another.
+/// Result of one trade or transfer.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Leg {
-    /// The call went through and something moved.
+    /// Whether the call succeeded and a balance moved.
     pub(super) ok: bool,
-    /// What arrived of what left, 0 to 1.
+    /// Fraction of the sent amount that arrived, 0 to 1.
     pub(super) share: f64,
-    /// A Transfer was logged, and nobody's balance changed.
+    /// Whether a Transfer event was emitted although no balance changed.
     pub(super) false_transfer: bool,
-    /// The sender lost exactly the amount.
+    /// Whether the sender lost exactly the amount.
     pub(super) exact: bool,
-    /// The balances moved without a Transfer in the log.
+    /// Whether balances moved without a Transfer event.
     pub(super) silent: bool,
 }
 
@@ -40,25 +40,25 @@ pub(super) struct Trial {
     pub(super) buy: Leg,
     pub(super) sell: Leg,
     pub(super) send: Leg,
-    /// The other holder's trades, tried only when the holder's fail.
+    /// The other holder's trades, tried only if the holder's fail.
     pub(super) other_buy: Option<Leg>,
     pub(super) other_sell: Option<Leg>,
     /// Whether the owner, and whether a stranger, moved the holder's tokens without an approval.
     pub(super) theft: [bool; 2],
-    /// A sale by the other holder who has not bought yet.
+    /// A sale by the other holder, who has not bought yet.
     pub(super) cold_sell: Option<Leg>,
-    /// The other holder's transfer, tried only when the holder's fails.
+    /// The other holder's transfer, tried only if the holder's fails.
     pub(super) other_send: Option<Leg>,
-    /// A transfer to the pair without the router, tried only when selling fails and sending does not.
+    /// A transfer to the pair without the router, tried only if selling fails and sending does not.
     pub(super) straight: Option<Leg>,
-    /// Slots read and others asked: how far the calls got before they failed.
+    /// Number of slots read, plus `ASKED` per call to another contract: the progress of the calls before they failed.
     pub(super) depth: usize,
-    /// Other contracts that were asked.
+    /// Other contracts called.
     pub(super) called: Vec<Address>,
 }
 
 impl Trial {
-    /// Legs that went through, trades counting more than a plain transfer; among equals how far the others got.
+    /// Weighted count of successful legs (trades weigh more than a plain transfer); ties are broken by `depth`.
     pub(super) fn score(&self) -> usize {
         let legs = [(Some(self.buy), 3), (Some(self.sell), 3), (self.send.into(), 1), (self.other_buy, 2), (self.other_sell, 2)];
         let through: usize = legs.iter().map(|(leg, worth)| if leg.is_some_and(|leg| leg.ok) { *worth } else { 0 }).sum();
@@ -70,16 +70,16 @@ impl Trial {
     }
 }
 
-/// The router's allowance, in multiples of what is sold.
+/// Allowance of the router, in multiples of the sold amount.
 const ALLOWANCE: U256 = U256::from_limbs([2, 0, 0, 0]);
-/// How many slots another contract counts for: it is asked when the caller's own conditions are met.
+/// Weight in `depth` of a call to another contract: it happens only after the caller's own conditions are met.
 const ASKED: usize = 4;
-/// What `score` counts at least when any leg goes through.
+/// Minimum `score` if any leg succeeds.
 pub(super) const ONE_LEG: usize = 1_000;
-/// What `score` counts when every leg goes through.
+/// Weighted count if every leg succeeds.
 const ALL_THROUGH: usize = 11;
 
-/// Who trades what, where.
+/// Participants and amounts of a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) token: Address,
@@ -93,7 +93,8 @@ impl Scene {
     }
 }
 
-/// Runs a trial and takes everything back: when wide, with the other holder's sell in any case. `slots` collects what it read, when wanted.
+/// Runs a trial and rolls it back. `wide` adds the cold and the straight sale, and always tries the other holder's trades. `slots` collects
+/// the slots read, if given.
 pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut slots: Option<&mut HashSet<(Address, U256)>>) -> Trial {
     let mark = machine.mark();
     let mut trial = Trial::default();
@@ -188,7 +189,7 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
     }
 }
 
-/// From, to and value of a Transfer of this token.
+/// Sender, recipient and value of a Transfer event of this token.
 pub(super) fn transfer_in(log: &Log, token: Address) -> Option<(Address, Address, U256)> {
     let topics = log.data.topics();
     if log.address != token || topics.first() != Some(&TRANSFER_EVENT) {
@@ -210,17 +211,17 @@ pub(super) fn ratio(part: U256, whole: U256) -> f64 {
     if whole.is_zero() { 0.0 } else { f64::from(part) / f64::from(whole) }
 }
 
-/// What it took for trading to go through.
+/// Step that was necessary for trading to succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     Open,
-    /// Some blocks and a day had to pass.
+    /// Some blocks and at least a day had to pass.
     Wait,
-    /// The owner had to call something.
+    /// A call by the owner.
     Owner,
-    /// Another contract had to answer otherwise.
+    /// A different answer of another contract.
     Outside,
-    /// Slots had to be written that no call of the owner's wrote.
+    /// Writing slots that no owner call wrote.
     Flip,
     Blocked,
 }
@@ -239,12 +240,12 @@ impl Opening {
 }
 
 const WAITS: [(u64, u64); 2] = [(200, 86_400), (200_000, 40 * 86_400)];
-/// Rounds of opening by owner's calls and by flips: each takes the best step.
+/// Maximum rounds of owner calls and of flips; each round keeps the best step.
 const ROUNDS: usize = 4;
-/// Slots of one trial that are flipped.
+/// Maximum number of slots flipped per round.
 const FLIPS_MAX: usize = 40;
 
-/// Makes trading possible, by the mildest means that works, and leaves the world so.
+/// Makes trading possible by the mildest means that works, and keeps that state.
 pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) -> (Trial, Opening) {
     let mut slots = HashSet::new();
     let start = machine.mark();
@@ -297,12 +298,12 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
         }
         trial(machine, scene, true, Some(&mut slots));
     }
-    // Nothing helped, so nothing stays: powers are looked for in the world as it was.
+    // Nothing helped: restores the original state for the search for powers.
     machine.rollback(start);
     (first, Opening::Blocked)
 }
 
-/// The owner's call after which most goes through, made. `None` when none is better than before.
+/// Executes the owner call after which the most legs succeed. Returns `None` if none is an improvement.
 fn by_call(
     machine: &mut Machine<'_>,
     scene: &Scene,
@@ -332,14 +333,14 @@ fn by_call(
     Some(trial(machine, scene, true, Some(slots)))
 }
 
-/// Whether the call put somebody else in the owner's place: who may trade only as the owner is not let in by that. Rolls back.
+/// Whether the call replaced the owner in some slot: a trade that succeeds only for a new owner does not count. Rolls back.
 fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Checkpoint, outcome: &EvmOutcome, now: &[U256]) -> bool {
     machine.rollback(before);
     let was = |(at, slot): &(Address, U256)| holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner));
     outcome.writes.iter().map(was).zip(now).any(|(was, now)| was && !holds(*now, abi::word_of(scene.owner)))
 }
 
-/// The slot and value after which most goes through, written.
+/// Writes the slot value with which the most legs succeed. Returns `None` if none is an improvement.
 fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
     let mut slots: Vec<_> = slots.iter().copied().collect();
     slots.sort_unstable();

@@ -1,5 +1,5 @@
-//! The world a contract is executed in: accounts and storage in memory, each change undoable, and one mock that answers for every
-//! address nobody knows. Executing is `machine`'s.
+//! World state for the execution: accounts and storage in memory, with an undo log, and a mock contract that answers for every unknown
+//! address. Execution is in `machine`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,16 +13,16 @@ use revm::{
     state::AccountInfo,
 };
 
-/// The one small address that the mock answers with: factory, router, wrapped coin and pair are all it.
+/// Small address that the mock returns: it serves as factory, router, wrapped coin and pair.
 pub(super) const PAIR: Address = small(0x00FA_1700);
 pub(super) const OWNER: Address = person(0x11);
 pub(super) const STRANGER: Address = person(0x22);
 /// Two holders, so that a power over one differs from a power over all.
 pub(super) const HOLDER: Address = person(0x33);
 pub(super) const OTHER: Address = person(0x44);
-/// Somebody who holds nothing yet.
+/// An account without tokens.
 pub(super) const FRESH: Address = person(0x55);
-/// Where runtime code is put that no constructor placed.
+/// Address for runtime code that no constructor deployed.
 pub(super) const PLACED: Address = person(0x77);
 
 const PEOPLE: [Address; 5] = [OWNER, STRANGER, HOLDER, OTHER, FRESH];
@@ -39,7 +39,7 @@ pub(super) const fn small(number: u32) -> Address {
     Address::new(bytes)
 }
 
-/// An account that no code has: the byte, then what looks like a hash of nothing in particular.
+/// A test account: bytes derived from `byte` that resemble a random address and occur in no code.
 const fn person(byte: u8) -> Address {
     let mut bytes = [0; 20];
     let mut at = 0;
@@ -50,16 +50,16 @@ const fn person(byte: u8) -> Address {
     Address::new(bytes)
 }
 
-/// What the mock says to anything but a transfer or an approval.
+/// Answer of the mock to anything but a transfer or an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MockAnswer {
     /// The pair's address, three times.
     Pair,
-    /// One, three times: also "yes".
+    /// One, three times: also `true`.
     One,
-    /// Zero, three times: also "no".
+    /// Zero, three times: also `false`.
     Zero,
-    /// More than any supply, three times: what a balance is that another contract keeps.
+    /// More than any supply, three times: a balance kept by another contract.
     Plenty,
 }
 
@@ -77,12 +77,12 @@ enum Undo {
 pub(super) struct World {
     accounts: HashMap<Address, AccountInfo>,
     storage: HashMap<(Address, U256), U256>,
-    /// Addresses that a contract is about to be created at: nothing is there.
+    /// Addresses at which a contract is about to be created: empty accounts.
     blank: HashSet<Address>,
     undo: Vec<Undo>,
     mocks: [(B256, Bytecode); MockAnswer::ALL.len()],
     pub(super) answer: MockAnswer,
-    /// The slots that the running call has read, each once.
+    /// Slots read by the running call, each once.
     pub(super) reads: Vec<(Address, U256)>,
 }
 
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// What `rollback` needs to return to this moment.
+    /// Position in the undo log, for `rollback`.
     pub(super) fn mark(&self) -> usize {
         self.undo.len()
     }
@@ -141,14 +141,14 @@ impl World {
         }
     }
 
-    /// Makes an address somebody's without code, with enough in the purse.
+    /// Makes the address an account without code and with ample coin.
     pub(super) fn person(&mut self, address: Address) {
         if !self.accounts.contains_key(&address) {
             self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() });
         }
     }
 
-    /// Puts code at an address without running a constructor.
+    /// Sets the code of an address without running a constructor.
     pub(super) fn place(&mut self, address: Address, code: &[u8]) {
         let code = Bytecode::new_legacy(Bytes::copy_from_slice(code));
         self.set_account(address, AccountInfo { nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() });
@@ -158,7 +158,7 @@ impl World {
         self.accounts.get(&address).and_then(|info| info.code.as_ref()).map_or(0, |code| code.original_byte_slice().len())
     }
 
-    /// Whether the mock answers there.
+    /// Whether the mock answers at this address.
     pub(super) fn mocked(&self, address: Address) -> bool {
         !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address)
     }
@@ -194,12 +194,12 @@ impl Database for World {
     }
 }
 
-/// Addresses 1 to 4, which is what the machine has built in. The others would only be a way to burn time.
+/// Addresses 1 to 4: the precompiled contracts available. Further ones would only be a way to burn time.
 fn precompiled(address: Address) -> bool {
     address[..19].iter().all(|byte| *byte == 0) && (1..=4).contains(&address[19])
 }
 
-/// Code that says 1 to transfer, approve and transferFrom, and the answer three times to anything else.
+/// Bytecode that returns 1 to transfer, approve and transferFrom, and the answer three times to anything else.
 fn mock(answer: MockAnswer) -> Bytes {
     let word: u128 = match answer {
         MockAnswer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
@@ -223,7 +223,7 @@ fn mock(answer: MockAnswer) -> Bytes {
     let yes = code.len() as u8;
     code.extend([0x5B, 0x60, 0x01, 0x60, 0x00, 0x52, 0x60, 0x20, 0x60, 0x00, 0xF3]);
     for arm in 0..3 {
-        // The jump's target: after DUP1 PUSH4 selector EQ PUSH1.
+        // Jump target: after DUP1 PUSH4 selector EQ PUSH1.
         code[6 + arm * 10 + 8] = yes;
     }
     code.into()

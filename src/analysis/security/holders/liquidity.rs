@@ -1,5 +1,5 @@
-//! Who holds the liquidity: burned, locked, the creator's, anybody's. And how likely it is to be pulled, from features of a pool that
-//! were published with labels.
+//! Holders of the liquidity: burned, locked, creator, others. And the risk of a liquidity pull, by a regression on published, labelled pool
+//! features.
 
 use super::super::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
@@ -17,16 +17,16 @@ const LOCK_MS: i64 = 30 * DAY_MS;
 const UNLOCKED_MIN: f64 = 0.05;
 const CREATOR_MIN: f64 = 0.5;
 
-/// How a pool's liquidity tokens are held.
+/// Distribution of a pool's liquidity tokens.
 #[derive(Debug, Default)]
 struct Held {
     total: f64,
     locked: f64,
-    /// In wallets that may take it out at any time.
+    /// In wallets that may withdraw it at any time.
     free: f64,
     creator: f64,
     rows: Vec<EvidenceRow>,
-    /// The holders of liquidity, each with its lock.
+    /// The holders of liquidity, each with its lock status.
     largest: Vec<EvidenceRow>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
     let telling = facts.pools.iter().take(facts.telling);
     let held: Vec<(usize, Held)> =
         telling.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
-    // Pools are ordered by liquidity: the first whose holders are known is where the money lies.
+    // Pools are ordered by liquidity: takes the first with known holders.
     let Some((i, held)) = held.into_iter().next() else {
         lacking.note(NeededInput::LpHolders, &codes);
         return Vec::new();
@@ -100,7 +100,7 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
         let long = |until: Time| as_of.is_none_or(|now| until.0 - now.0 >= LOCK_MS);
         let kept = match facts.role(address) {
             AddressRole::Burned => balance,
-            // Where terms are given they count; a locker without is believed.
+            // Given lock terms count; a locker without terms is trusted.
             _ if !terms.is_empty() => {
                 terms.iter().filter(|lock| lock.unlocks_at.is_some_and(long)).filter_map(|lock| lock.amount).sum::<f64>().min(balance)
             }
@@ -130,23 +130,23 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             held.rows.push(EvidenceRow { amount: Some(balance - kept), ..EvidenceRow::of("holders", *address) });
         }
     }
-    // Holders that may be lockers are in the rows; none of the rest is locked.
+    // Possible lockers are in the rows; none of the aggregated rest is locked.
     held.total += holding.rest().sum;
     held.free += holding.rest().sum;
     held.creator += holding.behind().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();
     held
 }
 
-/// Features of a pool that say how likely its liquidity is to be pulled.
+/// Features of a pool for the risk of a liquidity pull.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LpFeatures {
     /// The creator's share of the liquidity tokens, 0 to 1.
     pub creator_share: f64,
     pub buys_per_week: f64,
     pub sells_per_week: f64,
-    /// Whether liquidity was ever taken out.
+    /// Whether liquidity was ever removed.
     pub burned: bool,
-    /// Additions of liquidity among all that happened in the pool.
+    /// Additions of liquidity as a fraction of all events in the pool.
     pub mint_ratio: f64,
 }
 
@@ -163,7 +163,7 @@ fn features(held: &Held, story: &PoolStory) -> Option<LpFeatures> {
 }
 
 impl LpFeatures {
-    /// One, and the features as the regression takes them.
+    /// The intercept's 1 and the features as the regression takes them.
     pub fn terms(&self) -> [f64; 6] {
         [
             1.0,
@@ -176,11 +176,11 @@ impl LpFeatures {
     }
 }
 
-/// Weights of `LpFeatures::terms`: a logistic regression over the published features of RugPull-Prediction-AI (Dataset_v1.9); the
-/// report `security` of the accuracy bench fits them anew and tells how well they do.
+/// Weights of `LpFeatures::terms`: logistic regression on the published features of RugPull-Prediction-AI (Dataset_v1.9). The report
+/// `security` of the accuracy bench refits and evaluates it.
 const LP_WEIGHTS: [f64; 6] = [1.157, 3.565, -1.325, 1.41, -1.347, 0.445];
 
-/// How likely the liquidity is to be pulled, 0 to 1, as in the set it was fitted on, nine tenths of which were.
+/// Probability of a liquidity pull, 0 to 1, by the base rate of the training set, where nine tenths were pulled.
 pub fn lp_risk(features: &LpFeatures) -> f64 {
     let sum: f64 = features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum();
     1.0 / (1.0 + (-sum).exp())

@@ -1,4 +1,4 @@
-//! The holders that count, their shares of the supply, and the measures of how it is spread. Left out is who holds for others.
+//! Distribution of the supply over holders and its measures. Addresses that hold for others are excluded.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Spread {
-    /// Who counts, and their share of the supply that is not burned; largest first.
+    /// Holders counted, with their share of the unburned supply; largest first.
     pub(super) shares: Vec<(Address, f64)>,
-    /// Fewest with more than half of the supply.
+    /// Nakamoto coefficient: the fewest with more than half of the supply.
     nakamoto: Option<u64>,
-    /// Shares of some who are among the rest.
+    /// Shares of watched holders that are included in `rest`.
     behind: Vec<(Address, f64)>,
-    /// The shares of the holders counted in `rest`.
+    /// Aggregated shares of the holders not listed in `shares`.
     rest: Rest,
     left_out: BTreeMap<AddressRole, (u64, f64)>,
-    /// What the shares are shares of.
+    /// Description of the total that the shares refer to.
     pub(super) whole: &'static str,
-    /// The table holds fewer holders than the token is said to have.
+    /// Whether the table has fewer holders than the token is said to have.
     pub(super) truncated: bool,
-    /// Holders that count, or as many as the token is said to have.
+    /// Number of holders counted, or as many as the token is said to have.
     pub(super) known_count: u64,
 }
 
 impl Spread {
-    /// None without a holder that has something.
+    /// Returns `None` without a holder that has a balance.
     pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
         let holding = facts.dataset.holding_of(&facts.address, &facts.address);
         let rest = holding.rest();
@@ -43,7 +43,7 @@ impl Spread {
             all += balance;
             match facts.role(&holder) {
                 AddressRole::Trader => held.push((holder, balance)),
-                // A router is a contract like any other when it holds for itself; it never does for long.
+                // A router holding for itself would be an ordinary contract; it never does for long.
                 role => {
                     let sum = left.entry(role).or_default();
                     *sum = (sum.0 + 1, sum.1 + balance);
@@ -55,7 +55,7 @@ impl Spread {
             return None;
         }
         let burned = left.get(&AddressRole::Burned).map_or(0.0, |(_, sum)| *sum);
-        // Balances that add up to more than the supply show that the figure is of another time.
+        // Balances that exceed the supply show that the supply figure is of another time.
         let known = facts.total_supply().filter(|supply| *supply >= all * 0.999);
         let total = known.unwrap_or(all);
         let supply = if total - burned > 0.0 { total - burned } else { all };
@@ -75,12 +75,12 @@ impl Spread {
         })
     }
 
-    /// All holders, those counted in `rest` included.
+    /// Number of holders, including those aggregated in `rest`.
     pub(super) fn count(&self) -> u64 {
         self.shares.len() as u64 + self.rest.count
     }
 
-    /// The shares of these, wherever they stand.
+    /// Shares of the holders that match, in `shares` or in `rest`.
     pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
         self.shares.iter().chain(&self.behind).filter(|(address, _)| wanted(address)).copied().collect()
     }
@@ -110,20 +110,21 @@ impl Spread {
         }
     }
 
-    /// Of the balances, by their ranks: 0 when all are equal, towards 1 when one has all.
+    /// Gini coefficient of the balances by rank: 0 if all are equal, approaching 1 if one holder has all.
     fn gini(&self) -> f64 {
         let n = self.count() as f64;
         let sum = self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum;
         if sum <= 0.0 {
             return 0.0;
         }
-        // Largest first: the smallest has rank 1.
+        // Sorted in descending order: the smallest has rank 1.
         let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum::<f64>() + self.rest.ranked;
         (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
     }
 }
 
-/// Fewest of these, largest first, with more than half of the supply: of balances, as shares of equal ones do not add up to the half.
+/// Fewest balances, largest first, that exceed half of the supply. Uses balances: rounded shares of equal balances may not add up to the
+/// half.
 fn nakamoto(balances: impl Iterator<Item = f64>, supply: f64) -> Option<u64> {
     let mut sum = 0.0;
     let has_more = |balance: f64| {

@@ -1,12 +1,11 @@
-//! Which balances to fetch for the tests of holders where the table stays in another database, and which of its addresses count one by
-//! one.
+//! Balances to fetch for the holder checks if the table stays in another database, and the addresses to list individually.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::super::facts::{AddressRole, Facts};
 use crate::dataset::{Dataset, Token, address::Address, holding::Apart, shelf::Want};
 
-/// The balances of the token, and of the liquidity of its pools, where they stay elsewhere; nothing where they are here.
+/// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.
 pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
     let about = token.row.token_address;
     let Some(shelf) = dataset.shelf("holders") else { return Vec::new() };
@@ -17,7 +16,7 @@ pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
     }
     let own = apart(&facts);
     let of_pool = |pool: Address| {
-        // Of those who hold liquidity, lockers and contracts count for themselves too.
+        // Among liquidity holders, lockers and contracts are listed individually, too.
         let locked = dataset.locks_of(&pool).iter().map(|lock| lock.holder_address);
         let contracts = dataset.contracts().addresses();
         let named: BTreeSet<Address> = own.named.iter().copied().chain(locked).chain(contracts).collect();
@@ -28,7 +27,7 @@ pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
     std::iter::once(Want::Balances { token: about, about, apart: Arc::new(own.clone()) }).chain(pools).collect()
 }
 
-/// Who holds for others counts for themselves; key opinion leaders, the creator and the owner are looked for by name.
+/// Addresses that hold for others are listed individually; key opinion leaders, creator and owner are looked up.
 fn apart(facts: &Facts<'_>) -> Apart {
     let (dataset, about) = (facts.dataset, &facts.address);
     let named: BTreeSet<Address> =

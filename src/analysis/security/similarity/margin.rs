@@ -1,19 +1,19 @@
-//! The linear support vector machine: the linear rule that separates two groups of sparse vectors with the widest margin. What the
-//! vectors stand for is the caller's business.
+//! Linear support vector machine: the maximum-margin linear classifier of two groups of sparse vectors. The meaning of the vectors is the
+//! caller's.
 
-/// Coordinates that are not zero, in order.
+/// Non-zero coordinates, in order.
 pub(super) type Sparse = Vec<(u32, f64)>;
 
 const ROUNDS_MAX: usize = 300;
-/// A round whose largest violation is smaller ends the search.
+/// The optimization stops at a smaller maximum violation.
 const SETTLED: f64 = 1e-3;
 
-/// One vector of known group.
+/// A labelled vector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample<'a> {
     pub(super) vector: &'a Sparse,
     pub(super) wanted: bool,
-    /// What a mistake on it costs.
+    /// Cost of misclassifying it.
     pub(super) cost: f64,
 }
 
@@ -24,13 +24,12 @@ pub(super) struct LinearSvm {
 }
 
 impl LinearSvm {
-    /// The support vector machine with squared hinge loss, by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A
-    /// dual coordinate descent method for large-scale linear SVM", 2008). The samples are gone through in their order, so that the same
-    /// samples give the same rule.
+    /// Fits with squared hinge loss by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent
+    /// method for large-scale linear SVM", 2008). Visits the samples in the given order, so the same samples give the same result.
     pub(super) fn fit(samples: &[Sample<'_>], coordinates: usize) -> Self {
         let mut rule = Self { weights: vec![0.0; coordinates], offset: 0.0 };
         let mut dual = vec![0.0_f64; samples.len()];
-        // The offset is one more coordinate, which is 1 everywhere.
+        // The offset is treated as one more coordinate, which is 1 everywhere.
         let squares: Vec<f64> =
             samples.iter().map(|sample| 1.0 + sample.vector.iter().map(|(_, value)| value * value).sum::<f64>()).collect();
         for _ in 0..ROUNDS_MAX {
@@ -59,7 +58,7 @@ impl LinearSvm {
         rule
     }
 
-    /// Over zero on the wanted side.
+    /// Decision value: positive on the wanted side.
     pub(super) fn of(&self, vector: &Sparse) -> f64 {
         self.offset + vector.iter().map(|(at, value)| self.weights[*at as usize] * value).sum::<f64>()
     }

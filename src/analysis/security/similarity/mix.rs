@@ -1,6 +1,6 @@
-//! A classifier of contracts by their opcode bigrams, the pairs of instructions that follow one another: are they mixed as in known scams
-//! or as in listed tokens? Learned from the codes of the dataset, and trusted as far as it tells codes apart that it has not seen. Scams
-//! of one kind are seldom copied to the letter, but they are built from the same parts. Which code is near to which is the index's.
+//! Classifier of contracts by opcode bigrams (pairs of consecutive instructions): known scams against listed tokens. Trained on the
+//! dataset's codes and trusted according to its cross-validated accuracy. Scams of one kind are seldom copied exactly, but they are built
+//! from the same parts. Similarity search is the index's task.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,32 +13,32 @@ use super::{
 };
 use crate::error::Result;
 
-/// Codes of each group that are learned from.
+/// Maximum number of training codes per group.
 const EXAMPLES_MAX: usize = 600;
-/// Families of scams, and listed tokens, without which nothing is learned.
+/// Minimum number of scam families, and of listed tokens, for training.
 const FAMILIES_MIN: usize = 10;
 const LISTED_MIN: usize = 20;
-/// Of 128 hashes: from here on two codes are of one family, and never one of them judged by the other.
+/// Of 128 hashes: two codes that agree in at least this many are of one family and are never split between training and validation.
 const FAMILY_HASHES: usize = 90;
 const FOLDS: usize = 8;
-/// Codes that must have a pair for it to count.
+/// Minimum number of codes that must contain a pair for it to count.
 const CODES_MIN: u32 = 3;
-/// The most that a mix says: it shows nothing that the contract does, so that alone it never makes a token a high risk.
+/// Maximum strength: the mix of instructions does not show any behaviour, so alone it never makes a token a high risk.
 const HINT: f64 = 0.75;
-/// What mistakes cost altogether, in multiples of the codes.
+/// Total cost of mistakes, in multiples of the number of codes.
 const COST: f64 = 0.25;
-/// A group's few codes of one era do not outweigh the many of another.
+/// Minimum divisor of a sample's weight, so that a group's few codes of one era do not outweigh the many of another.
 const ERA_MIN: f64 = 3.0;
-/// The area under the ROC curve, on codes that were not learned from, at which a mix begins to count and at which it counts in full.
+/// Cross-validated area under the ROC curve at which the classifier begins to count, and at which it counts fully.
 const TRUST: (f64, f64) = (0.6, 0.8);
-/// Share of listed tokens with a mix as bad, from which on a mix says nothing.
+/// Share of listed tokens with a decision value as high from which on the result has no strength.
 const COMMON: f64 = 0.15;
 const PAIRS_SHOWN: usize = 3;
 
-/// What compilers of a time leave in a code. Scams are younger than listed tokens; without this a mix would only tell the year.
+/// Compiler generation of a code. Scams are younger than listed tokens; without balancing this, the classifier would only tell the year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
-    /// Functions are told apart by division.
+    /// The dispatcher extracts the selector by division.
     Divided,
     /// By shifts, from Solidity 0.5 on.
     Shifted,
@@ -52,19 +52,18 @@ impl Era {
     }
 }
 
-/// Selectors that the code of every token compares with: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
-/// each after its PUSH4.
+/// Selectors in every ERC-20 contract's code: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`, each after its PUSH4.
 const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
 /// `Panic(uint256)`.
 const PANIC: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
 const SHR: u8 = 0x1c;
-/// Symbols within which functions are told apart.
+/// Number of leading symbols that are taken for the dispatcher.
 const DISPATCH: usize = 120;
 
-/// How often each pair of instructions that follow one another occurs.
+/// Counts of the pairs of consecutive instructions.
 type Pairs = Vec<([u8; 2], u32)>;
 
-/// A code that is learned from.
+/// A training code.
 #[derive(Debug, Clone)]
 pub struct Example {
     pairs: Pairs,
@@ -74,7 +73,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// `None` for a code that is no token's.
+    /// Returns `None` if the code is no token's.
     pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
         let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);
@@ -82,36 +81,36 @@ impl Example {
     }
 }
 
-/// Whether the code at this place of so many of its group is learned from: an even choice.
+/// Whether the code at index `place` of `of` in its group is used for training: evenly spaced sampling.
 pub fn is_example(place: usize, of: usize) -> bool {
     place.is_multiple_of(of.div_ceil(EXAMPLES_MAX).max(1))
 }
 
-/// What a mix says.
+/// Result of the classifier for one code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// 0 to 1.
     pub strength: f64,
-    /// Share of the listed tokens, each judged unseen, whose mix is as bad or worse.
+    /// Share of the listed tokens whose cross-validated decision value is at least as high.
     pub as_bad: f64,
-    /// The pairs of instructions that say most.
+    /// Pairs of instructions that contribute most.
     pub pairs: Vec<String>,
 }
 
-/// The rule that was learned.
+/// The trained classifier.
 #[derive(Debug, Clone)]
 pub struct Mix {
     terms: Terms,
     rule: LinearSvm,
-    /// What the listed tokens came to when they were not learned from, ascending.
+    /// Cross-validated decision values of the listed tokens, ascending.
     listed: Vec<f64>,
     scams: usize,
-    /// The area under the ROC curve, cross-validated: the chance that an unseen scam scores more than an unseen listed token.
+    /// Cross-validated area under the ROC curve: the probability that an unseen scam scores higher than an unseen listed token.
     told_apart: f64,
 }
 
 impl Mix {
-    /// Learns from the examples. `None` where they are too few, or cannot be told apart. `step` may end it.
+    /// Trains on the examples. Returns `None` if there are too few, or if the groups cannot be separated. `step` may cancel.
     pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
         let examples = different(examples);
         let families = families(&examples);
@@ -135,7 +134,7 @@ impl Mix {
                 let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut listed };
                 list.push(part.of(&vectors[i]));
             }
-            // What is used is the mean of all rules, which swings less than any.
+            // The mean of all folds' rules is used, which varies less than each of them.
             rule.offset += part.offset / FOLDS as f64;
             rule.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
         }
@@ -147,7 +146,7 @@ impl Mix {
         Ok(Some(Self { terms, rule, listed, scams: of(CodeOrigin::Scam), told_apart }))
     }
 
-    /// Scams and listed tokens that were learned from.
+    /// Number of scams and listed tokens in the training set.
     pub fn learned_from(&self) -> (usize, usize) {
         (self.scams, self.listed.len())
     }
@@ -156,7 +155,7 @@ impl Mix {
         self.told_apart
     }
 
-    /// `None` for a code without instructions.
+    /// Returns `None` for a code without known instruction pairs.
     pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
         let (pairs, _) = read(code);
         let vector = self.terms.vector(&pairs);
@@ -175,7 +174,7 @@ impl Mix {
         })
     }
 
-    /// The share of listed tokens that came to as much, straight between one and the next: falls as `sum` rises.
+    /// Share of listed tokens with a decision value of at least `sum`, linearly interpolated: decreases as `sum` rises.
     fn as_bad(&self, sum: f64) -> f64 {
         let count = self.listed.len() as f64;
         let under = self.listed.partition_point(|other| *other < sum);
@@ -187,7 +186,7 @@ impl Mix {
     }
 }
 
-/// The pairs that count, and how much each tells by being rare.
+/// Pairs used as features, with their inverse document frequency.
 #[derive(Debug, Clone)]
 struct Terms {
     places: HashMap<[u8; 2], u32>,
@@ -208,7 +207,7 @@ impl Terms {
         }
     }
 
-    /// A code as a vector of length 1: of each pair the logarithm of its count, weighed by rarity.
+    /// TF-IDF vector of unit length: for each pair, the logarithm of its count times its rarity.
     fn vector(&self, pairs: &Pairs) -> Sparse {
         let weigh = |(pair, count): &([u8; 2], u32)| {
             let at = *self.places.get(pair)?;
@@ -251,7 +250,7 @@ fn read(code: &[u8]) -> (Pairs, Era) {
     (counts.into_iter().collect(), era)
 }
 
-/// Equal codes of one group once.
+/// Deduplicates identical codes within a group.
 fn different(examples: &[Example]) -> Vec<&Example> {
     let mut different: Vec<&Example> = examples.iter().collect();
     let key = |example: &Example| (example.group == CodeOrigin::Template, example.signature.clone());
@@ -260,7 +259,7 @@ fn different(examples: &[Example]) -> Vec<&Example> {
     different
 }
 
-/// The family of each code: that of the first before it whose signature agrees, else its own.
+/// Family of each code: that of the first earlier code with a matching signature, else a new one.
 fn families(examples: &[&Example]) -> Vec<usize> {
     let mut firsts: Vec<&Signature> = Vec::new();
     examples
@@ -275,7 +274,7 @@ fn families(examples: &[&Example]) -> Vec<usize> {
         .collect()
 }
 
-/// Each group costs the same altogether, and within a group each era: so the rule has no use for what only tells the era.
+/// Balances the total cost between the groups, and between the eras within a group, so that features that only tell the era do not help.
 fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> LinearSvm {
     let key = |i: usize| (examples[i].group == CodeOrigin::Scam, examples[i].era);
     let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
@@ -295,7 +294,7 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
     LinearSvm::fit(&samples, coordinates)
 }
 
-/// The area under the ROC curve; ties count half.
+/// Area under the ROC curve; ties count half.
 fn told_apart(scams: &[f64], listed: &[f64]) -> f64 {
     let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
     let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
@@ -309,7 +308,7 @@ mod tests {
         *,
     };
 
-    /// A token's code of invented instructions, with now and then what only its makers write.
+    /// A token's code of random instructions, with occasional runs that only its makers write.
     fn code(seed: u64, habit: &[u8]) -> Vec<u8> {
         let draw = |i: u64| hash(seed.wrapping_mul(0x9e37_79b9).wrapping_add(i));
         let mut code: Vec<u8> = TOKEN.concat();
@@ -352,7 +351,7 @@ mod tests {
         for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, LISTED)] {
             assert!(learned(&examples(scams, listed, habit)).is_none(), "{scams} {listed}");
         }
-        // Copies of one scam are one scam.
+        // Copies of one scam count once.
         let mut copies = examples(0, 40, SCAMS);
         let one = examples(1, 0, SCAMS).remove(0);
         copies.extend(std::iter::repeat_n(one, 50));

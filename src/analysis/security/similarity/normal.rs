@@ -1,5 +1,5 @@
-//! Bytecode normalised for comparison: metadata cut off, and what compilers vary (the data of PUSH, which DUP, which SWAP) made one
-//! symbol.
+//! Normalisation of bytecode for comparison: metadata removed; the parts that compilers vary (PUSH data, the index of DUP and SWAP)
+//! collapsed to one symbol each.
 
 use crate::analysis::security::opcodes::{PUSH0, PUSH1, PUSH32, instructions};
 
@@ -7,7 +7,7 @@ pub(super) const PUSH: u8 = PUSH1;
 pub(super) const DUP: u8 = 0x80;
 pub(super) const SWAP: u8 = 0x90;
 
-/// The code's opcodes: every PUSH with its data one symbol, every DUP one, every SWAP one.
+/// Opcodes of the code: every PUSH with its data is one symbol, as are every DUP and every SWAP.
 pub fn normalise(code: &[u8]) -> Vec<u8> {
     let code = without_metadata(code);
     let mut symbols = Vec::with_capacity(code.len() / 2);
@@ -20,8 +20,7 @@ pub fn normalise(code: &[u8]) -> Vec<u8> {
     symbols
 }
 
-/// Compilers end a code with CBOR metadata (a map that begins with `bzzr`, `ipfs`, `solc` or `experimental`) and its length in two
-/// bytes.
+/// Compilers append CBOR metadata (a map that begins with `bzzr`, `ipfs`, `solc` or `experimental`) and its length in two bytes.
 fn without_metadata(code: &[u8]) -> &[u8] {
     let Some((rest, length)) = code.split_last_chunk::<2>() else { return code };
     let length = usize::from(u16::from_be_bytes(*length));
@@ -32,7 +31,7 @@ fn without_metadata(code: &[u8]) -> &[u8] {
     if map && keys.iter().any(|key| metadata.get(2..2 + key.len()) == Some(*key)) { &code[..start] } else { code }
 }
 
-/// Bytes of hex text, with or without `0x`; none when it is odd or no hex.
+/// Decodes hex text with or without `0x`; `None` if it is invalid.
 pub fn bytes(text: &str) -> Option<Vec<u8>> {
     const_hex::decode(text.trim()).ok()
 }
@@ -45,7 +44,7 @@ mod tests {
     fn pushes_dups_and_swaps_are_one_symbol_each() {
         // PUSH1 80, PUSH2 0040, PUSH0, DUP3, SWAP2, ADD
         assert_eq!(normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]), [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]);
-        // A PUSH that the end cuts short.
+        // A PUSH truncated by the end of the code.
         assert_eq!(normalise(&[0x7f, 1, 2]), [PUSH]);
         assert!(normalise(&[]).is_empty());
     }
@@ -57,7 +56,7 @@ mod tests {
         code.extend(&metadata);
         code.extend((metadata.len() as u16).to_be_bytes());
         assert_eq!(normalise(&code), [1, 2, 3]);
-        // A length that points nowhere, and one at what is no metadata.
+        // A length beyond the start, and one that points at something other than metadata.
         assert_eq!(normalise(&[0x01, 0xff, 0xff]), [0x01, 0xff, 0xff]);
         assert_eq!(normalise(&[0x01, 0x02, 0x00, 0x01]), [0x01, 0x02, 0x00, 0x01]);
     }

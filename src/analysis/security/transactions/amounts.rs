@@ -1,11 +1,11 @@
-//! Benford's law of first digits: in organic amounts the first digit is d with probability log10(1 + 1/d). The mean absolute deviation
-//! from it and its limit are Nigrini's ("Benford's Law", 2012). No more than a hint: taxes, faucets and round sums break it.
+//! Benford's law of first digits: in organic amounts, the first digit is d with probability log10(1 + 1/d). The mean absolute deviation and
+//! its limit are Nigrini's ("Benford's Law", 2012). Only a hint: taxes, faucets and round amounts violate it.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::ledger::{Move, TransferKind};
 
-/// Transfers from which the digits are looked at.
+/// Minimum number of transfers.
 pub(super) const COUNT_MIN: u64 = 500;
 /// Nigrini's limit of nonconformity for first digits.
 pub(super) const DEVIATION_MAX: f64 = 0.015;
@@ -16,13 +16,13 @@ pub(super) struct LeadingDigits {
     counts: [u64; 9],
 }
 
-/// How far the first digits are from the expected ones.
+/// Deviation of the first digits from Benford's law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Deviation {
     pub(super) count: u64,
     /// Mean absolute deviation of the nine shares.
     pub(super) mean: f64,
-    /// That organic amounts deviate as much, by Pearson's chi-square with 8 degrees of freedom.
+    /// P-value: the probability that organic amounts deviate as much, by Pearson's chi-square test with 8 degrees of freedom.
     pub(super) chance: f64,
 }
 
@@ -58,7 +58,7 @@ fn first_digit(value: f64) -> Option<usize> {
         return None;
     }
     let leading = value / 10_f64.powf(value.log10().floor());
-    // Rounding may leave the quotient a hair outside 1 to 10.
+    // Rounding may leave the quotient slightly outside 1 to 10.
     Some((leading + 1e-9).floor().clamp(1.0, 9.0) as usize)
 }
 

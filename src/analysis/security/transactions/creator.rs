@@ -1,4 +1,4 @@
-//! Tests of the creator and of early buyers: minted after launch, dumped, deployed in series, sniped.
+//! Checks of the creator and of early buyers: late mints, dumps, serial deployments, sniping.
 
 use super::{SNIPE_BLOCKS, Seen, percent};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 const MINTED_MIN: f64 = 0.01;
-/// What one receiver got, of the supply, from which it counts in full. Minted to many, as wrapped and staked coins are, counts little.
+/// Fraction of the supply minted to one receiver at which the strength is 1. Mints to many, as for wrapped and staked coins, count little.
 const MINTED_FULL: f64 = 0.2;
 const MINTED_LEAST: f64 = 0.05;
 const DUMPED_MIN: f64 = 0.05;
@@ -22,7 +22,7 @@ pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
     [minted(seen), dumped(seen), serial(seen), sniped(seen)].into_iter().flatten().collect()
 }
 
-/// The test's share of supply, where there was a launch at all.
+/// Total supply for a check, provided that there was a launch.
 fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
     if seen.ledger.transfers == 0 {
         seen.lacking.note(NeededInput::Transfers, &[code]);

@@ -1,4 +1,4 @@
-//! Tests of liquidity and trades: liquidity pulled, trades one way only, sales that fail, sales by insiders only.
+//! Checks of liquidity and trades: liquidity pulls, one-way trading, failing sales, sales by insiders only.
 
 use super::{Seen, ledger::Wallet, percent};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
     dataset::address::Address,
 };
 
-/// Of the largest liquidity, taken within a day.
+/// Minimum fraction of the largest liquidity removed within a day.
 const PULLED_MIN: f64 = 0.9;
 const BUYS_MIN: u64 = 10;
 const TRIED_MIN: u64 = 10;
-/// Sales fail now and then on any market, for price limits that were not met.
+/// Minimum failure rate: some sales fail on any market because of price limits.
 const FAILING_MIN: f64 = 0.10;
 const FAILING_FULL: f64 = 0.5;
 const BUYERS_FULL: f64 = 20.0;
-/// The normal quantile of a two-sided 95 %.
+/// Quantile of the normal distribution for a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
 pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
@@ -35,7 +35,7 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let by_events = seen.pools.iter().enumerate().take(seen.facts.telling).filter_map(|(i, pool)| {
         let pull = pool.worst_pull?;
-        // Liquidity that moved to another pool was not taken from anybody.
+        // Liquidity moved to another pool was not taken from anybody.
         let moved: f64 =
             seen.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
         let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
@@ -68,7 +68,7 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     })
 }
 
-/// Of each pool that counts, when it first had liquidity and the most that was taken out of it within a day.
+/// For each informative pool, its first liquidity and its largest removal within a day.
 fn pool_rows(seen: &Seen<'_>) -> Vec<EvidenceRow> {
     let row = |pool: Address, at, share, note: &str| EvidenceRow { note: Some(note.to_owned()), ..pool_row(pool, at, share) };
     let mut rows = Vec::new();
@@ -84,7 +84,7 @@ fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
     EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
 }
 
-/// From the pools' reserves where events name them, by count and by money; else from the transfers, by count.
+/// Uses the pools' reserves where events have them, by count and amount; else the transfers, by count.
 fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
     let told = seen
@@ -123,7 +123,7 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
             anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
         }
         let after = Some(format!("{sells} sales"));
-        // Sales by reserves are no transfers; those that are stand for themselves.
+        // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
         let rows = seen.rows(&seen.trades.sales);
         anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
     })
@@ -161,7 +161,7 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
     })
 }
 
-/// Wilson's score interval for a proportion, lower end ("Probable inference", JASA 1927).
+/// Lower bound of Wilson's score interval for a proportion ("Probable inference", JASA 1927).
 fn wilson_lower(hits: f64, of: f64) -> f64 {
     if of <= 0.0 {
         return 0.0;
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_lower_bound_is_wilsons() {
-        // Checked against statsmodels' proportion_confint(method="wilson").
+        // Reference values: statsmodels' proportion_confint(method="wilson").
         for (hits, of, least) in [(0.0, 10.0, 0.0), (10.0, 10.0, 0.722_467), (5.0, 10.0, 0.236_593), (0.0, 0.0, 0.0)] {
             assert!((wilson_lower(hits, of) - least).abs() < 1e-5, "{hits} of {of}: {}", wilson_lower(hits, of));
         }

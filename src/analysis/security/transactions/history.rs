@@ -1,4 +1,4 @@
-//! Tests of the transfers themselves: wash trades, balances that do not add up, airdrops, first digits.
+//! Checks of the transfers themselves: wash trading, balances that do not add up, airdrops, first digits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,17 @@ use crate::dataset::address::Address;
 
 const MISMATCH_MIN: f64 = 0.001;
 const MISMATCH_FULL: f64 = 0.05;
-/// Strength at the least mismatch that counts, so that it is never next to nothing.
+/// Minimum strength once the mismatch counts, so that it is never negligible.
 const MISMATCH_LEAST: f64 = 0.2;
 const AMONG: &str = "transfers among these wallets";
 const WASH_MIN: f64 = 0.05;
 const WASH_FULL: f64 = 0.5;
-/// Transfers that must go round: two friends who lend and give back are no market.
+/// Minimum number of transfers: two friends who lend and repay are no wash traders.
 const WASH_TRANSFERS_MIN: u64 = 6;
 const AIRDROPPED_MIN: f64 = 0.5;
 const RECEIVERS_MIN: u64 = 20;
 
-/// The codes of these tests.
+/// Codes of these checks.
 pub(super) const CODES: &[AnomalyCode] =
     &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
 
@@ -30,7 +30,7 @@ pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
     [mismatch(seen), wash(seen), airdropped(seen), digits(seen)].into_iter().flatten().collect()
 }
 
-/// The replayed balances against the holder table: over the addresses that the table names.
+/// Compares the replayed balances with the holder table, for the addresses that the table lists.
 fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
     let holders = seen.facts.dataset.holding_of(&seen.facts.address, &seen.facts.address);
@@ -38,7 +38,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         seen.lacking.note(NeededInput::Holders, &[code]);
         return None;
     }
-    // Those with nothing are missed too: the transfers may leave them something.
+    // Addresses with a zero balance matter too: the transfers may leave them a balance.
     if !holders.is_whole() {
         seen.lacking.note(NeededInput::AllHolders, &[code]);
         return None;
@@ -53,7 +53,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let (mut sum, mut worst) = (0.0, 0.0);
     for (holder, balance) in holders.rows() {
         let Some(balance) = balance else { continue };
-        // Zero is where tokens come from and go to: its balance is not replayed.
+        // Tokens are minted from and burned to the zero address: its balance is not replayed.
         if holder.0 == [0; 20] {
             continue;
         }
@@ -131,7 +131,7 @@ fn among(seen: &Seen<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
     seen.rows(&places)
 }
 
-/// Receivers who got one equal amount from one sender and never acted.
+/// Receivers of equal amounts from one sender that never sent anything.
 fn airdropped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let mut receivers = 0;
@@ -152,7 +152,7 @@ fn airdropped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let sender = seen.ledger.wallet(sender).address;
     let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
     let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
-    // A sender is named where it is a finding: below that it is one of many.
+    // The sender is named only in a finding: otherwise it is one of many.
     let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
     let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
     let found = seen.lacking.measured(code, strength, sentence, "one amount to many", vec![row])?;

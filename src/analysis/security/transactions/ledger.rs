@@ -1,5 +1,5 @@
-//! One pass over a token's transfers: balances, who bought and sold, what was minted. Memory grows with the wallets, not with the
-//! transfers. What the sums mean is the tests'.
+//! One pass over a token's transfers: balances, trades, mints and burns. Memory grows with the number of wallets, not of transfers. The
+//! checks interpret the aggregates.
 
 use std::collections::HashMap;
 
@@ -13,36 +13,37 @@ use crate::dataset::{
     time::{DAY_MS, Time},
 };
 
-/// Wallets that are told apart; the others are one.
+/// Maximum number of distinct wallets; all further ones share one entry.
 pub(super) const WALLETS_MAX: usize = 4_000_000;
-/// A transfer that leaves less of a pool is liquidity taken out: no trade of a constant product gives that much.
+/// A transfer of at least this fraction of a pool's balance is a removal of liquidity: no trade against a constant-product pool yields that
+/// much.
 const EMPTYING: f64 = 0.9;
-/// What a pool must hold of its largest balance for its emptying to matter.
+/// Minimum balance of a pool, as a fraction of its peak, for its emptying to matter.
 const WORTH_PULLING: f64 = 0.01;
 
-/// An address as the transfers show it. Amounts are in smallest units.
+/// An address as seen in the transfers. Amounts are in smallest units.
 #[derive(Debug, Clone)]
 pub(super) struct Wallet {
     pub(super) address: Address,
     pub(super) role: AddressRole,
-    /// A pool in which others are traded for the token.
+    /// Whether it is a pool in which the token is the quote side.
     pub(super) quoted: bool,
     pub(super) insider: bool,
     pub(super) balance: f64,
     pub(super) peak: f64,
     pub(super) received: u32,
     pub(super) sent: u32,
-    /// The first transfer it received.
+    /// Sender and value of the first transfer it received.
     pub(super) first_from: u32,
     pub(super) first_value: f64,
     pub(super) bought: f64,
     pub(super) sold: f64,
 }
 
-/// A transfer that succeeded or was tried, its ends as places in `wallets`.
+/// A transfer, successful or failed, with its ends as indices into `wallets`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
-    /// Place among the token's transfers.
+    /// Row number among the token's transfers.
     pub(super) row: usize,
     pub(super) time: Option<Time>,
     pub(super) block: Option<i64>,
@@ -59,19 +60,19 @@ pub(super) enum TransferKind {
     Burn,
     Buy,
     Sell,
-    /// Liquidity put in or taken out, and what pools and routers pass among themselves.
+    /// Liquidity added or removed, and transfers among pools and routers.
     Venue,
     Transfer,
 }
 
-/// Liquidity seen to leave a pool in one transfer.
+/// A removal of liquidity by one transfer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Emptied {
     pub(super) share: f64,
     pub(super) row: usize,
     pub(super) at: Option<Moment>,
     pub(super) value: f64,
-    /// What was put into pools within a day after it.
+    /// Amount added to pools within a day afterwards.
     pub(super) put_back: f64,
 }
 
@@ -80,9 +81,9 @@ pub(super) struct TransferLedger {
     pub(super) wallets: Vec<Wallet>,
     ids: HashMap<Address, u32>,
     pub(super) transfers: u64,
-    /// The history begins with a mint, so that balances can be replayed.
+    /// Whether the history begins with a mint, so that balances can be replayed.
     pub(super) complete: bool,
-    /// Whether any row says that it succeeded or failed.
+    /// Whether any row has a success status.
     pub(super) statuses: bool,
     pub(super) minted: f64,
     pub(super) burned: f64,
@@ -137,7 +138,7 @@ impl TransferLedger {
         self.ids.get(address).copied()
     }
 
-    /// Takes the next transfer; none when its ends or its amount are not known.
+    /// Processes the next transfer; returns `None` if its ends or its amount are unknown.
     pub(super) fn see(
         &mut self,
         row: usize,
@@ -180,7 +181,7 @@ impl TransferLedger {
         let venue = |role: AddressRole| matches!(role, AddressRole::Pool | AddressRole::Router);
         match (venue(from.role), venue(to.role)) {
             (true, true) => TransferKind::Venue,
-            // What goes to and from a pool of another token is paid for that one.
+            // Transfers to and from a pool with the token as the quote side pay for the other token.
             _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
                 let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
@@ -190,7 +191,7 @@ impl TransferLedger {
                 if emptying || liquidity { TransferKind::Venue } else { TransferKind::Buy }
             }
             (false, true) => {
-                // The first transfer into a pool, and one into an empty pool, is liquidity.
+                // The first transfer into a pool, or into an empty pool, is liquidity.
                 let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
                 if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
             }
@@ -206,7 +207,7 @@ impl TransferLedger {
         }
     }
 
-    /// Books what a transfer that succeeded changed.
+    /// Books a successful transfer.
     fn book(&mut self, seen: &Move) {
         let to = self.wallet(seen.to);
         let into_pool = to.role == AddressRole::Pool && !to.quoted && seen.kind != TransferKind::Sell;
@@ -239,7 +240,7 @@ impl TransferLedger {
         to.bought += if seen.kind == TransferKind::Buy { seen.value } else { 0.0 };
     }
 
-    /// The supply in smallest units: what the dataset says, else what was minted and not burned.
+    /// Supply in smallest units: the dataset's figure, else mints minus burns.
     pub(super) fn supply(&self, facts: &Facts<'_>) -> Option<f64> {
         let given = facts.total_supply().zip(facts.unit()).map(|(supply, unit)| supply * unit);
         let replayed = self.complete.then_some(self.minted - self.burned);

@@ -1,6 +1,7 @@
-//! Wash trading: groups among which the same tokens go round. In windows of 1 h, 1 d and 7 d the transfers among traders are a
-//! directed graph; a strongly connected part whose every member gets back what it gives is wash (Victor and Weintraud, "Detecting
-//! and Quantifying Wash Trading on Decentralized Cryptocurrency Exchanges", WWW 2021). Memory is bounded by the pairs of one window.
+//! Wash trading: groups of traders among which the same tokens circulate. In windows of 1 h, 1 d and 7 d, the transfers among traders form
+//! a directed graph; a strongly connected component whose every member gets back what it gives is wash trading (Victor and Weintraud,
+//! "Detecting and Quantifying Wash Trading on Decentralized Cryptocurrency Exchanges", WWW 2021). Memory is bounded by the pairs of one
+//! window.
 
 mod rings;
 
@@ -10,16 +11,16 @@ use self::rings::Rings;
 use super::ledger::{Move, TransferKind, TransferLedger};
 use crate::{analysis::security::facts::AddressRole, dataset::time::HOUR_MS};
 
-/// Halves of windows: of how many of the level below each is, and the name of the whole. Each half is looked at with the one before
-/// and with the one after it: what lasts no longer than a half is whole in one of the two.
+/// Window lengths: number of half-windows of the level below in each half-window, and the name of the window. Windows overlap by half, so a
+/// cycle no longer than half a window lies entirely in one of them.
 const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (7, "7 days")];
 const SHORTEST_MS: i64 = HOUR_MS / 2;
-/// Pairs of one window; a window with more is left out and said to be.
+/// Maximum number of pairs in a window; larger windows are skipped and reported.
 const PAIRS_MAX: usize = 1_000_000;
-/// Transfers that are gathered before pairs are looked for among them, at least.
+/// Minimum number of unsorted transfers before they are merged by pair.
 const UNTIDY_MIN: usize = 1 << 16;
 
-/// A pair's transfers in some time.
+/// Aggregated transfers from one wallet to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Edge {
     from: u32,
@@ -28,7 +29,7 @@ struct Edge {
     count: u64,
 }
 
-/// What went round, over all windows of one length and beginning.
+/// Wash trades found in all windows of one length and phase.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WashTrades {
     pub(super) window: &'static str,
@@ -37,22 +38,22 @@ pub(super) struct WashTrades {
     pub(super) members: BTreeSet<u32>,
 }
 
-/// Pairs in order, and behind them what was not put in order yet.
+/// Edges: sorted and merged up to `tidy`, unsorted beyond.
 #[derive(Debug, Clone, Default)]
 struct Pairs {
     edges: Vec<Edge>,
     tidy: usize,
-    /// There were more than are told apart; they are forgotten.
+    /// Whether the maximum number of pairs was exceeded; then all are dropped.
     full: bool,
 }
 
-/// Halves of one length: the one that is being gathered and the one before it.
+/// State of one window length: the half-window being collected and the previous one.
 #[derive(Debug, Default)]
 struct Level {
     number: Option<i64>,
     pairs: Pairs,
     before: Option<(i64, Pairs)>,
-    /// Of the windows that begin with an even half, and of the others.
+    /// Results for windows that begin with an even half-window, and for the others.
     found: [WashTrades; 2],
 }
 
@@ -60,7 +61,7 @@ struct Level {
 pub(super) struct Wash {
     levels: [Level; LEVELS.len()],
     rings: Rings,
-    /// All that changed hands: minted, burned and failed left out.
+    /// Total transferred volume, without mints, burns, liquidity and failed transfers.
     pub(super) volume: f64,
     pub(super) unfinished: bool,
 }
@@ -79,7 +80,7 @@ impl Wash {
         self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: seen.from, to: seen.to, volume: seen.value, count: 1 }]);
     }
 
-    /// The window length that shows the most; none when nothing goes round.
+    /// Result of the window length with the largest wash volume; `None` if there is none.
     pub(super) fn finish(&mut self) -> Option<WashTrades> {
         for (level, (_, name)) in LEVELS.iter().enumerate() {
             self.close(level);
@@ -98,7 +99,7 @@ impl Wash {
         self.levels[level].pairs.extend(edges);
     }
 
-    /// The half is complete: looks at it with the one before, and hands it to the level above.
+    /// Completes a half-window: analyses it together with the previous one, and passes it to the next level.
     fn close(&mut self, level: usize) {
         let Some(number) = self.levels[level].number.take() else { return };
         let mut pairs = std::mem::take(&mut self.levels[level].pairs);
@@ -118,14 +119,14 @@ impl Wash {
         self.levels[level].before = Some((number, pairs));
     }
 
-    /// Nothing came in the half after the last one: looks at that by itself.
+    /// Analyses the last half-window alone, if the next one is empty.
     fn alone(&mut self, level: usize) {
         if let Some((number, pairs)) = self.levels[level].before.take() {
             self.look(level, number, pairs);
         }
     }
 
-    /// Looks at a window, named by its first half.
+    /// Analyses a window, numbered by its first half.
     fn look(&mut self, level: usize, first: i64, window: Pairs) {
         if window.full {
             self.unfinished = true;
@@ -156,7 +157,7 @@ impl Pairs {
         self.full |= other.full;
     }
 
-    /// One edge a pair. The sort is stable, so that sums of the same transfers are the same to the last digit.
+    /// Merges edges of the same pair. The sort is stable, so sums of the same transfers are bit-identical.
     fn put_in_order(&mut self) {
         if self.tidy < self.edges.len() {
             self.edges.sort_by_key(|edge| (edge.from, edge.to));
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_cycle_across_the_edge_of_a_window_is_seen_in_the_window_half_its_length_later() {
-        // Halves of half an hour: who gives back when, and the window that shows both ways.
+        // In half-hours: the transfer there, the one back, and the shortest window that contains both.
         let cases: &[(i64, i64, &str)] = &[
             (4, 4, "1 hour"),
             (4, 5, "1 hour"),
@@ -206,7 +207,7 @@ mod tests {
             wash.gather(0, *there, &[edge(1, 2)]);
             wash.gather(0, *back, &[edge(2, 1)]);
             let found = wash.finish().unwrap_or_else(|| panic!("{there} and {back} are found"));
-            // Where several lengths show as much the longest is named.
+            // If several lengths give the same volume, the longest is named.
             assert!(found.count == 2 && found.volume == 4.0 && found.members == BTreeSet::from([1, 2]), "{there} {back}: {found:?}");
             let shortest = wash.levels.iter().position(|level| level.found.iter().any(|found| found.count > 0));
             assert_eq!(shortest.map(|level| LEVELS[level].1), Some(*name), "{there} and {back}");
@@ -238,7 +239,7 @@ mod tests {
         wash.gather(0, 101, &[edge(1, 2), edge(2, 1)]);
         let found = wash.finish();
         assert!(wash.unfinished);
-        // The hours that begin between them show those of the first half and of the last, which only the full one follows and precedes.
+        // The hour-windows in between show the transfers of the first half and of the last, next to the overfull one.
         assert_eq!(found.map(|found| (found.count, found.members.len(), found.window)), Some((4, 2, "1 hour")));
     }
 }

@@ -1,26 +1,26 @@
-//! Balanced cycles in the graph of transfers: the strongly connected edges whose every node gets back what it gives. Knows edges alone, no
-//! time and no tokens.
+//! Balanced cycles in the transfer graph: strongly connected edges whose every node gets back what it gives. Works on edges only; time and
+//! tokens are unknown here.
 
 use super::Edge;
 
-/// A member's net position, of its gross.
+/// Maximum net position of a member, as a fraction of its gross volume.
 const NET_MAX: f64 = 0.01;
-/// Rounds of leaving out those who do not get back what they give; each halves the worst that is allowed.
+/// Maximum rounds of removing unbalanced members; each round halves the allowed imbalance.
 const ROUNDS_MAX: usize = 64;
-/// The number of a node that was not met yet.
+/// Number of a node not visited yet.
 const UNSEEN: u32 = u32::MAX;
 
-/// Room that is used again for each window.
+/// Buffers reused for each window.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
-    /// The number of a wallet among the nodes; `UNSEEN` for all but those of the graph that is looked at.
+    /// Node number of each wallet; `UNSEEN` for wallets outside the current graph.
     numbers: Vec<u32>,
     nodes: Vec<u32>,
 }
 
 impl Rings {
-    /// The pairs among which everything goes round, of pairs in order. Members whose net position is too large are left out, the worst
-    /// first, and what is left is looked at again.
+    /// Returns the edges of balanced cycles, given edges in order. Removes members with too large a net position, the worst first, and
+    /// repeats.
     pub(super) fn round(&mut self, mut edges: Vec<Edge>) -> Vec<Edge> {
         for _ in 0..ROUNDS_MAX {
             if edges.is_empty() {
@@ -53,7 +53,7 @@ impl Rings {
         Vec::new()
     }
 
-    /// Numbers the nodes as they are met.
+    /// Numbers the nodes in order of appearance.
     fn number(&mut self, edges: &[Edge]) {
         self.nodes.clear();
         for id in edges.iter().flat_map(|edge| [edge.from, edge.to]) {
@@ -68,9 +68,9 @@ impl Rings {
     }
 }
 
-/// The strongly connected part that each node belongs to (Tarjan, without recursion: a chain of transfers may be any length).
+/// Strongly connected component of each node (Tarjan's algorithm, without recursion: a chain of transfers may have any length).
 fn components(edges: &[Edge], nodes: usize, number: impl Fn(u32) -> usize) -> Vec<u32> {
-    // The pairs are ordered by sender: each node's receivers are one run.
+    // Edges are sorted by sender, so each node's receivers are contiguous.
     let mut runs = vec![(0, 0); nodes];
     for (place, edge) in edges.iter().enumerate() {
         let run: &mut (usize, usize) = &mut runs[number(edge.from)];
@@ -126,7 +126,7 @@ mod tests {
         let mut edges: Vec<Edge> = list.iter().map(|(from, to, volume)| Edge { from: *from, to: *to, volume: *volume, count: 1 }).collect();
         edges.sort_by_key(|edge| (edge.from, edge.to));
         let mut rings = Rings::default();
-        // What is left of one graph must not show in the next.
+        // State of one graph must not leak into the next.
         assert_eq!(rings.round(vec![Edge { from: 3, to: 1, volume: 1.0, count: 1 }]), []);
         rings.round(edges)
     }
@@ -137,10 +137,10 @@ mod tests {
         let cases: &[(&[Flow], usize)] = &[
             (&[(0, 1, 5.0), (1, 0, 5.0)], 2),
             (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0)], 3),
-            // One keeps a tenth.
+            // One member keeps a tenth.
             (&[(0, 1, 5.0), (1, 2, 4.5), (2, 0, 4.5)], 0),
             (&[(0, 1, 5.0), (1, 2, 5.0)], 0),
-            // A ring, and somebody who trades with one of it.
+            // A ring, and an outsider who trades with one member.
             (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0), (2, 3, 9.0), (3, 0, 0.02)], 3),
             (&[], 0),
         ];
