@@ -88,7 +88,7 @@ fn as_table(dataset: &Dataset) -> String {
     section(&FINDING_HEADER, rows) + &summary(dataset) + "\n"
 }
 
-/// Returns the file that made the table unusable: its reason begins with the quoted name. Without one, the table's name.
+/// Returns the file that made the table unusable: the one its reason begins with, else its last source, else the table's name.
 fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     let named =
         reason.strip_prefix('`').and_then(|rest| rest.split_once('`')).filter(|(_, rest)| !rest.starts_with(',')).map(|(name, _)| name);

@@ -1,6 +1,5 @@
-//! Alerts: conditions that are checked with each new generation of the data. An alert fires for a token that meets its condition and did
-//! not at the check before. A check and its firings are written in one transaction, so that none is lost or comes twice, however the
-//! program ends.
+//! Alerts: conditions evaluated on each new generation of the data. An alert fires for a token on the transition from not meeting to
+//! meeting its condition. A check and its firings are one transaction, so that none is lost or duplicated, however the program ends.
 
 use std::{
     collections::HashMap,
@@ -31,9 +30,9 @@ use crate::{
     },
 };
 
-/// The most alerts of one dataset.
+/// Maximum number of alerts per dataset.
 pub const ALERTS_MAX: usize = 1_000;
-/// The most tokens that may meet an alert's condition: with more it says nothing.
+/// Maximum number of tokens that may meet an alert's condition: beyond it the condition is meaningless.
 pub(super) const HOLDING_MAX: usize = 5_000;
 
 /// A condition that is checked with each new generation of the data.
@@ -72,19 +71,19 @@ pub struct FiredAlert {
 }
 
 impl Alert {
-    /// The token it is about: its symbol, else its short address, else `any token`.
+    /// Subject of the alert: the token's symbol, else its short address, else `any token`.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), self.token_address.as_ref())
     }
 }
 
 impl FiredAlert {
-    /// The token it fired for: its symbol, else its short address.
+    /// Subject of the firing: the token's symbol, else its short address.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }
 
-    /// The message for a person: token and condition.
+    /// Message for the user: token and condition.
     pub fn says(&self) -> String {
         format!("{}: {}", self.about(), self.condition)
     }
@@ -94,12 +93,12 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
     symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
 }
 
-/// The last firing that a listener has received, by dataset. A new listener starts with the last one that people were told of before the
-/// program began.
+/// A listener's read position per dataset: the last firing received. A new listener starts at the last one the user was told of before the
+/// program started.
 #[derive(Debug, Default)]
 pub struct Heard(HashMap<String, u64>);
 
-/// A `fired_id` that none reaches: the largest whole number that every JSON reader holds exactly.
+/// A `fired_id` greater than any real one: the largest integer that every JSON reader represents exactly.
 pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
 /// The alerts of the dataset, and what fired.
@@ -124,7 +123,8 @@ pub struct AlertBody {
 }
 
 impl AlertBody {
-    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer). The condition is read with the data.
+    /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer. The condition is parsed later, with the
+    /// data.
     pub fn parse(body: &[u8]) -> Result<Self> {
         let (mut token_address, mut condition) = (None, None);
         for (name, value) in members("", well_formed(body)?)? {
@@ -143,7 +143,7 @@ impl AlertBody {
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 
-    /// The problem with an alert that came in a body: it names the member by its JSON pointer.
+    /// Maps a problem with a body's alert to the member's JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
             Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
@@ -154,7 +154,7 @@ impl AlertBody {
 }
 
 impl Jobs {
-    /// Adds an alert; when this returns, it is on disk. It waits for the data and the disk, so no thread that draws or serves may call it.
+    /// Adds an alert; on return it is on disk. Blocks on data and disk, so must not be called on a drawing or serving thread.
     pub fn add_alert(&self, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
         add(&shared.store, &shared.deck, wish, progress)
@@ -164,13 +164,13 @@ impl Jobs {
         self.workers.shared().store.remove_alert(id)
     }
 
-    /// The alerts of the open dataset, and the `limit` latest firings before this `fired_id`.
+    /// Returns the open dataset's alerts, and the `limit` latest firings before this `fired_id`.
     pub fn alerts(&self, limit: u64, before: u64) -> Result<AlertList> {
         self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
-    /// Calls `hear` with every firing of the open dataset that `heard` has not received, the oldest first. They count as told from then on:
-    /// no program announces them again after a restart.
+    /// Calls `hear` with each firing of the open dataset that `heard` has not received, oldest first, and marks them as told: no process
+    /// announces them again after a restart.
     pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
         let dataset = self.dataset();
@@ -195,7 +195,7 @@ impl Jobs {
 }
 
 impl KeptJobs {
-    /// As `Jobs::add_alert`, in the data that the deck has loaded.
+    /// Like `Jobs::add_alert`, on the data that the deck has loaded.
     pub fn add_alert(&self, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, wish, &Progress::default())
     }
@@ -214,7 +214,7 @@ pub(super) fn no_alert(id: &str) -> Problem {
     Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
 }
 
-/// Adds an alert to the store. It does not fire for tokens that meet the condition already: they have to stop meeting it first.
+/// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
 fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
     let held = held(deck, &snapshot, wish, progress)?;
@@ -224,7 +224,7 @@ fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> 
     store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
 }
 
-/// The tokens that meet the condition now, and those that lack a value for it.
+/// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut wants = Vec::new();
     if let Some(token) = &wish.token_address {
@@ -246,8 +246,8 @@ pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
     snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
 }
 
-/// The absolute folder that names a dataset for its alerts. Links are not resolved and the disk is not read, so that a link to another
-/// folder, or a folder that is gone for a moment, stays the same dataset.
+/// Returns the absolute path that identifies a dataset for its alerts. Links are not resolved and the disk is not read, so that a
+/// redirected link, or a temporarily missing folder, stays the same dataset.
 pub(super) fn dataset(folder: &Path) -> String {
     let mut whole = PathBuf::new();
     for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {
