@@ -133,7 +133,7 @@ struct Lane {
     pool: rayon::ThreadPool,
     /// Queued and running questions.
     waiting: AtomicUsize,
-    /// How many of them there may be.
+    /// Maximum of `waiting`.
     places: usize,
 }
 
