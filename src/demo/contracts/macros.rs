@@ -1,6 +1,8 @@
 //! Assembler macros of the contracts: shared text under names in capitals.
 
 /// Storage slots, in Solidity's layout: 0 balances, 1 allowances, 2 supply, 3 owner, 4 fee, 5 listed holders, 6 paused, 7 pair, 8 gate,
+/// 9 earlier owner, 10 operator, 11 open, 12 buying stopped. The current transfer's sender, receiver and amount are in memory at 0x80,
+/// 0xa0 and 0xc0. The comment above a macro is its stack effect, top of stack first.
 pub(super) const MACROS: &[(&str, &str)] = &[
     // Invented addresses.
     ("FACTORY", "0x5a3e0c9b27d14f8865b0c1de94372afb60e8d515"),
