@@ -24,7 +24,7 @@ pub(crate) use set::{DEVELOPMENT, REPORT, Set, Sizes, set};
 
 use crate::random::Random;
 
-/// The 24 pattern names; mirrored pairs are noted.
+/// The 24 pattern names; a mirror image follows its original.
 pub(crate) const NAMES: [&str; 24] = [
     "head_and_shoulders",
     "inverse_head_and_shoulders",

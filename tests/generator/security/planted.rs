@@ -253,7 +253,7 @@ fn namesake(case: &mut Case, chain: &str) {
     case.row("tokens", format!("{other},{},{},{chain},6,1000,,true", case.symbol, case.name));
 }
 
-/// A thousand meaningless opcodes, different for each case.
+/// Meaningless bytecode of 1,500 opcodes, different for each case.
 pub(crate) fn gibberish(case: &mut Case) -> String {
     // Ends execution at once: opcode 0x00 (STOP) first.
     (0..1_500).fold("0x00".to_owned(), |code, _| code + &format!("{:02x}", case.random.below(0x1e) + 1))

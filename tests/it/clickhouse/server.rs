@@ -59,7 +59,7 @@ pub(super) struct Shared {
     pub(super) down: AtomicBool,
     /// Number of short answers that are 503 first.
     pub(super) busy: AtomicU64,
-    /// SQL function that changes the case of addresses, if any.
+    /// An address spelled with capitals in the table, if any.
     pub(super) written: Mutex<Option<&'static str>>,
     /// The user's `readonly` setting.
     pub(super) readonly: AtomicU64,
@@ -188,7 +188,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         } else if sql.starts_with("SELECT DISTINCT") {
             format!("{}\n", written.unwrap_or_default())
         } else if sql.contains("LIMIT 1000") {
-            // Spelling variants of a column's addresses: text, bytes, digits without 0x, with capitals.
+            // Counts of spelling variants per column: text, bytes, digits without 0x, with capitals.
             let first = table.frame.column("token_address").ok().and_then(|tokens| tokens.str().ok()?.get(0));
             let is_bare = first.is_some_and(|token| token.len() == 40);
             let one = match (written, is_bare) {
