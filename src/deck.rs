@@ -44,7 +44,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct DeckOptions {
     pub settings: AnswerSettings,
-    /// Worker threads for quick questions.
+    /// Worker threads of the quick lane; the heavy lane has one fewer, but at least one.
     pub workers: usize,
     /// Maximum number of queued and running questions; one more is refused as busy.
     pub queue: usize,

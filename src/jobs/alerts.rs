@@ -93,7 +93,7 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
     symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
 }
 
-/// A listener's read position per dataset: the last firing received. A new listener starts at the last one the user was told of before the
+/// A listener's read position per dataset: the last firing received. A new listener starts at the last one delivered to the user before the
 /// program started.
 #[derive(Debug, Default)]
 pub struct Heard(HashMap<String, u64>);
@@ -169,8 +169,8 @@ impl Jobs {
         self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
-    /// Calls `hear` with each firing of the open dataset that `heard` has not received, oldest first, and marks them as told: no process
-    /// announces them again after a restart.
+    /// Calls `hear` with each firing of the open dataset that `heard` has not received, oldest first, and marks them as delivered: no
+    /// process announces them again after a restart.
     pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
         let dataset = self.dataset();

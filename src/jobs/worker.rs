@@ -43,7 +43,7 @@ pub(super) struct Shared {
     open: AtomicUsize,
     /// Cancels the alert check in progress.
     alert_check: Progress,
-    /// The last firing that the user was told of before this process started, by dataset.
+    /// The last firing delivered to the user before this process started, by dataset.
     told_before: Mutex<HashMap<String, u64>>,
     /// Current task of each running job.
     running: Mutex<HashMap<String, RunningTask>>,
@@ -214,8 +214,8 @@ impl Shared {
         }
     }
 
-    /// Returns the dataset's last told firing as of this process's first call. All its listeners start there, even after one of them was
-    /// told more.
+    /// Returns the dataset's last delivered firing as of this process's first call. All its listeners start there, even after a later
+    /// delivery to one of them.
     pub(super) fn told_before(&self, dataset: &str) -> Result<u64> {
         let mut before = lock(&self.told_before);
         if let Some(told) = before.get(dataset) {

@@ -25,7 +25,7 @@ const TOGETHER: [&[Change]; 4] = [
 const SEEDS: std::ops::Range<u64> = 1..4;
 const IMPLEMENTATION: [u8; 20] = [0xC4; 20];
 const FACET: [u8; 20] = [0xC5; 20];
-/// Code additionally accepted for contracts behind proxies.
+/// Code additionally expected of contracts behind proxies.
 const PROXY: &str = "PROXY";
 
 fn found(input: &CodeInput<'_>) -> Codes {

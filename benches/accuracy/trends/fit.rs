@@ -29,7 +29,7 @@ fn weights(at: Vector) -> Weights {
     Weights { net: at[0], fit: at[1], place: at[2], threshold: at[3] }
 }
 
-/// Negative log-likelihood of the chartists' labels.
+/// Negative log-likelihood of the chartists' labels, plus the ridge penalty on the weights.
 fn loss(at: Vector, spans: &[&Span]) -> f64 {
     let each = |span: &&Span| -> f64 { span.words.iter().map(|word| -chance(at, &span.measures, *word).max(1e-12).ln() / 2.0).sum() };
     spans.iter().map(each).sum::<f64>() + RIDGE * at[..3].iter().map(|weight| weight * weight).sum::<f64>()

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Firings kept per alert; beyond it the oldest that the user was told of are deleted.
+/// Firings kept per alert; beyond it the oldest delivered ones are deleted.
 const FIRED_MAX: u32 = 1_000;
 /// Firings kept of all removed alerts together.
 const FIRED_BY_REMOVED_MAX: u32 = 10_000;
@@ -20,7 +20,7 @@ const FIRED_BY_REMOVED_MAX: u32 = 10_000;
 const FIRED_AT_ONCE: i64 = 1_000;
 
 /// `held`: tokens that must stop meeting the condition before they fire again, 20 bytes each; `holds`: number of tokens that met it at the
-/// last check; `digest`: digest of that check's data. `told`: the last firing of a dataset that the user was told of.
+/// last check; `digest`: digest of that check's data. `told`: the last firing of a dataset delivered to the user.
 pub(super) const SCHEMA: &str = "
     CREATE TABLE alert (
         alert_id TEXT PRIMARY KEY,
@@ -55,7 +55,7 @@ pub(super) const SCHEMA: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Migration from the version that counted firings by the rows of `fired` and had no table `told`: marks all of them as told.
+/// Migration from the version that counted firings by the rows of `fired` and had no table `told`: marks all of them as delivered.
 pub(super) const FROM_COUNTED_BY_ROWS: &str = "
     ALTER TABLE alert ADD COLUMN holds INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE alert ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
@@ -258,7 +258,7 @@ impl JobStore {
         self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
     }
 
-    /// Returns the dataset's last firing that the user was told of.
+    /// Returns the dataset's last firing delivered to the user.
     pub(in crate::jobs) fn told(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
     }
@@ -268,14 +268,14 @@ impl JobStore {
         Ok(number as u64)
     }
 
-    /// Records that the user was told of all firings up to this one.
+    /// Records that all firings up to this one were delivered to the user.
     pub(in crate::jobs) fn set_told(&self, dataset: &str, last: u64) -> Result<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
         self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
 
-/// SQL subquery within a query of `fired`: the last firing of its dataset that the user was told of.
+/// SQL subquery within a query of `fired`: the last firing of its dataset delivered to the user.
 const TOLD: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {
