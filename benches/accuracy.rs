@@ -1,5 +1,5 @@
-//! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
-//! charts|patterns|record|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
+//! Accuracy of the analyses on synthetic and real labelled cases: `cargo bench --bench accuracy --
+//! charts|patterns|record|security|trends|yield`. Prints tables without pass or fail; timings are in `speed`.
 
 #[path = "accuracy/charts.rs"]
 mod charts;
@@ -16,7 +16,7 @@ mod trends;
 #[path = "accuracy/yields.rs"]
 mod yields;
 
-/// Each report: its word on the command line and what prints it.
+/// Each report: its command-line name and its function.
 const REPORTS: &[(&str, fn())] = &[
     ("charts", charts::report),
     ("charts-fit", charts::fit),
@@ -30,14 +30,14 @@ const REPORTS: &[(&str, fn())] = &[
 ];
 
 fn main() {
-    // Cargo adds `--bench` of its own.
+    // Cargo adds `--bench` itself.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let known: Vec<&str> = REPORTS.iter().map(|(word, _)| *word).collect();
     for word in words.iter().filter(|word| !known.contains(&word.as_str())) {
         eprintln!("no report `{word}`; there are: {}", known.join(", "));
     }
     for (word, print) in REPORTS {
-        // Fitting changes the source, so it is done only where it is asked for.
+        // Fitting modifies the source, so it runs on request only.
         if words.is_empty() && *word != "charts-fit" || words.iter().any(|asked| asked == word) {
             print();
         }

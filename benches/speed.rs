@@ -1,5 +1,5 @@
-//! What the promises of speed are measured with: loading, the market, one answer of each kind, trendlines by length, and a frame of
-//! every view. `cargo bench --bench speed [FILTER]`. The API under load is measured from outside, by any HTTP load generator.
+//! Benchmarks behind the performance claims: loading, the market, one answer of each kind, trendlines by length, and a frame of every view.
+//! `cargo bench --bench speed [FILTER]`. The API under load is measured externally, by any HTTP load generator.
 
 use std::{hint::black_box, path::Path, sync::Arc, time::Duration};
 
@@ -61,7 +61,7 @@ const SEED: u64 = 20_261_121;
 const LENGTHS: [usize; 4] = [200, 1_000, 10_000, 1_000_000];
 const SIZES: [(u16, u16); 2] = [(140, 42), (220, 60)];
 
-/// The dataset that comes with the program.
+/// The dataset shipped with the program.
 fn datasets() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets"))
 }
@@ -70,7 +70,7 @@ fn loaded(folder: &Path) -> Dataset {
     load(folder, &Silent).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
 }
 
-/// A folder with a market made to measure.
+/// A folder with a generated market.
 fn written(options: &DemoOptions) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder for the data");
     demo::write(folder.path(), options, &mut |_, _, _| true).expect("the data can be written");
@@ -83,7 +83,7 @@ fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<Deck> {
     deck
 }
 
-/// The token that has the most posts and so the most to tell.
+/// The token with the most posts, and so the largest answers.
 fn busiest(dataset: &Dataset) -> Address {
     let busiest = dataset.tokens().iter().max_by_key(|token| dataset.posts_of(&token.row.token_address).len());
     busiest.expect("the demo has tokens").row.token_address
@@ -113,11 +113,11 @@ fn snapshots(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each question through the deck, worked out anew and remembered.
+/// Each question through the deck, cold and from the answer cache.
 fn answers(c: &mut Criterion) {
     let dataset = loaded(datasets());
     let token = busiest(&dataset);
-    // A memo without room remembers nothing.
+    // A cache of capacity 0 disables caching.
     let (cold, warm) = (deck(dataset, 0), deck(loaded(datasets()), 128 << 20));
     let mut group = c.benchmark_group("answer");
     let mut measure = |name: &str, ask: &dyn Fn(&Deck)| {
@@ -185,7 +185,7 @@ fn candles(c: &mut Criterion) {
     group.finish();
 }
 
-/// Yield plans from the prepared pools to whole units, and a whole request among 20,000 pools.
+/// Yield plans from prepared pools to whole units, and a full request among 20,000 pools.
 fn yields(c: &mut Criterion) {
     let mut group = c.benchmark_group("yield");
     group.sample_size(30);
@@ -206,7 +206,7 @@ fn yields(c: &mut Criterion) {
     group.finish();
 }
 
-/// One frame of each view, drawn whole into memory once its answers are there.
+/// One frame of each view, fully drawn into memory once its answers are ready.
 fn frames(c: &mut Criterion) {
     let deck = deck(loaded(datasets()), 128 << 20);
     let options = Options { depth: Depth::True, ..Options::default() };
@@ -238,7 +238,7 @@ fn frames(c: &mut Criterion) {
     group.finish();
 }
 
-/// What executing one contract costs, of each planted one that differs in what it takes.
+/// Cost of executing one contract, for planted contracts of different cost.
 fn security(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("security");
     for contract in contracts().take(6) {
@@ -251,8 +251,8 @@ fn security(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A table from the cache: one token's rows, the first page of an order, the whole order. TOKENDECK_SCALE names a dataset that has more
-/// candles than the million made here.
+/// Reads of a cached table: one token's rows, the first page of a sort order, the whole order. TOKENDECK_SCALE names a dataset with more
+/// candles than the million generated here.
 fn large(c: &mut Criterion) {
     let made = std::env::var_os("TOKENDECK_SCALE").map_or_else(
         || Err(written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() })),

@@ -1,5 +1,5 @@
-//! The HTTP API: the documented interface and our additions, answered from the deck. hyper is used here and nowhere else; no figure of
-//! the market is computed here. `routes` has the table of all endpoints, `guard` the checks that every request must pass.
+//! The HTTP API: the documented endpoints and this project's additions, answered from the deck. hyper is used here only; no market
+//! arithmetic lives here. `routes` holds the endpoint table, `guard` the checks that every request must pass.
 
 mod batch;
 mod call;
@@ -32,28 +32,28 @@ use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metric
 pub use self::{server::serve, service::answer_offline};
 use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
 
-/// The settings of the API.
+/// Settings of the API server.
 #[derive(Debug, Clone)]
 pub struct ApiOptions {
-    /// Names besides loopback that a request's `Host` may have.
+    /// Accepted `Host` names besides loopback.
     pub hosts: Vec<String>,
-    /// Origins whose pages may read the answers in a browser (CORS); empty: none.
+    /// CORS: allowed origins; empty disallows all.
     pub cors_origins: Vec<String>,
-    /// Requests a second for each key; `None`: no limit.
+    /// Rate limit in requests per second and key; `None`: unlimited.
     pub rate_per_second: Option<u32>,
-    /// Connections at once. A further one replaces one that owes a request for long, else the one idle longest, else it waits.
+    /// Maximum open connections. At the limit, a new one replaces one that has long sent no request, else the longest idle one, else waits.
     pub connections: usize,
-    /// Streams of events at once.
+    /// Maximum concurrent event streams (GET /events).
     pub event_streams: usize,
-    /// Streams of rows at once.
+    /// Maximum concurrent row streams.
     pub row_streams: usize,
-    /// Whether /docs is answered.
+    /// Whether /docs is served.
     pub docs: bool,
-    /// How long a request's head may take to arrive.
+    /// Timeout for receiving a request head.
     pub header_time: Duration,
-    /// How long a request's body may take to arrive.
+    /// Timeout for receiving a request body.
     pub body_time: Duration,
-    /// How long a connection without a request stays open.
+    /// Keep-alive timeout of an idle connection.
     pub idle_time: Duration,
 }
 
@@ -74,11 +74,11 @@ impl Default for ApiOptions {
     }
 }
 
-/// The API's parts and state, shared by all requests.
+/// Components and state of the API, shared by all requests.
 #[derive(Debug)]
 pub struct Api {
     pub deck: Arc<Deck>,
-    /// `None` where there is no state folder to keep jobs in.
+    /// `None` without a state folder to store jobs in.
     pub jobs: Option<Arc<Jobs>>,
     pub keys: Arc<Keys>,
     pub options: ApiOptions,
@@ -86,11 +86,11 @@ pub struct Api {
     pub metrics: Metrics,
     rate: Option<Rate>,
     ids: RequestIds,
-    /// The events that GET /events streams.
+    /// Event log behind GET /events.
     events: Arc<EventLog>,
-    /// One permit for each stream of events.
+    /// One permit per event stream.
     event_streams: Arc<Semaphore>,
-    /// One permit for each stream of rows.
+    /// One permit per row stream.
     row_streams: Arc<Semaphore>,
     coded: CodedMemo,
     /// Whether the server is shutting down.
@@ -117,21 +117,21 @@ impl Api {
     }
 }
 
-/// An answer without a server.
+/// A reply produced in process, without a server.
 #[derive(Debug)]
 pub struct OfflineReply {
     pub status: u16,
-    /// Empty where `rows` has a stream.
+    /// Empty if `rows` carries the body.
     pub body: Bytes,
     pub rows: Option<OfflineRows>,
 }
 
-/// A stream of rows. It blocks, so it is not for a thread of a runtime.
+/// A row stream for blocking readers; must not be read on an async runtime's thread.
 #[derive(Debug)]
 pub struct OfflineRows(rows::RowStream);
 
 impl OfflineRows {
-    /// The next piece; `None` at the end, an error where the stream broke off.
+    /// Returns the next chunk, `None` at the end. Errors: the stream ended before its last row.
     pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, String> {
         self.0.wait().map_err(|broken| broken.to_string())
     }

@@ -1,5 +1,5 @@
-//! The command line: its commands, and how one is run to its exit code. Each command has its own file; to add one, add the file, a variant
-//! of `Command` and a line in `run`.
+//! The command line: argument parsing, dispatch to a command and its exit code. Each command has its own file; to add one, add the file, a
+//! variant of `Command` and a line in `run`.
 
 mod alert;
 mod appearance;
@@ -91,7 +91,7 @@ enum Command {
 }
 
 impl CommandLine {
-    /// With something else than the user's state folder to remember what the dashboard keeps.
+    /// Replaces the storage of the dashboard's session, by default the user's state folder.
     #[must_use]
     pub fn with_memory(mut self, memory: OpenMemory) -> Self {
         self.dashboard.memory = memory;
@@ -99,7 +99,7 @@ impl CommandLine {
     }
 }
 
-/// The arguments that say where the configuration and the data are.
+/// Arguments that locate the configuration and the data.
 #[derive(Debug, Clone, Args)]
 struct Place {
     /// The configuration file
@@ -114,7 +114,7 @@ struct Place {
 }
 
 impl Place {
-    /// Puts what the command line sets in place of what the file says; the names of those settings.
+    /// Applies the command-line overrides to the configuration; returns the names of the overridden settings.
     fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
         let mut overruled = Vec::new();
         if let Some(data) = &self.data {
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-/// The arguments of this process; prints help, or refuses wrong ones with exit code 2.
+/// Parses this process's arguments. Prints help, or exits with code 2 on invalid ones.
 pub fn arguments() -> CommandLine {
     CommandLine::parse()
 }

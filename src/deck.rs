@@ -1,5 +1,5 @@
-//! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
-//! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows neither the API nor the terminal.
+//! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
+//! and notifies listeners of changes. Knows neither the API nor the terminal.
 
 mod fetch;
 mod flight;
@@ -40,19 +40,19 @@ use crate::{
     wire::Wire,
 };
 
-/// How the deck is sized.
+/// Sizes and settings of the deck.
 #[derive(Debug, Clone)]
 pub struct DeckOptions {
     pub settings: AnswerSettings,
-    /// Threads that answer questions.
+    /// Worker threads of the quick lane; the heavy lane has one fewer, but at least one.
     pub workers: usize,
-    /// Questions that may wait or run at once; one more is refused as busy.
+    /// Maximum number of queued and running questions; one more is refused as busy.
     pub queue: usize,
-    /// Bytes of answers kept.
+    /// Capacity of the answer cache in bytes.
     pub memo_bytes: u64,
-    /// Where large tables are cached.
+    /// The on-disk cache of large tables.
     pub cache: CacheOptions,
-    /// Who asks for files elsewhere; without it only files here are read.
+    /// Client for remote files; `None` restricts the deck to local ones.
     pub wire: Option<Arc<Wire>>,
 }
 
@@ -70,28 +70,28 @@ impl Default for DeckOptions {
     }
 }
 
-/// Something that listeners hear of.
+/// A notification to listeners.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeckEvent {
-    /// A new generation is current; with its number.
+    /// A new generation is current; carries its number.
     Reloaded(u64),
-    /// A load failed and the generation before it, if any, stays; with the reason for the person.
+    /// A load failed and the previous generation, if any, stays; carries the reason for the user.
     LoadFailed(String),
-    /// Something done in the background has ended; with what to tell the person.
+    /// A background task ended; carries the message for the user.
     Said(String),
-    /// A job changed; with its id.
+    /// A job changed; carries its id.
     JobUpdated(String),
-    /// Alerts fired, or events were missed; `Jobs::news` knows which.
+    /// Alerts fired, or events were lost; `Jobs::news` lists the firings.
     AlertsFired,
 }
 
-/// Answers, each remembered under its canonical request.
+/// Answer cache, keyed by canonical request.
 type Memo = Cache<MemoKey, Arc<dyn Remembered>, BodyBytes>;
 
-/// A generation and a canonical request.
+/// Generation number and canonical request.
 type MemoKey = (u64, Box<str>);
 
-/// A key that is looked for: it hashes and compares as a `MemoKey`, and borrows its request.
+/// Borrowed lookup key: hashes and compares like a `MemoKey`.
 #[derive(Hash)]
 struct Sought<'a>(u64, &'a str);
 
@@ -101,7 +101,7 @@ impl Equivalent<MemoKey> for Sought<'_> {
     }
 }
 
-/// An answer of any question, as the memo holds it.
+/// A type-erased answer in the cache.
 pub(crate) trait Remembered: Any + Send + Sync {
     fn bytes(&self) -> u64;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
@@ -114,26 +114,26 @@ pub struct Deck {
     memo: Memo,
     flights: Flights,
     quick: Lane,
-    /// For questions that take long: they have fewer threads, and quick ones never wait behind them.
+    /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Lane,
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
-    /// What the next generation is answered by.
+    /// Settings for answers from the next generation on.
     settings: RwLock<AnswerSettings>,
-    /// When free memory was given back to the system last.
+    /// Time of the last malloc trim.
     tidied: Mutex<Instant>,
 }
 
-/// Answers leave free memory scattered over the heaps of many threads; it is given back to the system no more often than this.
+/// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
-/// Threads for questions of one kind.
+/// A thread pool with a bounded queue, for questions of one kind.
 struct Lane {
     pool: rayon::ThreadPool,
-    /// Questions that wait or run.
+    /// Queued and running questions.
     waiting: AtomicUsize,
-    /// How many of them there may be.
+    /// Maximum of `waiting`.
     places: usize,
 }
 
@@ -147,7 +147,7 @@ impl Lane {
         Ok(Self { pool, waiting: AtomicUsize::new(0), places })
     }
 
-    /// Takes a place; false when none is left.
+    /// Reserves a place in the queue; false if it is full.
     fn enter(&self) -> bool {
         let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.places;
         if full {
@@ -168,7 +168,7 @@ impl std::fmt::Debug for Deck {
 }
 
 impl Deck {
-    /// An empty deck over the dataset in `folder`; nothing is read until `load`.
+    /// Creates an empty deck over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
@@ -188,50 +188,49 @@ impl Deck {
         }))
     }
 
-    /// The current generation; a problem while there is none yet.
+    /// Returns the current generation. Errors: nothing is loaded yet.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
     }
 
-    /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
+    /// Returns the current generation if it has all tables that this kind of question needs; large ones may still be loading.
     pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;
         snapshot.require(Q::NEEDS)?;
         Ok(snapshot)
     }
 
-    /// The current generation once it is whole.
+    /// Returns the current generation once all its tables are loaded.
     pub fn whole_snapshot(&self) -> Result<Arc<Snapshot>> {
         let whole = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
         let waits = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
         self.snapshot().and_then(|snapshot| if whole(&snapshot) { Ok(snapshot) } else { Err(waits()) })
     }
 
-    /// The remembered answer, if this very question was answered from the current generation.
+    /// Returns the cached answer to this question for the current generation.
     pub fn known<Q: Question>(&self, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
         self.known_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
     }
 
-    /// As `known`, from the generation of this number, of the question whose key this is; the key of one without a body is its canonical
-    /// request.
+    /// Like `known`, by generation number and question key; without a request body, the key is the canonical request.
     pub fn known_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
         self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
     }
 
-    /// Answers here and now, on the caller's thread, from memory where it can.
+    /// Answers on the calling thread, from the cache if possible.
     pub fn answer<Q: Question>(&self, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
         let snapshot = self.snapshot()?;
         self.answer_from(&snapshot, question, progress)
     }
 
-    /// As `answer`, from a generation the caller holds, so that several questions see the same data.
+    /// Like `answer`, from a given generation, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
         let key = (snapshot.generation, question.key().into_boxed_str());
         if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
         }
-        // What takes long is not done twice at once.
+        // Single flight: the same slow question is not computed twice at once.
         let _flight = if question.heavy() { Some(self.flights.take(&key, progress)?) } else { None };
         if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
@@ -249,19 +248,19 @@ impl Deck {
         Ok(known)
     }
 
-    /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
+    /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
-        // What has to be fetched first is waited for beside the quick ones.
+        // Questions that fetch remote rows first use the slow lane.
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.waits(&snapshot));
         self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
     }
 
-    /// Does what takes long and is more than one question, in the lane of those that do. Drop the result to cancel.
+    /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
     pub fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static) -> Coming<T> {
         self.spawn(true, work, || ())
     }
 
-    /// Does the work on a thread of its lane, or refuses it where the lane is full.
+    /// Runs the work on its lane. Errors: the lane is full.
     fn spawn<T: Send + 'static>(
         self: &Arc<Self>,
         heavy: bool,
@@ -287,7 +286,7 @@ impl Deck {
         coming
     }
 
-    /// Gives free memory back to the system, unless that was done a moment ago.
+    /// Trims malloc's free memory, at most every `TIDY_EVERY`.
     fn tidy(&self) {
         let mut tidied = self.tidied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if tidied.elapsed() >= TIDY_EVERY {
@@ -297,14 +296,14 @@ impl Deck {
         }
     }
 
-    /// Finds rows in a generation the caller holds, here and now.
+    /// Selects rows of a given generation, on the calling thread.
     pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
         let found = catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")));
         self.check(snapshot).and(found)
     }
 
-    /// The problem that a large table of the generation turned out damaged: nothing is answered from it, and a load reads it anew.
+    /// Errors: a large table of the generation turned out damaged. It answers nothing more, and a reload reads the table again.
     pub fn check(&self, snapshot: &Snapshot) -> Result<()> {
         if !snapshot.dataset.is_damaged() {
             return Ok(());
@@ -317,8 +316,8 @@ impl Deck {
         Err(Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment."))
     }
 
-    /// As `find_in`, on a thread of its own that all processors may help. Drop the result to cancel; `wake` is called once when they
-    /// are there.
+    /// Like `find_in`, on its own thread, parallelised over all processors. Dropping the result cancels; `wake` is called once, when the
+    /// rows are ready.
     pub fn find<F: Find>(self: &Arc<Self>, snapshot: &Arc<Snapshot>, wanted: F, wake: impl FnOnce() + Send + 'static) -> Coming<F::Found> {
         let (sender, progress, coming) = Coming::new();
         let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
@@ -327,7 +326,7 @@ impl Deck {
             wake();
             deck.tidy();
         };
-        // Where no thread can be had the sender goes, and the outcome says so.
+        // If no thread can be started, the sender is dropped, which the outcome reports.
         std::thread::Builder::new().name("find".into()).spawn(run).ok();
         coming
     }
@@ -336,27 +335,27 @@ impl Deck {
         if heavy { &self.heavy } else { &self.quick }
     }
 
-    /// Hears of every change from now on; a listener that lags too far loses the oldest.
+    /// Subscribes to all later events; a listener that lags too far loses the oldest.
     pub fn listen(&self) -> broadcast::Receiver<DeckEvent> {
         self.events.subscribe()
     }
 
     pub fn tell(&self, event: DeckEvent) {
-        // No listener is no error.
+        // Having no listener is no error.
         self.events.send(event).ok();
     }
 
-    /// Questions that wait or run.
+    /// Queued and running questions.
     pub fn waiting(&self) -> usize {
         self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
     }
 
-    /// The settings that the next generation will be answered by.
+    /// The answer settings of the next generation.
     pub fn answer_settings(&self) -> AnswerSettings {
         self.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// From the next generation on, answers are shaped by these.
+    /// Sets the answer settings, effective from the next generation.
     pub fn set_answer_settings(&self, settings: AnswerSettings) {
         *self.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner) = settings;
     }
@@ -366,8 +365,8 @@ impl Deck {
     }
 }
 
-/// Works on a thread of its own. A thread of the pool that waits for its share of a sort would begin another question meanwhile; were
-/// that the same question, it would wait for itself.
+/// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if
+/// that were the same question, it would deadlock on itself.
 fn off_the_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);

@@ -1,5 +1,5 @@
-//! The demo data: a synthetic market, the same bytes for the same seed and options. Here: the list of its tables, `TABLES`, and how
-//! they are written to a folder. What is in each table is in the modules below.
+//! The demo data: a synthetic market, byte-identical for the same seed and options. Lives here: the list of its tables, `TABLES`, and their
+//! writing to a folder. The contents of each table are in the modules below.
 
 mod candles;
 pub mod contracts;
@@ -28,27 +28,27 @@ use self::{
 };
 use crate::dataset::{candles::Interval, export::form::ExportFormat};
 
-/// The title that, with `synthetic = true`, tells a demo dataset, which may be written over, from any other.
+/// Dataset title. With `synthetic = true` it identifies a demo dataset, which may be overwritten.
 pub const TITLE: &str = "Demo market";
 const DESCRIPTION: &str = "dataset.toml";
 const README: &str = "README.md";
-/// More would not be read by anyone, and a token costs memory.
+/// Upper limits: nobody would read more, and each token costs memory.
 const TOKENS_MAX: u32 = 100_000;
 const DAYS_MAX: u32 = 20_000;
 const ROWS_MAX: u64 = 1_000_000_000;
 
-/// Called with (table, rows done, rows expected); false cancels.
+/// Called with (table, rows done, rows expected); returning false cancels.
 pub type DemoProgress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
     pub tokens: u32,
     pub days: u32,
     pub seed: u64,
-    /// Candles in all, shared among the tokens.
+    /// Total number of candles, shared among the tokens.
     pub candles: Option<u64>,
-    /// Transfers in all, shared among the tokens; else some thousand of a few invented tokens.
+    /// Total number of transfers, shared among the tokens; by default some thousand of a few invented tokens.
     pub transfers: Option<u64>,
-    /// Of all candles; else an hour for the leading ten tokens and a day for the others.
+    /// Interval of all candles; by default one hour for the ten leading tokens, one day for the others.
     pub interval: Option<Interval>,
     pub format: Format,
 }
@@ -59,7 +59,7 @@ impl Default for DemoOptions {
     }
 }
 
-/// How the tables that can be large are written.
+/// File format of the tables that can be large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     Csv,
@@ -68,24 +68,24 @@ pub enum Format {
     Mixed,
 }
 
-/// A file that was written.
+/// A written file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoFile {
     pub file: String,
-    /// 0 for a file that is no table.
+    /// 0 for a file that is not a table.
     pub rows: u64,
     pub bytes: u64,
 }
 
-/// One table of the demo.
+/// Definition of a demo table.
 struct Recipe {
     name: &'static str,
-    /// Its format unless `Format` asks for another.
+    /// Its format unless `Format` overrides it.
     form: ExportFormat,
-    /// Whether it can be large, so that `Format` decides.
+    /// Whether it can be large, so that `Format` applies.
     large: bool,
     columns: &'static [&'static str],
-    /// About how many rows there will be, for the progress alone.
+    /// Estimated number of rows, for progress only.
     rows: fn(&DemoMarket) -> u64,
     write: fn(&DemoMarket, &mut DemoTable) -> Result<(), String>,
 }
@@ -127,14 +127,14 @@ impl Recipe {
     }
 }
 
-/// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file appears whole or not at
-/// all; one that `progress` stops leaves those before it, and may be written again.
+/// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file is written atomically; on
+/// cancellation by `progress` the completed ones stay, and the folder may be written again.
 pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<DemoFile>, String> {
     check(options)?;
     let earlier = claim(folder)?;
     let market = DemoMarket::new(options);
     let description = describe(options);
-    // Written first, so that a folder left half written is recognised as a demo; not rewritten where it is the same already.
+    // Written first, so that an unfinished folder is recognised as a demo; skipped if unchanged.
     if earlier.as_deref() != Some(&description) {
         write_text(folder, DESCRIPTION, &description)?;
     }
@@ -166,7 +166,7 @@ fn check(options: &DemoOptions) -> Result<(), String> {
     candles::check(options)
 }
 
-/// Makes the folder, or refuses one that holds anything but demo data; the `dataset.toml` that is already in it.
+/// Creates the folder; returns its existing `dataset.toml`. Errors: it holds anything but demo data.
 fn claim(folder: &Path) -> Result<Option<String>, String> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {
@@ -174,7 +174,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
-    // A first run that was killed while it wrote its first file leaves this and nothing else.
+    // A first run killed while it wrote its first file leaves only this one.
     let unfinished = format!(".{DESCRIPTION}.part");
     if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
         return Ok(None);
@@ -191,7 +191,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     ))
 }
 
-/// Removes what an earlier run wrote of the table in another format, finished or not: a table may lie in one file only.
+/// Removes an earlier run's files of the table in other formats, finished or not: a table may have one file only.
 fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), String> {
     for other in ExportFormat::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());

@@ -1,5 +1,5 @@
-//! A report as a document: which facts of a token are told, in which order and in which words. The terminal, HTML and Markdown draw
-//! these sections; nobody else decides what a report says. Colours, widths and escapes are theirs.
+//! Document model of a report: the selection, order and wording of its facts. The terminal, HTML and Markdown render these sections and add
+//! nothing; colours, widths and escaping are theirs.
 
 mod chart;
 mod facts;
@@ -17,28 +17,28 @@ pub use self::{
     material::{of_job, of_token},
 };
 
-/// A report, ready to be drawn.
+/// A report, ready to render.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     pub title: String,
-    /// What it was made of and when.
+    /// Data source and creation time.
     pub note: String,
     pub sections: Vec<Section>,
 }
 
-/// A part of the document under a heading of its own.
+/// A section with its heading.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Section {
     pub level: Level,
     pub title: String,
-    /// What the heading adds: an address, a count, a date.
+    /// Addition to the heading: an address, a count, a date.
     pub note: String,
     pub blocks: Vec<Block>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
-    /// A token begins, or what holds for all of them.
+    /// Starts a token, or the facts common to all tokens.
     Token,
     #[default]
     Part,
@@ -48,24 +48,24 @@ pub enum Level {
 pub enum Block {
     /// A sentence.
     Say(Piece),
-    /// What stands behind a label.
+    /// A labelled value.
     Labelled(&'static str, Piece),
     Table(DocumentTable),
-    /// Only where pictures can be drawn: what it shows is told by the tables too.
+    /// Only where pictures can be drawn; the tables contain its facts too.
     Chart(Box<Chart>),
 }
 
 /// Rows of facts. The last column may be long and is wrapped.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DocumentTable {
-    /// What the rows have in common, above them.
+    /// Common subject of the rows, above them.
     pub caption: &'static str,
-    /// The header of each column; none where the rows speak for themselves.
+    /// Column headers; empty if the rows are self-explanatory.
     pub header: &'static [&'static str],
     pub rows: Vec<Vec<Piece>>,
 }
 
-/// A text, and what it means for the reader.
+/// A text with its tone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
     pub text: String,
@@ -76,14 +76,14 @@ pub struct Piece {
 pub enum Tone {
     #[default]
     Plain,
-    /// Beside the matter.
+    /// De-emphasised.
     Quiet,
     Good,
     Bad,
     Warning,
 }
 
-/// How a document is written into a file.
+/// File format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentForm {
     Html,
@@ -93,7 +93,7 @@ pub enum DocumentForm {
 impl DocumentForm {
     pub const ALL: &'static [Self] = &[Self::Html, Self::Markdown];
 
-    /// How its files end, and what requests call it.
+    /// File extension, and value of `format=`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -103,7 +103,7 @@ impl DocumentForm {
 }
 
 impl Document {
-    /// The whole file. It refers to nothing outside itself and runs nothing.
+    /// Renders the whole file: self-contained, without scripts.
     pub fn write(&self, form: DocumentForm) -> String {
         match form {
             DocumentForm::Html => html::write(self),
@@ -126,10 +126,10 @@ impl Piece {
     }
 }
 
-/// Characters of a text from the data that are written into a file.
+/// Maximum characters of a dataset's text written to a file.
 const TEXT_MAX: usize = 2_000;
 
-/// The text in one line and of bounded length, without what is not seen or turns the direction of writing.
+/// Returns the text on one line and of bounded length, without invisible characters and direction overrides.
 fn readable(text: &str) -> impl Iterator<Item = char> + '_ {
     let hidden = |c: &char| matches!(*c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let shown =

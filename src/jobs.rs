@@ -1,5 +1,5 @@
-//! Work in the background, kept in a store: deep-analysis jobs, which ask several analyses of several tokens, and alerts, which are
-//! checked with each generation of the data. A request is acknowledged only once it is on disk. Knows no face.
+//! Background work with a durable store: deep-analysis jobs, which run several analyses of several tokens, and alerts, which are evaluated
+//! on each generation of the data. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
 
 mod alert;
 mod alerts;
@@ -40,19 +40,19 @@ use crate::{
     question::parameter::clip,
 };
 
-/// Tokens a job may have.
+/// Maximum number of tokens per job.
 pub const TOKENS_MAX: usize = 100;
 
-/// Limits of the jobs.
+/// Limits of the job queue and history.
 #[derive(Debug, Clone)]
 pub struct JobOptions {
-    /// Jobs that run at once.
+    /// Jobs run concurrently.
     pub workers: usize,
-    /// Jobs that may wait; one more is refused as busy.
+    /// Maximum queue length; one more job is refused as busy.
     pub queue: usize,
-    /// Days after which ended jobs are deleted, counted from their creation; 0: never.
+    /// Retention of ended jobs in days since their creation; 0: unlimited.
     pub keep_days: u64,
-    /// Jobs kept; beyond it the oldest ended ones are deleted.
+    /// Maximum number of stored jobs; beyond it the oldest ended ones are deleted.
     pub keep_count: u64,
 }
 
@@ -62,7 +62,7 @@ impl Default for JobOptions {
     }
 }
 
-/// Bytes of findings kept, compressed as they are.
+/// Capacity for findings in bytes, after compression.
 const FINDINGS_BYTES_MAX: u64 = 512 << 20;
 const STORE: &str = "jobs.sqlite";
 
@@ -72,7 +72,7 @@ impl JobOptions {
     }
 }
 
-/// An enum whose variants are words in JSON, in the store and on the screen.
+/// Defines an enum whose variants are words in JSON, in the store and on the screen.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {
         $(#[$meta])*
@@ -143,7 +143,7 @@ pub struct Task {
     pub description: String,
 }
 
-/// How far a task has come.
+/// Progress of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskProgress {
     pub task_id: String,
@@ -153,7 +153,7 @@ pub struct TaskProgress {
     pub total: u64,
 }
 
-/// The jobs of this user, in the one store of the state folder. Dropping it stops them.
+/// This user's jobs, in the store of the state folder. Dropping it stops them.
 #[derive(Debug)]
 pub struct Jobs {
     workers: Workers,
@@ -161,8 +161,8 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Opens the store in `state_dir` and starts the workers. Where another program runs the jobs of this store, this one lists and
-    /// creates them, and takes over when that one ends.
+    /// Opens the store in `state_dir` and starts the workers. While another process owns the queue, this one only lists and creates jobs,
+    /// and takes over when that process ends.
     pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         crate::state::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir)?;
@@ -174,12 +174,12 @@ impl Jobs {
         Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice }))
     }
 
-    /// A message for the person where the store was damaged and a fresh one was started.
+    /// Message for the user if the store was damaged and replaced by an empty one.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// Queues a job; when this returns, it is on disk. It waits for the disk, so no thread that draws or serves may call it.
+    /// Queues a job; on return it is on disk. Blocks on disk, so must not be called on a drawing or serving thread.
     pub fn create(&self, wish: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
@@ -202,7 +202,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// How many jobs there are, and a page of them, newest first; `page` from 1.
+    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
     pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let shared = self.workers.shared();
         let (total, mut jobs) = shared.store.list(page, limit)?;
@@ -219,7 +219,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Ends a job that is queued or running; what it has found stays.
+    /// Terminates a queued or running job; its findings are kept.
     pub fn terminate(&self, id: &str) -> Result<Job> {
         let shared = self.workers.shared();
         let job = shared.store.terminate(id)?;
@@ -228,7 +228,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Removes a job with all it found; one that is queued or running is terminated first.
+    /// Deletes a job with its findings, terminating it first if necessary.
     pub fn purge(&self, id: &str) -> Result<()> {
         let shared = self.workers.shared();
         if !shared.store.job(id)?.status.ended() {
@@ -244,7 +244,7 @@ impl Jobs {
         self.workers.shared().store.report(id)
     }
 
-    /// How far each task has come, in the job's order.
+    /// Progress of each task, in the job's order.
     pub fn progress(&self, id: &str) -> Result<Vec<TaskProgress>> {
         let shared = self.workers.shared();
         let job = shared.store.job(id)?;
@@ -260,23 +260,23 @@ impl Jobs {
         Ok(progress.collect())
     }
 
-    /// Jobs that are queued or running, as of the last announced change; reads no disk.
+    /// Queued and running jobs as of the last announced change; does no I/O.
     pub fn open_count(&self) -> usize {
         self.workers.shared().open_count()
     }
 
-    /// Whether this program runs the jobs, not another one on the same store.
+    /// Whether this process runs the jobs, not another one on the same store.
     pub fn runs_here(&self) -> bool {
         self.workers.shared().owner.is_owner()
     }
 
-    /// Stops the workers, waiting a moment for them; running jobs go back to the queue for the next start.
+    /// Stops the workers, waiting up to 3 s; running jobs return to the queue for the next start.
     pub fn stop(&self) {
         self.workers.stop(Duration::from_secs(3));
     }
 }
 
-/// The store of jobs and alerts for commands that list, add or remove; it runs no job.
+/// The store of jobs and alerts for command-line use; runs no job.
 #[derive(Debug)]
 pub struct KeptJobs(JobStore);
 
@@ -286,12 +286,12 @@ impl KeptJobs {
         Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
     }
 
-    /// How many jobs there are, and a page of them, newest first; `page` from 1.
+    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
     pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         self.0.list(page, limit)
     }
 
-    /// Removes ended jobs with all they found, gives their space back to the disk, and says how many there were.
+    /// Deletes ended jobs with their findings, shrinks the file and returns the number deleted.
     pub fn purge(&self, which: &Purge) -> Result<u64> {
         let removed = self.0.purge(which)?;
         self.0.shrink()?;

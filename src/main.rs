@@ -1,4 +1,4 @@
-//! tokendeck, from its arguments to its exit code. What each command does is in `cli`.
+//! Entry point: from arguments to exit code. The commands are in `cli`.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! Chart patterns against what chartists marked on real candles. The model is fitted anew without the tokens that it is then asked
-//! about, so the table counts nothing that fitting saw. `charts-fit` writes the coefficients that stand in the program.
+//! Chart patterns against the annotations of chartists on real candles. The model is cross-validated by token, so the table contains
+//! out-of-fold predictions only. `charts-fit` writes the coefficients built into the program.
 
 #[path = "charts/data.rs"]
 mod data;
@@ -16,10 +16,10 @@ use data::Window;
 use score::{Said, said, score};
 use tokendeck::analysis::patterns::{market::Model, patterns_by};
 
-/// Parts into which the tokens are dealt.
+/// Number of cross-validation folds.
 const FOLDS: usize = 5;
 
-/// The table out of fold, and the one of the built-in model, which has seen these windows.
+/// Prints the out-of-fold table, and that of the built-in model, which was trained on these windows.
 pub(super) fn report() {
     let Some(windows) = data::read() else { return };
     let folds = data::folds(&windows, FOLDS);
@@ -32,7 +32,7 @@ pub(super) fn report() {
     println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &seen).figures());
 }
 
-/// Fits to all marks and writes the coefficients into the source.
+/// Fits to all annotations and writes the coefficients into the source.
 pub(super) fn fit() {
     let Some(windows) = data::read() else { return };
     let folds = data::folds(&windows, FOLDS);

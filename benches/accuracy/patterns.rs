@@ -1,4 +1,4 @@
-//! Chart patterns against the labelled generator. What is developed against and what is reported have other seeds.
+//! Chart patterns against the synthetic labelled generator, with different seeds for development and report.
 
 use detector::detect;
 use generator::{Bars, DEVELOPMENT, Found, REPORT, Sizes, score, set};

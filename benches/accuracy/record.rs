@@ -1,6 +1,5 @@
-//! What prices did after trend words and ranks of growth, and how often the patterns told on their day, found in the 500 candles up to it,
-//! differ from those found in all candles up to it: the track record counts the first, and the whole history is the other way to tell it.
-//! On the real data.
+//! Sensitivity of the track record to its lookback, on the real data: it detects patterns in the 500 candles up to each day; the
+//! alternative is the whole history up to it. Also: returns after trend words and growth ranks.
 
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use tokendeck::{
     dataset::{Dataset, address::Address, candles::Interval, load::load, progress::Silent},
 };
 
-/// Every so manyth candle is looked at.
+/// Sampling stride in candles.
 const EVERY: usize = 8;
 
 pub(super) fn report() {
@@ -30,7 +29,7 @@ pub(super) fn report() {
     let (mut candles, mut days, mut told, mut same, mut alike) = (0, 0, 0, 0, 0);
     for (_, sound) in daily(&dataset) {
         let all = sound.as_candles();
-        // Up to there both ways look at the same candles.
+        // Up to there both windows cover the same candles.
         for at in (all.len().saturating_sub(REPLAYED).max(SEEN)..all.len()).step_by(EVERY) {
             let names = |from: usize| -> Vec<_> {
                 let mut found: Vec<_> = breakouts(&all.part(from..at + 1), &model).into_iter().map(|it| it.name.word()).collect();
@@ -54,7 +53,7 @@ pub(super) fn report() {
     );
 }
 
-/// The valid daily candles of each token that has any.
+/// Valid daily candles of each token that has any.
 fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
     dataset.tokens().iter().filter_map(|token| {
         let address = token.row.token_address;
@@ -67,7 +66,7 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
 fn words(dataset: &Dataset) {
     let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
     let trends: Vec<_> = daily.iter().flat_map(|(_, candles)| after_trends(&candles.as_candles())).collect();
-    // As the answer has it: counts of a token without candles too say which week is the last.
+    // Like the answer: holder counts of tokens without candles also determine the last week.
     let none = CandleVec::default();
     let counted = dataset.tokens().iter().map(|token| {
         let address = token.row.token_address;

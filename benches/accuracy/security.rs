@@ -1,5 +1,5 @@
-//! How right the security inference is on the labelled contracts: reported on a third of the clusters that no tuning sees. One file a
-//! topic; each prints its rows of the table of goals.
+//! Accuracy of the security inference on the labelled contracts, reported on a hold-out third of the clusters. One file per topic; each
+//! prints its rows of the table of goals.
 
 #[path = "security/chance.rs"]
 mod chance;
@@ -16,13 +16,13 @@ mod scams;
 
 use corpus::Section;
 
-/// Prints the figures of the closed third, then those of transfers, pools and likeness.
+/// Prints the hold-out metrics, then those of transfers, pools and code similarity.
 pub(crate) fn report() {
     contracts(Section::Closed);
     data::report();
 }
 
-/// Prints the figures of the open two thirds, with what each rule does there.
+/// Prints the metrics of the two development thirds, with those of each rule.
 pub(crate) fn development() {
     contracts(Section::Open);
 }

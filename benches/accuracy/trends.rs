@@ -1,6 +1,6 @@
-//! The trend word against what two chartists said of the same spans of real candles, each token judged with weights fitted to the
-//! others; then noise about a level, which has no trend, and walks, which have one where they end far away. The weights fitted to all
-//! spans are printed too: they stand in `analysis::trendlines::trend`.
+//! The trend word against two chartists' labels of the same spans of real candles, cross-validated by token; then on noise around a level,
+//! which has no trend, and random walks, which have one if they end far away. Also prints the weights fitted to all spans, which are built
+//! into `analysis::trendlines::trend`.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ mod marks;
 #[path = "trends/noise.rs"]
 mod noise;
 
-/// Series of noise in each cell of the table.
+/// Noise series per cell of the table.
 const ROUNDS: usize = 4_000;
 
 pub(super) fn report() {
@@ -59,11 +59,11 @@ pub(super) fn report() {
 }
 
 struct Score {
-    /// Of the spans that both chartists call the same, and of those where both were sure.
+    /// Accuracy on the spans that both chartists label equally, and on those where both were sure.
     right: f64,
     clear: f64,
     opposite: usize,
-    /// Mean |confidence − share right| over ten bins; a word is right where both chartists say it.
+    /// Mean |confidence − fraction correct| over ten bins; correct means agreement with both chartists.
     calibration: f64,
 }
 
@@ -98,7 +98,7 @@ fn weights(name: &str, weights: Weights) {
     println!("\nweights {name}: net {net:.2}, fit {fit:.2}, place {place:.2}, threshold {threshold:.2}");
 }
 
-/// The share of series without a trend that are called one, by the shape of the noise and the number of candles.
+/// Prints the false-positive rate on series without a trend, by noise shape and length.
 fn called_a_trend() {
     const LENGTHS: [usize; 5] = [8, 14, 30, 60, 150];
     println!("\n{:34} {}", "called a trend, of so many candles", LENGTHS.map(|n| format!("{n:>7}")).concat());

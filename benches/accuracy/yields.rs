@@ -1,5 +1,5 @@
-//! How good yield plans are and what they cost: the benchmark of 144 problems, each with its proven gap, beside what people do without
-//! a plan. The optimum itself lies between the plan's net yield and its bound.
+//! Quality and cost of yield plans: the benchmark of 144 problems with proven gaps, beside strategies without a plan. The optimum lies
+//! between a plan's net yield and its bound.
 
 use std::time::Instant;
 
@@ -18,10 +18,10 @@ struct Row {
     gap: f64,
     open_usd: f64,
     coupled: bool,
-    /// Seconds of the solver alone, and of everything from pools to integers.
+    /// Seconds of the solver alone, and of the whole computation from pools to integers.
     solver: f64,
     whole: f64,
-    /// What is lost without a plan, as part of the optimum.
+    /// Loss without a plan, as a fraction of the optimum.
     highest: f64,
     quoted: f64,
 }

@@ -1,5 +1,5 @@
-//! Many tokens in one request: GET /tokens with `addresses`, and GET /security, whose inferences can come as NDJSON lines, each as soon
-//! as it is done.
+//! Batch requests: GET /tokens with `addresses`, and GET /security, which can stream its inferences as NDJSON, each line as soon as it is
+//! ready.
 
 use std::{
     collections::HashMap,
@@ -38,19 +38,19 @@ use crate::{
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// The formats of GET /security.
+/// `format` of GET /security.
 pub(super) const FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: &["json", "ndjson"], default: None },
     "`ndjson`: a line for each token, as they are done; else as `Accept` says, else json.",
 );
 
-/// Tokens of one request that are worked on at once.
+/// Tokens of one request analysed concurrently.
 const AT_ONCE: usize = 4;
-/// How often it is checked that the client is still connected.
+/// Poll interval for noticing that the client has disconnected.
 const CLIENT_CHECK: Duration = Duration::from_millis(100);
 
-/// GET /tokens: the list, or with `addresses` the details of those.
+/// GET /tokens: the token list, or the details of the tokens in `addresses`.
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
     let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
     if call.query.split('&').any(named) {
@@ -58,7 +58,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
             return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
         }
-        // Ignored, a filter would make the answer look filtered.
+        // Refused instead of ignored: an ignored filter would make the answer look filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
         if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
             let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
@@ -70,7 +70,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
     }
 }
 
-/// GET /security: one answer, or a line for each token.
+/// GET /security: one JSON answer, or an NDJSON line per token.
 pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let lines = AnswerFormat::chosen(&arguments, call.headers)?.word == "ndjson";
@@ -92,7 +92,8 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply))
 }
 
-/// Asks about each token once, some at a time, and sends its line as soon as it is answered: once for every time it was asked for.
+/// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
+/// request names it.
 fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending) -> std::result::Result<(), Unwritten> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
@@ -132,9 +133,9 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
     }
 }
 
-/// A token's line; none where the answer was cancelled.
+/// Returns a token's NDJSON line; `None` if the answer was cancelled.
 fn line(token_address: Address, outcome: Result<Arc<Known<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
-    /// As `TokenSecurity` is written.
+    /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]
     struct Line<'a, A> {
         token_address: Address,

@@ -1,4 +1,4 @@
-//! What passes between the service and the handlers: a request as a handler sees it, and a reply, now or later. No decisions.
+//! The types between service and handlers: the request as a handler sees it, and its immediate or deferred reply. No decisions.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -19,29 +19,29 @@ use crate::{
 pub(super) struct Call<'a> {
     pub api: &'a Arc<Api>,
     pub parameters: &'static [Parameter],
-    /// The route's placeholders with their values, percent-encoded as they came.
+    /// The route's path parameters with their values, still percent-encoded.
     pub path: &'a [(&'a str, &'a str)],
     pub query: &'a str,
-    /// The path and the query as they came.
+    /// Path and query, unparsed.
     pub target: &'a str,
-    /// `None` without a server.
+    /// `None` for calls made without a server.
     pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,
-    /// Only the headers are wanted.
+    /// Whether only the headers are needed (HEAD).
     pub head: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Its path and query, checked against the endpoint's parameters.
+    /// Parses path and query, checked against the endpoint's parameters.
     pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
         Arguments::new(self.parameters, self.path, self.query)
     }
 }
 
-/// A reply that is awaited.
+/// A deferred reply.
 pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-/// A reply, or one that is awaited.
+/// An immediate or a deferred reply.
 pub(super) enum HandlerStep {
     Now(Reply),
     Later(Awaited),
@@ -55,8 +55,8 @@ impl HandlerStep {
 
 pub(super) type Answered = Result<HandlerStep>;
 
-/// Ready once the server stops.
+/// Completes once the server stops.
 pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // A sender that is gone counts as a stop too.
+    // A dropped sender counts as a stop too.
     stopping.wait_for(|stopping| *stopping).await.ok();
 }

@@ -1,5 +1,5 @@
-//! Content codings: answers are compressed for clients that accept it, in the coding they prefer, and kept by the answer's tag. Small
-//! answers, and those that are not text, are sent as they are.
+//! Content negotiation of the coding: bodies are compressed in the coding the client prefers and cached by entity tag. Small bodies and
+//! binary formats are sent as they are.
 
 use std::{
     io::{self, Write},
@@ -25,14 +25,14 @@ use crate::{
     error::{Code, Problem},
 };
 
-/// Bodies up to this size are sent as they are.
+/// Bodies up to this size are sent uncompressed.
 const BYTES_MIN: usize = 1_024;
-/// Bodies up to this size are coded at once, larger ones off the threads that answer requests.
+/// Bodies up to this size are compressed on the request thread, larger ones on another.
 const BYTES_AT_ONCE: usize = 32 << 10;
-/// Bytes of coded bodies in the memo.
+/// Capacity of the cache of compressed bodies.
 const MEMO_BYTES: u64 = 32 << 20;
 
-/// A coding of a body.
+/// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Coding {
     Zstd,
@@ -41,7 +41,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    /// Of those that a client prefers equally the first is taken.
+    /// In order of preference, which decides between codings that the client weighs equally.
     const ALL: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
 
     pub(super) fn token(self) -> &'static str {
@@ -52,12 +52,12 @@ impl Coding {
         }
     }
 
-    /// The content coding the client prefers, unless it prefers none at all.
+    /// Returns the client's preferred content coding; `None` if it prefers an uncompressed body.
     pub(super) fn wanted(headers: Option<&HeaderMap>) -> Option<Self> {
         AcceptedCodings::of(headers?)?.best
     }
 
-    /// The tag of an answer in this coding.
+    /// Returns the entity tag of an answer in this coding.
     pub(super) fn tag(coding: Option<Self>, etag: &str) -> String {
         match coding {
             None => etag.to_owned(),
@@ -65,7 +65,7 @@ impl Coding {
         }
     }
 
-    /// The tag without its coding and closing quote; none where it has no coding.
+    /// Returns the tag without its coding suffix and closing quote; `None` if it has no coding suffix.
     pub(super) fn untagged(tag: &[u8]) -> Option<&[u8]> {
         let inside = tag.strip_suffix(b"\"")?;
         Self::ALL.into_iter().find_map(|coding| inside.strip_suffix(coding.token().as_bytes())?.strip_suffix(b"-"))
@@ -89,7 +89,7 @@ impl Coding {
         Ok(coded)
     }
 
-    /// A writer that codes what is written and passes it on to `out`, at the fastest level; dropping it writes the coding's end.
+    /// Returns a writer that compresses into `out` at the fastest level; dropping it writes the coding's trailer.
     pub(super) fn around(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, Unwritten> {
         Ok(match coding {
             None => Box::new(out),
@@ -103,16 +103,16 @@ impl Coding {
     }
 }
 
-/// What a client's `Accept-Encoding` says.
+/// A parsed `Accept-Encoding`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct AcceptedCodings {
     best: Option<Coding>,
-    /// It refuses bodies that are not coded.
+    /// Whether uncompressed bodies (`identity`) are refused.
     coded_only: bool,
 }
 
 impl AcceptedCodings {
-    /// None without the header.
+    /// `None` without the header.
     fn of(headers: &HeaderMap) -> Option<Self> {
         if !headers.contains_key(ACCEPT_ENCODING) {
             return None;
@@ -126,13 +126,13 @@ impl AcceptedCodings {
             let weight = named(coding.token()).or(if coding == Coding::Gzip { named("x-gzip") } else { None }).or(any)?;
             Some((weight, coding)).filter(|(weight, _)| *weight > 0 && *weight >= identity.unwrap_or(0))
         });
-        // `max_by_key` takes the last of equals.
+        // `max_by_key` returns the last of equal maxima.
         let best = accepted.rev().max_by_key(|(weight, _)| *weight).map(|(_, coding)| coding);
         Some(Self { best, coded_only: identity == Some(0) })
     }
 }
 
-/// Coded bodies by their tags.
+/// Cache of compressed bodies, by entity tag.
 #[derive(Debug)]
 pub(super) struct CodedMemo(Cache<Box<str>, Bytes, CodedBytes>);
 
@@ -151,7 +151,7 @@ impl Default for CodedMemo {
     }
 }
 
-/// The reply in the coding that the request asks for, if it asks for one.
+/// Compresses the reply in the coding the request prefers, if any.
 pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: HandlerStep) -> HandlerStep {
     let Some(accepted) = AcceptedCodings::of(headers) else { return step };
     let Some(coding) = accepted.best else { return step };
@@ -203,7 +203,7 @@ fn is_text(reply: &Reply) -> bool {
     kind.starts_with(b"application/json") || kind.starts_with(b"application/problem+json") || kind.starts_with(b"text/")
 }
 
-/// The reply with its body coded.
+/// Returns the reply with its body replaced by the compressed one.
 fn with(mut reply: Reply, coding: Coding, tag: Option<&str>, coded: Bytes) -> Reply {
     *reply.body_mut() = Body::Whole(coded);
     reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));

@@ -1,5 +1,5 @@
-//! A client's connection and its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
-//! disconnected, and a connection that waits for its client closes when its place is needed. Requests and answers are the service's.
+//! A client connection and its timeouts: for a request head, for idling, and for a client that stops reading; a waiting connection also
+//! closes when its slot is needed. Requests and answers belong to the service.
 
 use std::{
     future::Future,
@@ -20,31 +20,31 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-/// How long a client may leave an answer unread.
+/// Write timeout: how long a client may leave an answer unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 
-/// What a connection is doing.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// A request's head is being read, or a new connection has sent nothing yet.
+    /// Reading a request head, or new and still silent.
     Head = 0,
-    /// Between requests.
+    /// Keep-alive: between requests.
     Idle = 1,
-    /// A request is being answered, which has its own limits.
+    /// Handling a request; the handler has its own limits.
     Busy = 2,
-    /// The answer is being written.
+    /// Writing the response.
     Answered = 3,
 }
 
-/// The phase and since when, shared between the connection and its service.
+/// Phase and its start time, shared between a connection and its service.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
     opened: Instant,
     phase: AtomicU8,
-    /// Milliseconds after `opened`.
+    /// Start of the phase, in milliseconds after `opened`.
     since: AtomicU64,
-    /// It should close for another client; the next request takes that back.
+    /// Asked to close in favour of another client; the next request revokes it.
     dismissed: AtomicBool,
     dismissal: Notify,
 }
@@ -66,28 +66,28 @@ impl ConnectionState {
         self.dismissed.store(false, Ordering::Relaxed);
     }
 
-    /// Since when it is between requests; `None` where it is not.
+    /// Start of the keep-alive wait; `None` in other phases.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.is(Phase::Idle).then(|| self.since())
     }
 
-    /// Since when it owes a request; `None` where it owes none.
+    /// Start of the wait for a request head; `None` in other phases.
     pub(super) fn owes_since(&self) -> Option<Instant> {
         self.is(Phase::Head).then(|| self.since())
     }
 
-    /// Has the connection close, unless a request comes first.
+    /// Asks the connection to close, unless a request arrives first.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
         self.dismissal.notify_one();
     }
 
-    /// Whether it has to close: it was dismissed, and still waits for its client.
+    /// Whether the connection must close: dismissed, and still waiting for its client.
     pub(super) fn is_dismissed(&self) -> bool {
         self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::Idle) || self.is(Phase::Head))
     }
 
-    /// Ready each time it is dismissed, so that the connection is polled.
+    /// Completes on each dismissal, so that the connection is polled.
     pub(super) async fn dismissal(&self) {
         self.dismissal.notified().await;
     }
@@ -107,9 +107,9 @@ pub(super) struct WatchedStream {
     state: Arc<ConnectionState>,
     header_time: Duration,
     idle_time: Duration,
-    /// Since when the client reads nothing.
+    /// When the client stopped reading; `None` while writes progress.
     stalled: Option<Instant>,
-    /// Set at the first wait and seldom moved, which costs more: one that rings too early only reads the clock.
+    /// Created at the first wait and seldom reset, since a reset costs more than a wake-up that is too early and only reads the clock.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -118,7 +118,7 @@ impl WatchedStream {
         Self { stream, state, header_time, idle_time, stalled: None, alarm: None }
     }
 
-    /// By when the client must have sent something; `None` while it owes nothing.
+    /// Deadline for the client's next bytes; `None` while none are due.
     fn read_deadline(&self) -> Option<Instant> {
         if self.state.is(Phase::Head) {
             Some(self.state.since() + self.header_time)
@@ -129,7 +129,7 @@ impl WatchedStream {
         }
     }
 
-    /// Whether the deadline has passed; wakes the task when it does.
+    /// Whether the deadline has passed; else schedules a wake-up for it.
     fn overdue(&mut self, deadline: Instant, context: &mut Context<'_>) -> bool {
         loop {
             if Instant::now() >= deadline {
@@ -146,7 +146,7 @@ impl WatchedStream {
         }
     }
 
-    /// The outcome of a write; an error where the client has read nothing for too long.
+    /// Passes on a write's outcome; an error once the client has not read for `UNREAD_TIME`.
     fn written(&mut self, outcome: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if outcome.is_ready() {
             self.stalled = None;
@@ -195,10 +195,10 @@ impl AsyncWrite for WatchedStream {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        // Idle only now: before, hyper reads too, to notice a client that leaves, and a dismissal would cut the answer off.
+        // Idle starts only after the flush: during the answer hyper reads too, to notice a disconnect, and a dismissal would cut it off.
         if flushed.is_ready() && self.state.is(Phase::Answered) {
             self.state.enter(Phase::Idle, Instant::now());
-            // hyper may not read again before the deadline, so the alarm is set here; reading checks it.
+            // hyper may not read again before the deadline, so the wake-up is scheduled here; `poll_read` checks it.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);
             }

@@ -138,7 +138,7 @@ fn is_part_of_a_name(sign: char) -> bool {
     sign.is_alphanumeric() || "-_./".contains(sign)
 }
 
-/// The text with `from` replaced where no name goes on before it, and `ends` accepts the character after it.
+/// Replaces `from` by `to` unless a longer name ends in it; `ends` decides which characters may follow.
 fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> String {
     let mut all = String::with_capacity(text.len());
     let mut rest = text;

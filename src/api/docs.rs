@@ -1,5 +1,4 @@
-//! GET /docs: the OpenAPI document as a page to read and to try out, with Swagger UI. Everything on it comes from this server, and a key
-//! that is typed in stays in the page's memory.
+//! GET /docs: the OpenAPI document in Swagger UI. All assets come from this server; a key typed in stays in the page's memory.
 
 use std::{
     io::{Cursor, Read},
@@ -20,7 +19,7 @@ use crate::{
     question::parameter::{Parameter, ParameterKind, parameter},
 };
 
-/// Nothing from other servers, no script or style inside the page itself, and no other page around it.
+/// Content Security Policy: nothing from other servers, no inline script or style, no framing by another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -30,7 +29,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// The files beside the page with their types, and the text of those that are ours.
+/// Asset names with their media types, and the text of our own.
 const FILES: &[(&str, &str, Option<&str>)] = &[
     ("page.js", JAVASCRIPT, Some(include_str!("docs/page.js"))),
     ("page.css", CSS, Some(include_str!("docs/page.css"))),
@@ -44,12 +43,12 @@ type Tagged = (Bytes, String);
 
 static PAGE: LazyLock<Tagged> = LazyLock::new(|| tagged(Bytes::from_static(include_bytes!("docs/page.html"))));
 
-/// The files in the order of `FILES`. Swagger UI's are unpacked at the first request for one.
+/// The assets in the order of `FILES`; Swagger UI's are unpacked on first use.
 static UNPACKED: LazyLock<Vec<Option<Tagged>>> = LazyLock::new(|| {
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED)).ok();
     let mut unpacked = |name: &str| {
         let archive = archive.as_mut()?;
-        // They are in a folder that is named after the version.
+        // They lie in a folder named after the version.
         let path = archive.file_names().find(|path| path.split_once('/').is_some_and(|(_, path)| path.strip_prefix("dist/") == Some(name)));
         let path = path?.to_owned();
         let mut bytes = Vec::new();

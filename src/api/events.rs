@@ -1,5 +1,5 @@
-//! The events that GET /events streams: one numbered sequence, whose last events are kept for clients that reconnect. `stream` sends them
-//! to one client.
+//! The event log behind GET /events: one numbered sequence whose latest events are kept for clients that reconnect. `stream` sends them to
+//! one client.
 
 use std::{
     collections::VecDeque,
@@ -21,19 +21,19 @@ use crate::{
     jobs::{FiredAlert, Heard, Job},
 };
 
-/// Events that are kept for clients that reconnect.
+/// Events kept for clients that reconnect.
 const KEPT: usize = 1_000;
 
-/// One kind of event.
+/// An event type.
 #[derive(Debug, Clone, Copy)]
 pub struct EventKind {
     pub name: &'static str,
     pub meaning: &'static str,
-    /// The shape of its data.
+    /// Schema of its data.
     pub data: Shape,
 }
 
-/// THE table of events, which the OpenAPI document lists.
+/// THE table of event types, which the OpenAPI document lists.
 pub const EVENTS: &[EventKind] = &[
     EventKind {
         name: RELOADED,
@@ -73,7 +73,7 @@ struct Missed {
     oldest: Option<u64>,
 }
 
-/// The latest events, each with its id, as they are sent.
+/// The latest events by id, already encoded.
 #[derive(Debug)]
 pub(super) struct EventLog {
     kept: Mutex<Kept>,
@@ -82,24 +82,24 @@ pub(super) struct EventLog {
 
 #[derive(Debug)]
 struct Kept {
-    /// Every event after this id is kept.
+    /// Every event with a greater id is kept.
     complete_after: u64,
     pieces: VecDeque<(u64, Bytes)>,
 }
 
 impl EventLog {
-    /// Ids are times in milliseconds, so that they count up across restarts.
+    /// Ids start at the current time in milliseconds, so that they increase across restarts.
     pub(super) fn new() -> Self {
         let now = now().0.unsigned_abs();
         Self { kept: Mutex::new(Kept { complete_after: now, pieces: VecDeque::new() }), newest: watch::Sender::new(now) }
     }
 
-    /// The newest id, and a notice of every further one.
+    /// Subscribes to the newest id.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 
-    /// At most `limit` pieces for a client that has received everything up to `id`, and the id it has received everything up to with them.
+    /// Returns at most `limit` events after `id` and the id of the last one; a `MISSED` event comes first if earlier ones are gone.
     pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = *self.newest.borrow();
@@ -130,9 +130,9 @@ impl EventLog {
     }
 }
 
-/// Adds the deck's events to the log, until the deck or the server is gone.
+/// Appends the deck's events to the log until deck or server is gone.
 pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
-    // First the alerts that fired right before the program ended last time.
+    // First the alerts that fired right before the last shutdown.
     let heard = Arc::default();
     record_alerts(&api, &heard).await;
     loop {
@@ -151,7 +151,7 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
             }
             Ok(DeckEvent::AlertsFired) => record_alerts(&api, &heard).await,
             Ok(DeckEvent::Said(_)) => {}
-            // Some events were lost: a reload may have been among them, and the store still has what fired.
+            // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
                 record_alerts(&api, &heard).await;
                 if let Ok(snapshot) = api.deck.snapshot() {
@@ -163,7 +163,7 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     }
 }
 
-/// Adds the alerts that fired since it was called last.
+/// Appends the alerts that fired since the last call.
 async fn record_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
     let (api, heard) = (Arc::clone(api), Arc::clone(heard));
     let record = move || {
@@ -180,7 +180,7 @@ async fn record_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
     tokio::task::spawn_blocking(record).await.ok();
 }
 
-/// An event in the format of server-sent events. serde_json writes no line breaks, so `data` is one line.
+/// Encodes a server-sent event. serde_json writes no line breaks, so `data` is one line.
 fn piece(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());

@@ -1,4 +1,4 @@
-//! The formats that rows are answered in, and how a request names one: `format=`, else `Accept`, else JSON.
+//! Response formats and how a request selects one: `format=`, else the `Accept` header, else JSON.
 
 use hyper::{HeaderMap, header::ACCEPT};
 
@@ -8,19 +8,19 @@ use crate::{
     question::parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
 
-/// A format of an answer.
+/// A response format.
 #[derive(Debug)]
 pub(super) struct AnswerFormat {
     pub(super) word: &'static str,
-    /// Its media type, followed by other names that `Accept` may have for it.
+    /// Media type, followed by its aliases in `Accept`.
     pub(super) media: &'static [&'static str],
-    /// How its rows are written; `None` where the answer is not rows alone.
+    /// Export format of the rows; `None` if the answer is more than rows.
     pub(super) form: Option<ExportFormat>,
-    /// Whether it is text, which a content coding makes smaller.
+    /// Whether it is text, which compresses well.
     pub(super) text: bool,
 }
 
-/// THE table of formats of rows; of those that a client prefers equally the first is taken.
+/// THE table of row formats, in order of preference, which decides between formats that the client weighs equally.
 pub(super) const FORMATS: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat {
@@ -36,7 +36,7 @@ pub(super) const FORMATS: &[AnswerFormat] = &[
 
 const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
 
-/// THE table of formats of a report: JSON, or a document to read.
+/// THE table of report formats: JSON, or a document to read.
 pub(super) const PAGES: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat { word: "md", media: &["text/markdown"], form: None, text: true },
@@ -60,7 +60,7 @@ impl AnswerFormat {
         Self::among(FORMATS, arguments, headers)
     }
 
-    /// As `chosen`, among those of another table.
+    /// Like `chosen`, among the formats of another table.
     pub(super) fn among(table: &'static [Self], arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
         Ok(match arguments.word(FORMAT.name)? {
             Some(word) => table.iter().find(|row| row.word == word).unwrap_or(&table[0]),
@@ -69,7 +69,7 @@ impl AnswerFormat {
     }
 }
 
-/// The format that the client prefers, the one it names most exactly among equals; none where it accepts none.
+/// Returns the format the client weighs highest, by most specific range among equals; `None` if it accepts none.
 fn accepted(table: &'static [AnswerFormat], headers: &HeaderMap) -> Option<&'static AnswerFormat> {
     let ranges: Vec<(&str, u16)> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
@@ -78,11 +78,11 @@ fn accepted(table: &'static [AnswerFormat], headers: &HeaderMap) -> Option<&'sta
         matching.max_by_key(|(exactness, _)| *exactness).map(|(exactness, weight)| (weight, exactness))
     };
     let liked = table.iter().filter_map(|row| Some((liking(row).filter(|(weight, _)| *weight > 0)?, row)));
-    // `max_by_key` takes the last of equals.
+    // `max_by_key` returns the last of equal maxima.
     liked.rev().max_by_key(|(liking, _)| *liking).map(|(_, row)| row)
 }
 
-/// How exactly the range names one of the types; none where it does not.
+/// Specificity of a media range for these types; `None` if it does not match.
 fn exactness(range: &str, media: &[&str]) -> Option<u8> {
     let kind = range.strip_suffix("/*");
     if range == "*/*" {
@@ -96,7 +96,7 @@ fn exactness(range: &str, media: &[&str]) -> Option<u8> {
     }
 }
 
-/// The name in `text/csv;q=0.5` and its weight in thousandths; a weight that cannot be read counts as 1.
+/// Splits `text/csv;q=0.5` into name and weight in thousandths; an unreadable weight counts as 1.
 pub(super) fn weighed(item: &str) -> (&str, u16) {
     let mut parts = item.split(';');
     let name = parts.next().unwrap_or_default().trim();

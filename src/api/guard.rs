@@ -1,5 +1,5 @@
-//! The checks that every request must pass, in the settled order: size of target and headers, Host, key, rate. Routes, bodies and
-//! parameters are checked after them; nothing here reads a body.
+//! The checks that every request must pass, in order: size of target and headers, Host, key, rate limit. Routing, bodies and parameters are
+//! checked later; nothing here reads a body.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) const BODY_BYTES_MAX: usize = 1 << 20;
 
 pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Admits the request, or refuses it with the problem.
+/// Admits the request. Errors: the first check that it fails.
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
     check_sizes(&parts.uri, &parts.headers)?;
     check_host(&api.options.hosts, parts)?;
@@ -45,7 +45,7 @@ fn check_sizes(uri: &Uri, headers: &HeaderMap) -> Result<()> {
         let detail = format!("The request target has {target} bytes: expected at most {TARGET_BYTES_MAX}.");
         return Err(Problem::new(Code::TargetTooLong, detail));
     }
-    // As on the wire: name, colon, space, value, line end.
+    // Size on the wire: name, colon, space, value, CRLF.
     let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if size > HEADERS_BYTES_MAX {
         let detail = format!("The request headers have {size} bytes: expected at most {HEADERS_BYTES_MAX}.");
@@ -54,7 +54,7 @@ fn check_sizes(uri: &Uri, headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// Refuses names that are not this server's, since a web page can have any name resolve to this machine (DNS rebinding).
+/// Refuses foreign host names, since a web page can have any name resolve to this machine (DNS rebinding).
 fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
@@ -76,7 +76,7 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
 /// Whether the host is loopback with any port, or configured: `name` for any port, `name:port` for that one.
 fn is_own_host(host: &[u8], configured: &[String]) -> bool {
     let name = match host.iter().rposition(|&byte| byte == b':') {
-        // The last colon of an IPv6 address belongs to it unless the address is closed before.
+        // The last colon belongs to an IPv6 address unless its bracket closes before it.
         Some(colon) if host[colon + 1..].iter().all(u8::is_ascii_digit) && (host[0] != b'[' || host[colon - 1] == b']') => &host[..colon],
         _ => host,
     };
@@ -84,7 +84,7 @@ fn is_own_host(host: &[u8], configured: &[String]) -> bool {
         || configured.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()) || host.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// The accepted key. Every refusal is the same, so that it reveals nothing.
+/// Returns the accepted key. All refusals are identical, so that they reveal nothing.
 fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     let mut keys = headers.get_all(API_KEY).iter();
     match (keys.next(), keys.next()) {
@@ -93,7 +93,7 @@ fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     }
 }
 
-/// Refuses a body by its declared length, its coding and its type, before it is read.
+/// Refuses a body by its declared length, coding and type, before it is read.
 pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<()> {
     if declared.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
         return Err(too_large());
@@ -116,7 +116,7 @@ pub(super) fn too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes: send less."))
 }
 
-/// Refuses a browser's page of another origin that is not configured. A request without `Origin` comes from no such page.
+/// Refuses browser requests from an origin that is neither ours nor configured (CSRF). Requests without `Origin` come from no such page.
 pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
     let own = |origin: &[u8]| [&b"http://"[..], b"https://"].iter().any(|scheme| origin.strip_prefix(*scheme) == host);
@@ -130,12 +130,12 @@ pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// Whether this is the preflight of a configured page, which browsers send without a key.
+/// Whether this is a CORS preflight of a configured origin; browsers send it without a key.
 fn is_preflight(api: &Api, parts: &Parts) -> bool {
     parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) && allowed_origin(api, parts).is_some()
 }
 
-/// The answer to a preflight; `None` where the request is not one.
+/// Returns the answer to a CORS preflight; `None` if the request is not one.
 pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     if !is_preflight(api, parts) {
         return None;
@@ -151,7 +151,7 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     Some(reply)
 }
 
-/// Adds the headers by which a browser lets a configured page read the answer.
+/// Adds the CORS headers that let a configured origin read the answer.
 pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
     if api.options.cors_origins.is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! The handlers of the endpoints: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No
-//! routing and no checks of who may ask.
+//! The endpoint handlers: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No routing
+//! and no access checks.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ use crate::{
     question::{Question, known_token, paging::Paging, parameter::PAGE, tabular::Tabular, yields::YieldQuestion},
 };
 
-/// Answers a question: from the deck's memo where it is there, else on its pool.
+/// Answers a question from the deck's cache, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
-    // A target in canonical form that was answered before need not be parsed.
+    // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
         && let Some(known) = call.api.deck.known_by_key::<Q>(snapshot.generation, call.target)
     {
@@ -34,7 +34,7 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     answer(call, Q::parse(&call.arguments()?)?)
 }
 
-/// Answers a list in the format that the request asks for.
+/// Answers a list question in the negotiated format.
 pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let format = AnswerFormat::chosen(&arguments, call.headers)?;
@@ -49,7 +49,7 @@ pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
 fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
-    // Refused at once: on the pool that would cost more than an answer from the memo.
+    // Refused at once: on the pool that would cost more than a cached answer.
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
@@ -57,7 +57,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
         return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {
-        // A client has a tag of this generation only with its answer, which is the same still.
+        // A client has this generation's entity tag only from its answer, which has not changed.
         let etag = snapshot.etag(&question.target());
         if call.if_none_match.names(&etag) {
             return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
@@ -72,7 +72,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     }))
 }
 
-/// An answer with its tag and its links, or 304 where the client holds it already.
+/// Returns the answer with its entity tag and links, or 304 if the client's copy is current.
 fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
     let mut reply = reply::tagged(&known.json, &known.etag, if_none_match);
     if let Some(links) = &known.links {
@@ -172,7 +172,7 @@ pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     call.arguments()?;
     let wish = AlertBody::parse(body)?;
     let jobs = jobs(call)?;
-    // On the deck's pool, since its condition is checked for every token.
+    // On the deck's pool, since the condition is evaluated for every token.
     let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&wish, progress).map_err(AlertBody::refused));
     Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
 }
@@ -187,7 +187,7 @@ fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
     call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
 }
 
-/// Calls `ask` off the threads that answer requests, since jobs are kept in a file.
+/// Calls `ask` off the request threads, since the jobs' store blocks on a file.
 fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
     let jobs = jobs(call)?;
     Ok(HandlerStep::later(async move {

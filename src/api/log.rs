@@ -1,5 +1,5 @@
-//! The log of requests: a ring of the latest ones for the terminal's API view, and a line for each where a log is written. Queries are
-//! left out, since a client may put a secret there.
+//! The request log: a ring buffer of the latest requests for the terminal's API view, and a line per request where a log is written.
+//! Queries are left out, since a client may put a secret there.
 
 use std::{
     cell::Cell,
@@ -14,26 +14,26 @@ use crate::dataset::{
     wall_clock,
 };
 
-/// How many requests are kept.
+/// Capacity of the ring buffer.
 pub const KEPT: usize = 500;
 const METHOD_CHARS_MAX: usize = 16;
 const PATH_CHARS_MAX: usize = 200;
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedRequest {
     pub time: Time,
     pub method: String,
-    /// Without the query, shortened.
+    /// Without the query, truncated.
     pub path: String,
-    /// 499 when the client left before it was answered.
+    /// 499 if the client disconnected before the answer.
     pub status: u16,
     pub micros: u64,
-    /// Of the body.
+    /// Size of the response body.
     pub bytes: u64,
 }
 
-/// As `LoggedRequest`, before it is kept.
+/// Borrowed form of `LoggedRequest`.
 pub(super) struct LogEntry<'a> {
     pub method: &'a str,
     pub path: &'a str,
@@ -48,7 +48,7 @@ impl LogEntry<'_> {
     }
 }
 
-/// Takes a line of the log, with its line feed.
+/// Consumer of log lines, each with its line feed.
 pub type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl RequestLog {
         }
         let mut ring = self.lock();
         ring.total += 1;
-        // The newest reuses the buffers of the oldest, so that a full ring does not allocate.
+        // The newest entry reuses the oldest one's buffers, so that a full ring does not allocate.
         let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
         let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
         for (buffer, text, most) in [(&mut method, entry.method, METHOD_CHARS_MAX), (&mut path, entry.path, PATH_CHARS_MAX)] {
@@ -92,7 +92,7 @@ impl RequestLog {
         ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
     }
 
-    /// Writes every further request to the sink, unless one is set already.
+    /// Writes every later request to the sink; has no effect if a sink is set already.
     pub fn write_to(&self, sink: Sink) {
         self.sink.set(sink).ok();
     }
@@ -101,24 +101,24 @@ impl RequestLog {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest requests, newest first, `count` at most.
+    /// Returns the latest requests, newest first, at most `count`.
     pub fn recent(&self, count: usize) -> Vec<LoggedRequest> {
         let ring = self.lock();
         ring.requests.iter().rev().take(count).cloned().collect()
     }
 
-    /// Requests since the start.
+    /// Number of requests since the start.
     pub fn total(&self) -> u64 {
         self.lock().total
     }
 }
 
 thread_local! {
-    /// One for each thread, so that a line needs no lock and no new buffer.
+    /// One per thread, so that a line needs neither a lock nor a new buffer.
     static LINE: Cell<Line> = Cell::default();
 }
 
-/// A line of the log. The text of its second is kept, since under load the next request comes in the same one.
+/// A log line. The text of its second is cached, since under load the next request falls into the same one.
 #[derive(Debug, Default)]
 struct Line {
     second: i64,
@@ -127,7 +127,7 @@ struct Line {
 }
 
 impl Line {
-    /// Without the formatter, since a line for every request must cost next to nothing.
+    /// Written without tracing's formatter, since a line per request must cost next to nothing.
     fn write(&mut self, time: i64, entry: &LogEntry<'_>) {
         let second = time.div_euclid(SECOND_MS);
         if self.second != second || self.second_text.is_empty() {
@@ -158,9 +158,9 @@ impl Line {
     }
 }
 
-/// The first `most` characters, and an ellipsis where there were more.
+/// Truncates to `most` characters; the second value is the ellipsis, empty if nothing was cut.
 fn shortened(text: &str, most: usize) -> (&str, &'static str) {
-    // Characters are counted only where there are bytes enough.
+    // Characters are counted only if the bytes exceed the limit.
     let end = if text.len() > most { text.char_indices().nth(most).map(|(end, _)| end) } else { None };
     end.map_or((text, ""), |end| (&text[..end], "…"))
 }

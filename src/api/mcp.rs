@@ -1,5 +1,5 @@
-//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp speaks the protocol, over HTTP
-//! without sessions and over stdin and stdout. `tools` has the tools with their arguments.
+//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp implements the protocol, over
+//! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod tools;
 
@@ -61,7 +61,7 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     Ok(HandlerStep::later(async move { exchange(api, headers, body).await }))
 }
 
-/// Answers one message of the Model Context Protocol.
+/// Answers one JSON-RPC message.
 async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
     let defect = || Problem::new(Code::Defect, "The message met a defect of the program.");
     let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
@@ -83,7 +83,7 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     if parts.status.is_success() {
         return Ok(reply::empty(parts.status));
     }
-    // What rmcp refuses in plain text becomes an error of the protocol.
+    // rmcp refuses some messages in plain text; these become JSON-RPC errors.
     let (status, code, says) = match (status, is_json) {
         (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is no JSON: expected one JSON-RPC message.")),
         (415, true) => (400, ErrorCode::INVALID_REQUEST, "The body is no message of the protocol: expected one JSON-RPC message.".into()),
@@ -92,7 +92,7 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
 }
 
-/// The shape of the body of POST /mcp.
+/// Schema of the request body of POST /mcp.
 pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -108,13 +108,13 @@ pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Speaks over stdin and stdout until the client leaves. A question that comes before the first data waits for them.
+/// Serves the protocol over stdio until the client disconnects. Calls before the first load wait for it.
 pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), String> {
     let (read, write) = stdio_pipes();
     serve_between(api, read, write).await
 }
 
-/// As `serve_stdio`, over any reader and writer.
+/// Like `serve_stdio`, over any reader and writer.
 pub async fn serve_between(
     api: Arc<Api>,
     read: impl AsyncRead + Send + Unpin + 'static,
@@ -123,18 +123,18 @@ pub async fn serve_between(
     let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
     let serving = match serve_server(Tools { api, waits_for_data: true }, transport).await {
         Ok(serving) => serving,
-        // The client closed the connection before its first message.
+        // The client disconnected before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
     };
     serving.waiting().await.map(drop).map_err(|error| error.to_string())
 }
 
-/// The tools for one client.
+/// The server handler of one client.
 #[derive(Debug)]
 struct Tools {
     api: Arc<Api>,
-    /// Whether a call waits for the first load instead of being refused with `loading`.
+    /// Whether calls wait for the first load instead of failing with `loading`.
     waits_for_data: bool,
 }
 
@@ -145,7 +145,7 @@ impl ServerHandler for Tools {
             .with_instructions(INSTRUCTIONS)
     }
 
-    /// All but 2025-03-26, whose servers must take batches, which rmcp does not.
+    /// All but 2025-03-26, which requires batching, unsupported by rmcp.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
     }
@@ -190,7 +190,7 @@ impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
         while self.waits_for_data && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
-            // After a lag the state is looked at again too.
+            // After a lag the state is compared again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;
             }
@@ -198,15 +198,15 @@ impl Tools {
     }
 }
 
-/// Answers up to this many bytes are given as structured content too. Longer ones are given as text alone, so that no thread of the server
-/// spends its time parsing and writing them again.
+/// Answers up to this size are also given as structured content. Longer ones are text only, so that no server thread spends its time
+/// parsing and writing them again.
 const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 
-/// The reply's bytes as text and as structured content; a refusal becomes the tool's error. A second text says where the answer is a page
-/// of several.
+/// Converts a reply: its bytes as text and as structured content, a refusal as a tool error. For a page of several, a second text names the
+/// others.
 fn result(reply: Reply) -> CallToolResult {
     let refused = !reply.status().is_success();
-    // A list of one page has links to its first and last page too.
+    // A single-page list links to its first and last page too.
     let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
     let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(more);
     let body = match reply.into_body() {
@@ -222,7 +222,7 @@ fn result(reply: Reply) -> CallToolResult {
     result
 }
 
-/// Says where the other pages of an answer are, as its `Link` header does.
+/// Describes the other pages of an answer, from its `Link` header.
 fn more(links: &str) -> String {
     format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
 }

@@ -1,5 +1,5 @@
-//! Metrics: requests by route and status, their latency, and the loaded data; for Prometheus and the terminal. Counting only: nothing
-//! here answers a request.
+//! Metrics: request counts by route and status, latency, and the loaded data; for Prometheus and the terminal. Counting only: nothing here
+//! answers a request.
 
 use std::{
     fmt::Write,
@@ -11,28 +11,28 @@ use std::{
 use super::routes::ENDPOINTS;
 use crate::deck::Deck;
 
-/// The upper bounds of the latency buckets, in microseconds; one more bucket has none.
+/// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
 pub const LATENCY_MICROS: [u64; 15] =
     [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000, 10_000_000];
 
-/// The statuses that are counted; any other counts as the last.
+/// Statuses counted individually; any other counts as the last.
 const STATUSES: [u16; 22] = [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 421, 422, 429, 431, 500, 503, 499];
 
 #[derive(Debug)]
 pub struct Metrics {
-    /// For every endpoint, and for requests without one: a counter for each status.
+    /// Per endpoint, and for requests without one: a counter per status.
     requests: Vec<[AtomicU64; STATUSES.len()]>,
     latency: [AtomicU64; LATENCY_MICROS.len() + 1],
     micros: AtomicU64,
     in_flight: AtomicI64,
 }
 
-/// The latency of requests.
+/// Latency histogram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latency {
-    /// Requests in each bucket of `LATENCY_MICROS`, and in the one above.
+    /// Requests per bucket of `LATENCY_MICROS`, and in the unbounded one.
     pub counts: [u64; LATENCY_MICROS.len() + 1],
-    /// The sum of all latencies.
+    /// Sum of all latencies.
     pub micros: u64,
 }
 
@@ -41,7 +41,7 @@ impl Latency {
         self.counts.iter().sum()
     }
 
-    /// The upper bound, in microseconds, of the bucket that has this quantile (0-1); none without requests.
+    /// Returns the upper bound, in microseconds, of the bucket that holds this quantile (0-1); `None` without requests.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -81,7 +81,7 @@ impl Metrics {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Requests that wait for their answer.
+    /// Requests in flight.
     pub fn in_flight(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -90,13 +90,13 @@ impl Metrics {
         Latency { counts: std::array::from_fn(|i| self.latency[i].load(Ordering::Relaxed)), micros: self.micros.load(Ordering::Relaxed) }
     }
 
-    /// Requests answered with this status.
+    /// Number of requests answered with this status.
     pub fn answered(&self, status: u16) -> u64 {
         let Some(i) = STATUSES.iter().position(|known| *known == status) else { return 0 };
         self.requests.iter().map(|route| route[i].load(Ordering::Relaxed)).sum()
     }
 
-    /// The Prometheus text format, version 0.0.4.
+    /// Renders the Prometheus text exposition format, version 0.0.4.
     pub(super) fn text(&self, deck: &Deck) -> String {
         let mut page = Page(String::with_capacity(8 << 10));
         self.write_requests(&mut page);
@@ -156,7 +156,7 @@ fn write_dataset(page: &mut Page, deck: &Deck) {
     }
 }
 
-/// The process's resident memory, where /proc has it.
+/// Resident set size of the process, from /proc; `None` without it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

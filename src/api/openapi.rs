@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document, generated from the table of endpoints, the parameters of the questions, the shapes of the answers and the
-//! table of codes, so that it describes what is answered.
+//! The OpenAPI 3.1 document, generated from the endpoint table, the questions' parameters, the answers' schemas and the table of error
+//! codes, so that it matches the implementation.
 
 mod lists;
 
@@ -23,19 +23,19 @@ use crate::{
     question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
 
-/// The document with its entity tag; it is the same for as long as the program runs.
+/// The document with its entity tag; constant for the process.
 static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     let text = serde_json::to_vec(&document()).unwrap_or_default();
     let etag = etag(&text);
     (text.into(), etag)
 });
 
-/// The entity tag of bytes that stay the same for as long as the program runs.
+/// Returns the entity tag of bytes that are constant for the process.
 pub(super) fn etag(bytes: &[u8]) -> String {
     format!("\"{}\"", const_hex::encode(&Sha256::digest(bytes)[..8]))
 }
 
-/// An example answer for each endpoint, by its name. A test checks that the demo data answer so.
+/// An example answer per endpoint name. A test checks them against the demo data.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
@@ -50,7 +50,7 @@ fn document() -> Value {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    // Of the shapes that are sent and answered, a request may leave members out.
+    // Request schemas may omit members that answer schemas require.
     let mut bodies = settings.clone().for_deserialize().into_generator();
     let mut schemas = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
@@ -90,8 +90,8 @@ fn document() -> Value {
     })
 }
 
-/// Turns a `oneOf` of `const`, as words with a meaning each are generated, into one `enum` with the meanings in its description: generators
-/// of clients cannot read the former.
+/// Rewrites a `oneOf` of `const`, as generated for documented enums, to one `enum` with the meanings in its description: client generators
+/// cannot read the former.
 fn words_as_enum(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let mut words = Vec::new();
@@ -140,7 +140,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
     operation
 }
 
-/// Every status that the endpoint may answer with.
+/// Returns the responses of an endpoint by status.
 fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Value> {
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
@@ -170,7 +170,7 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
     answers
 }
 
-/// The body of success by its media types; none without a body.
+/// Returns the success body by media type; `None` without a body.
 fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Value> {
     let mut content = match endpoint.content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
@@ -196,7 +196,7 @@ fn text_header(meaning: &str) -> Value {
     json!({ "description": meaning, "schema": { "type": "string" } })
 }
 
-/// Every problem that the endpoint may answer with.
+/// Returns the error codes that the endpoint may answer with.
 fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     let mut codes = vec![
         Code::InvalidRequest,
@@ -246,7 +246,7 @@ fn by_status(codes: &[Code]) -> BTreeMap<u16, Vec<Code>> {
     statuses
 }
 
-/// One response a status, with its codes and an example.
+/// Returns one response per status, with its codes and an example.
 fn responses() -> Value {
     let all: Vec<Code> = CODES.iter().map(|row| row.code).collect();
     let responses = by_status(&all).into_iter().map(|(status, codes)| {
@@ -287,7 +287,7 @@ fn described(parameter: &Parameter) -> Value {
     described
 }
 
-/// The schema of a parameter's value.
+/// Schema of a parameter's value.
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
         ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -308,7 +308,7 @@ pub(super) fn value_of(kind: ParameterKind) -> Value {
     }
 }
 
-/// The request body's schema, with the example that its shape has.
+/// Schema of a request body, with the shape's example.
 fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
     let schema = shape(bodies);
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The rate limit: a token bucket for every accepted key, so that there are never more buckets than keys. Off unless configured.
+//! The rate limiter: a token bucket per accepted key, so that buckets never outnumber keys. Off unless configured.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use crate::error::{Code, Problem, Result};
 
 #[derive(Debug)]
 pub(super) struct Rate {
-    /// Requests a second, and the size of a bucket.
+    /// Refill rate in requests per second, and the bucket size.
     per_second: u32,
     hasher: RandomState,
-    /// By a hash of the key, so that the key itself is not kept.
+    /// By hash of the key, so that the key itself is not kept.
     buckets: Mutex<HashMap<u64, Bucket>>,
 }
 
@@ -29,7 +29,7 @@ impl Rate {
         Self { per_second: per_second.max(1), hasher: RandomState::new(), buckets: Mutex::default() }
     }
 
-    /// Takes one request from the key's bucket.
+    /// Takes one token from the key's bucket. Errors: the bucket is empty.
     pub(super) fn take(&self, key: &[u8], now: Instant) -> Result<()> {
         let most = f64::from(self.per_second);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);

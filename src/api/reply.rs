@@ -1,4 +1,5 @@
-//! Replies: bodies, problems as RFC 9457, entity tags and the headers that every response has. No decisions about who may ask.
+//! Replies: bodies, problem details (RFC 9457), entity tags, conditional requests and the headers common to all responses. No access
+//! decisions.
 
 use std::{
     pin::Pin,
@@ -32,19 +33,19 @@ use crate::{
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Seconds after which a refused client may ask again.
+/// `Retry-After` of a refused request, in seconds.
 const RETRY_SECONDS: u64 = 1;
 
-/// The most bytes of the path that a problem names.
+/// Maximum bytes of the path quoted in a problem.
 const INSTANCE_BYTES_MAX: usize = 1_024;
 
-/// The body of a response.
+/// A response body.
 #[derive(Debug)]
 pub(super) enum Body {
     Whole(Bytes),
-    /// Events, without an end.
+    /// An endless event stream.
     Stream(mpsc::Receiver<Bytes>),
-    /// Rows, with an end.
+    /// A finite row stream.
     Rows(RowStream),
 }
 
@@ -79,7 +80,7 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// A reply with a body of the given type.
+/// Returns a reply with a body of the given type.
 pub(super) fn reply(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
     let mut reply = bare(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.into());
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -90,14 +91,14 @@ pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Reply {
     reply(status, "application/json", body)
 }
 
-/// A value that is rendered for this one reply.
+/// Serializes a value to JSON for this one reply.
 pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
     let body = serde_json::to_vec(value)
         .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
     Ok(json(status, body))
 }
 
-/// A document; in a browser its policy forbids scripts and requests.
+/// Returns a document; its Content Security Policy forbids scripts and requests.
 pub(super) fn page(form: DocumentForm, text: String) -> Reply {
     let kind = match form {
         DocumentForm::Html => "text/html; charset=utf-8",
@@ -108,11 +109,11 @@ pub(super) fn page(form: DocumentForm, text: String) -> Reply {
     reply
 }
 
-/// A problem. `instance` is the path asked for, which a 401 leaves out, so that it reveals nothing.
+/// Returns a problem. `instance` is the request path, which a 401 omits, so that it reveals nothing.
 pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
-    // Every 401 has the same bytes, which are written once, since they are what an attack costs the server.
+    // Every 401 has the same bytes, rendered once, since that is the cost of an attack to the server.
     static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
-    // A path that is refused for its length is cut.
+    // An over-long path is truncated.
     let instance = &instance[..instance.floor_char_boundary(INSTANCE_BYTES_MAX)];
     let render = |instance| Bytes::from(problem.json(instance));
     let body = match problem.code {
@@ -132,7 +133,7 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     reply
 }
 
-/// The answer with its tag, or 304 where the client has it already.
+/// Returns the answer with its entity tag, or 304 if the client's copy is current.
 pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -> Reply {
     let (mut reply, held) = match if_none_match.held(etag) {
         Some(held) => (empty(StatusCode::NOT_MODIFIED), held),
@@ -145,7 +146,7 @@ pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -
     reply
 }
 
-/// Gives the reply its tag.
+/// Sets the reply's entity tag.
 pub(super) fn tag(reply: &mut Reply, etag: &str) {
     if let Ok(etag) = HeaderValue::from_str(etag) {
         reply.headers_mut().insert(ETAG, etag);
@@ -153,19 +154,19 @@ pub(super) fn tag(reply: &mut Reply, etag: &str) {
     vary(reply);
 }
 
-/// Adds the `Vary` header: the request headers on which the answer depends.
+/// Adds the `Vary` header: the request headers that the answer depends on.
 pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
 
-/// Adds the `Link` header to the pages beside it.
+/// Adds the `Link` header to the neighbouring pages.
 pub(super) fn link(reply: &mut Reply, links: &str) {
     if let Ok(links) = HeaderValue::from_str(links) {
         reply.headers_mut().insert(LINK, links);
     }
 }
 
-/// The 304 of the answer, for `If-None-Match: *`, which every answer matches.
+/// Turns the answer into a 304, for `If-None-Match: *`, which every answer matches.
 pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     let mut not_modified = empty(StatusCode::NOT_MODIFIED);
     if let Some(etag) = reply.headers().get(ETAG) {
@@ -175,12 +176,12 @@ pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     not_modified
 }
 
-/// A reply without a body.
+/// Returns a reply without a body.
 pub(super) fn empty(status: StatusCode) -> Reply {
     bare(status, Bytes::new())
 }
 
-/// With room for the headers that most replies have.
+/// Reserves capacity for the headers that most replies have.
 fn bare(status: StatusCode, body: Bytes) -> Reply {
     let mut reply = Response::new(Body::Whole(body));
     *reply.status_mut() = status;
@@ -188,7 +189,7 @@ fn bare(status: StatusCode, body: Bytes) -> Reply {
     reply
 }
 
-/// The `If-None-Match` of a request; none by default.
+/// `If-None-Match` of a request; absent by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct IfNoneMatch<'a>(Option<&'a HeaderMap>);
 
@@ -201,17 +202,17 @@ impl<'a> IfNoneMatch<'a> {
         self.0.is_some()
     }
 
-    /// Whether one of the tags is `etag` or that of one of its content codings, by weak comparison (RFC 9110 13.1.2), or is `*`.
+    /// Whether a tag in the list is `etag` or that of one of its content codings, by weak comparison (RFC 9110 13.1.2), or is `*`.
     pub(super) fn holds(self, etag: &str) -> bool {
         self.names(etag) || self.values().any(|value| value.trim_ascii() == b"*")
     }
 
-    /// As `holds`, without `*`.
+    /// Like `holds`, ignoring `*`.
     pub(super) fn names(self, etag: &str) -> bool {
         self.named(etag).is_some()
     }
 
-    /// The entity tag in `If-None-Match`; `etag` for `*`.
+    /// Returns the matching entity tag of `If-None-Match`; `etag` for `*`.
     fn held<'e>(self, etag: &'e str) -> Option<&'e [u8]>
     where
         'a: 'e,
@@ -228,9 +229,9 @@ impl<'a> IfNoneMatch<'a> {
     }
 }
 
-/// The tag of the list that is `etag`, or that of one of its codings. Reads the list tag by tag, since a quoted tag may hold a comma.
+/// Finds `etag`, or a coding of it, in the list. Parses tag by tag, since a quoted tag may contain a comma.
 fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
-    // The usual case: the one tag that the client was given.
+    // Fast path: the one tag that the client was given.
     if list == etag {
         return Some(list);
     }
@@ -246,7 +247,7 @@ fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Adds the headers that every response has.
+/// Adds the headers common to all responses.
 pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(REQUEST_ID, request_id);
@@ -254,7 +255,7 @@ pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// Makes request ids: random bytes of the process, and a count.
+/// Generates request ids: random bytes of the process, and a counter.
 #[derive(Debug)]
 pub(super) struct RequestIds {
     start: [u8; 4],
@@ -269,7 +270,7 @@ impl RequestIds {
         Self { start, count: AtomicU64::new(1) }
     }
 
-    /// The client's own id where it is a plain word, else a new one.
+    /// Returns the client's own id if it is a plain word, else a new one.
     pub(super) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         let mut given = headers.get_all(REQUEST_ID).into_iter();
         match (given.next(), given.next()) {

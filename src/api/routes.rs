@@ -1,5 +1,5 @@
-//! THE table of endpoints: the router, the OpenAPI document, the tools and the metrics read it. A question is one line of it. How requests
-//! are checked and answered is not decided here.
+//! THE endpoint table, read by the router, the OpenAPI document, the MCP tools and the metrics. A question is one line of it. Request
+//! checks and answers are decided elsewhere.
 
 mod router;
 
@@ -49,49 +49,49 @@ use crate::{
     },
 };
 
-/// One endpoint.
+/// An endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint {
     pub verb: Verb,
     /// Its placeholders are the path parameters.
     pub path: &'static str,
-    /// The OpenAPI operation id, and its name in the figures.
+    /// OpenAPI operation id, and label in the metrics.
     pub name: &'static str,
     pub summary: &'static str,
     /// One of `TAGS`.
     pub tag: &'static str,
-    /// Whether it is a tool of the Model Context Protocol too.
+    /// Whether it is an MCP tool too.
     pub tool: bool,
     pub parameters: &'static [Parameter],
-    /// The problems it may answer with, beside those that follow from its kind and its parameters.
+    /// Error codes beyond those implied by its kind and parameters.
     pub codes: &'static [Code],
-    /// The status of success.
+    /// Status of success.
     pub status: u16,
-    /// What a 204 means, where it may answer with one.
+    /// Description of its 204, if it can answer with one.
     pub no_content: Option<&'static str>,
     pub content: Content,
-    /// Answered without a key.
+    /// Whether it is answered without a key.
     pub open: bool,
-    /// Its answers have entity tags.
+    /// Whether its answers have entity tags.
     pub tagged: bool,
-    /// The shape of the JSON body it reads.
+    /// Schema of its JSON request body.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
 }
 
-/// A shape in the OpenAPI document.
+/// Generator of a schema in the OpenAPI document.
 pub type Shape = fn(&mut SchemaGenerator) -> Schema;
 
-/// What an endpoint answers with.
+/// The content of a success response.
 #[derive(Debug, Clone, Copy)]
 pub enum Content {
-    /// JSON of this shape.
+    /// JSON of this schema.
     Json(Shape),
-    /// JSON whose shape is not described further.
+    /// JSON without a schema.
     Document,
-    /// Server-sent events, of the kinds in `EVENTS`.
+    /// Server-sent events, of the types in `EVENTS`.
     Events,
-    /// Text of this type.
+    /// Text of this media type.
     Text(&'static str),
     /// No body.
     Nothing,
@@ -99,16 +99,16 @@ pub enum Content {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Handler {
-    /// Reads no body.
+    /// Without a request body.
     Plain(fn(&Call<'_>) -> Answered),
-    /// Reads a JSON body.
+    /// With a JSON request body.
     Body(fn(&Call<'_>, &[u8]) -> Answered),
 }
 
-/// The prefix of the jobs' paths, and the other spelling that is accepted.
+/// Path prefix of the jobs, and its accepted alternative spelling.
 pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
 
-/// The groups of endpoints in the OpenAPI document, each with its description.
+/// Endpoint groups in the OpenAPI document, with their descriptions.
 pub const TAGS: &[(&str, &str)] = &[
     ("tokens", "Tokens, their candles, holders and posts."),
     ("technical", "Trendlines and chart patterns."),
@@ -296,7 +296,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Handler::Plain(handlers::metrics)),
 ];
 
-/// Both lists of parameters, one after the other.
+/// Concatenates two parameter lists at compile time.
 const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
     let mut all = [first[0]; N];
     let mut i = 0;
@@ -307,7 +307,7 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
     all
 }
 
-/// What GET /tokens answers: the list, or the batch.
+/// Schema of GET /tokens: the list, or the batch.
 fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
     let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
     json_schema!({ "anyOf": shapes })
@@ -333,12 +333,12 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
     }
 }
 
-/// A list, which is answered in every format.
+/// A list question, available in every row format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
 }
 
-/// The most parameters that a list has, `format` among them.
+/// Maximum number of a list's parameters, including `format`.
 const LIST_PARAMETERS_MAX: usize = 24;
 
 /// The parameters of GET /tokens without `addresses`.
@@ -356,11 +356,11 @@ impl<Q: Question> WithFormat<Q> {
         }
         all
     };
-    /// The question's own, and `format` after them.
+    /// The question's parameters, followed by `format`.
     const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
 
-/// The default is an id that no firing reaches, so that the latest come first.
+/// Defaults to an id greater than any firing's, so that the latest come first.
 const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
@@ -403,13 +403,13 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
-    /// Whether its answers have a `Link` header to the pages beside them.
+    /// Whether its answers have a `Link` header to the neighbouring pages.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
             || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
     }
 
-    /// The formats that its parameter `format` chooses among, if it has one.
+    /// Values of its `format` parameter, if it has one.
     pub fn formats(&self) -> Option<&'static [&'static str]> {
         let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
@@ -421,7 +421,7 @@ impl Endpoint {
     }
 }
 
-/// Whether the path is answered without a key: that of an open endpoint, or one below it.
+/// Whether the path needs no key: it is an open endpoint or below one.
 pub(super) fn is_open(path: &str) -> bool {
     let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
     ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))

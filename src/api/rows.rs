@@ -1,5 +1,5 @@
-//! Streams of rows: the deck finds the rows, and a thread writes them into pieces that wait for the client, so that memory does not grow
-//! with their number. A client that leaves ends the work; a failure in the middle ends the connection.
+//! Row streams: the deck selects the rows, and a thread writes them in chunks with backpressure from the client, so that memory does not
+//! grow with their number. A disconnect cancels the work; a failure mid-stream aborts the connection.
 
 use std::{
     io::{self, Write},
@@ -42,19 +42,19 @@ use crate::{
     },
 };
 
-/// Bytes of a piece, and pieces that wait for a client.
+/// Chunk size in bytes, and chunks buffered per client.
 const PIECE_BYTES: usize = 256 << 10;
 const PIECES_WAITING: usize = 4;
 
-/// A part of a stream.
+/// A message of a stream.
 #[derive(Debug)]
 enum Piece {
     Data(Bytes),
-    /// The stream is complete; one that ends without it broke off.
+    /// End of a complete stream; one that ends without it broke off.
     End,
 }
 
-/// The stream broke off: the client must not take what it received for all.
+/// The stream broke off: the client must not take it for complete.
 #[derive(Debug)]
 pub(super) struct BrokenOff;
 
@@ -66,10 +66,10 @@ impl std::fmt::Display for BrokenOff {
 
 impl std::error::Error for BrokenOff {}
 
-/// Called once at the end, with the bytes sent and whether they were all.
+/// Completion callback: the bytes sent, and whether the stream was complete.
 pub(super) type Ended = Box<dyn FnOnce(u64, bool) + Send>;
 
-/// The client's end of a stream.
+/// Receiving end of a stream.
 pub(super) struct RowStream {
     pieces: mpsc::Receiver<Piece>,
     bytes: u64,
@@ -92,7 +92,7 @@ impl RowStream {
         Poll::Ready(self.take(piece).transpose().map(|piece| piece.map(Frame::data)))
     }
 
-    /// The next piece, for a thread that may wait; none at the end.
+    /// Blocks for the next chunk; `None` at the end.
     pub(super) fn wait(&mut self) -> std::result::Result<Option<Bytes>, BrokenOff> {
         if self.done {
             return Ok(None);
@@ -136,7 +136,7 @@ impl Drop for RowStream {
     }
 }
 
-/// The rows of a list, for the deck to find: those of its page, or with `whole` all of them.
+/// Selects a list's rows on the deck: those of its page, or with `whole` all.
 struct FindRows<Q> {
     question: Q,
     whole: bool,
@@ -152,7 +152,7 @@ impl<Q: Tabular> Find for FindRows<Q> {
     }
 }
 
-/// The list in a format that is streamed: its page, or with `whole` all of it.
+/// Streams a list in a row format: its page, or with `whole` all rows.
 pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
     let (api, head) = (call.api, call.head);
     let snapshot = api.deck.ready::<Q>()?;
@@ -196,11 +196,11 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
     }))
 }
 
-/// The writer's end of a stream: sending waits for a slow client, as long as it reads at all.
+/// Sending end of a stream: sending blocks for a slow client, up to the timeout.
 #[derive(Debug, Clone)]
 pub(super) struct Sending {
     sender: mpsc::Sender<Piece>,
-    /// With a server: the runtime that measures it, and how long a client may read nothing.
+    /// With a server: the runtime for the timer, and the write timeout.
     patience: Option<(Handle, Duration)>,
 }
 
@@ -222,7 +222,7 @@ impl Sending {
     }
 }
 
-/// A stream that `write` writes on a thread of its own; `permit` is held until it ends.
+/// Starts a stream that `write` fills on its own thread; holds `permit` until it ends.
 pub(super) fn written(
     patience: Option<Duration>,
     permit: OwnedSemaphorePermit,
@@ -235,7 +235,7 @@ pub(super) fn written(
         match catch_unwind(AssertUnwindSafe(|| write(&sending))) {
             Ok(Ok(())) => sending.send(Piece::End).unwrap_or_default(),
             Ok(Err(Unwritten::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
-            // The client has left.
+            // The client has disconnected.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),
         }
@@ -245,7 +245,7 @@ pub(super) fn written(
     Ok(RowStream { pieces, bytes: 0, done: false, ended: None })
 }
 
-/// A permit for one more stream.
+/// Acquires a permit for one more stream.
 pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
     Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
         let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
@@ -253,12 +253,12 @@ pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
     })
 }
 
-/// How long the client may read nothing; without a server, as long as it likes.
+/// Write timeout of the client; `None` without a server.
 pub(super) fn patience(call: &Call<'_>) -> Option<Duration> {
     call.headers.map(|_| call.api.options.idle_time)
 }
 
-/// Gathers what is written into pieces for the client.
+/// Buffers writes into chunks for the client.
 struct Pieces {
     sending: Sending,
     gathered: BytesMut,
@@ -278,7 +278,7 @@ impl Write for Pieces {
         if self.gathered.capacity() == 0 {
             self.gathered.reserve(PIECE_BYTES);
         }
-        // Only a piece's worth, as a column of a record batch can be much larger.
+        // At most a chunk, as a column of a record batch can be much larger.
         let taken = &bytes[..bytes.len().min(PIECE_BYTES - self.gathered.len().min(PIECE_BYTES))];
         self.gathered.extend_from_slice(taken);
         if self.gathered.len() >= PIECE_BYTES {
@@ -293,7 +293,7 @@ impl Write for Pieces {
 }
 
 impl Drop for Pieces {
-    /// A coding writes its end when it is dropped, right before this.
+    /// A content coding writes its trailer when it is dropped, right before this.
     fn drop(&mut self) {
         self.send().ok();
     }

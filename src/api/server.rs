@@ -1,5 +1,5 @@
-//! The server: accepts connections up to a limit, serves each with hyper, and stops gracefully. At the limit the connection that has
-//! waited longest for its client is closed for the next one. Knows no route.
+//! The server: accepts connections up to a limit, serves each with hyper, and shuts down gracefully. At the limit it closes the connection
+//! that has waited longest for its client. Knows no route.
 
 use std::{
     future::Future,
@@ -27,26 +27,25 @@ use super::{
     service::ConnectionService,
 };
 
-/// The backlog of connections to accept, which the system may limit further. A crowd fills the usual 128 at once, and then a client tries
-/// again only after a second.
+/// Listen backlog, which the system may cap. A burst of clients overflows the usual 128, and they retry only after a second.
 const BACKLOG: i32 = 4_096;
-/// How long requests under way may take once the server has to stop.
+/// Graceful shutdown: how long requests in flight may take.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-/// The longest head that hyper reads; the guard's limits are lower and answer with a problem.
+/// hyper's limit for a request head; the guard's limits are lower and answer with a problem.
 const HEAD_BYTES: usize = 96 << 10;
-/// The first and the longest wait after a failed accept, as when the process is out of file descriptors.
+/// First and longest wait after a failed accept, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// At the limit, a client that owes a request keeps its connection for this part of the time that the head may take.
+/// At the limit, a client that sends no request keeps its connection for this fraction of the head timeout.
 const HEAD_GRACE: u32 = 10;
-/// And one that was answered keeps it for so long: it may be about to ask again.
+/// At the limit, a client that was answered keeps its connection this long: it may ask again at once.
 const IDLE_GRACE: Duration = Duration::from_millis(20);
-/// Connections that are closed together.
+/// Connections closed together.
 const DISMISSED_AT_ONCE: usize = 16;
-/// At the limit, how often it is checked whether a connection can be closed.
+/// At the limit, interval of the check for a connection to close.
 const RECHECK: Duration = Duration::from_millis(20);
 
-/// Answers on `listener` until `shutdown` is ready, then finishes what is under way.
+/// Serves `listener` until `shutdown` completes, then drains the requests in flight.
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
     if let Err(error) = SockRef::from(&listener).listen(BACKLOG) {
@@ -56,7 +55,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
     let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
-    // A connection that was accepted and has no place yet.
+    // An accepted connection that has no slot yet.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);
     loop {
@@ -90,7 +89,7 @@ struct OpenConnections {
 
 impl OpenConnections {
     fn add(&mut self) -> Arc<ConnectionState> {
-        // Before the list would grow, those that ended are removed.
+        // Drops ended connections before the list would reallocate.
         if self.open.len() == self.open.capacity() {
             self.open.retain(|state| state.strong_count() > 0);
         }
@@ -99,7 +98,7 @@ impl OpenConnections {
         state
     }
 
-    /// A place for one more connection; another connection may be closed for it.
+    /// Waits for a slot for one more connection; may close another one for it.
     async fn place(&self, places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(places).try_acquire_owned() {
@@ -112,8 +111,8 @@ impl OpenConnections {
         }
     }
 
-    /// Closes connections, unless one is closing already: those that owe a request for too long, several together since such clients come
-    /// in crowds; without any, the one that is idle longest.
+    /// Closes connections, unless one is closing already: those that sent no request for too long, several together since such clients come
+    /// in crowds; failing those, the longest idle one.
     fn dismiss(&self) {
         let open: Vec<Arc<ConnectionState>> = self.open.iter().filter_map(Weak::upgrade).collect();
         if open.iter().any(|state| state.is_dismissed()) {
@@ -123,7 +122,7 @@ impl OpenConnections {
         let owing = open.iter().filter(|state| state.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
         let dismissed = owing.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
         if dismissed == 0 {
-            // While a new client may still send its request, a client that was answered keeps its connection as long as that one may take.
+            // While a new client may still send its request, an answered client keeps its connection as long as that one may take.
             let newcomers = open.iter().any(|state| state.owes_since().is_some());
             let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
             let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
@@ -134,7 +133,7 @@ impl OpenConnections {
     }
 }
 
-/// The next client.
+/// Accepts the next client.
 async fn accept(listener: &TcpListener) -> TcpStream {
     let mut wait = ACCEPT_WAIT.0;
     loop {
@@ -150,7 +149,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// Serves one client until it leaves or the server stops.
+/// Serves one client until it disconnects or the server stops.
 async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, place: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
     let watched = WatchedStream::new(stream, Arc::clone(&state), api.options.header_time, api.options.idle_time);
@@ -159,7 +158,7 @@ async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<A
         .timer(TokioTimer::new())
         // hyper's own timeout does not distinguish a slow head from an idle connection, as `WatchedStream` does.
         .header_read_timeout(None)
-        // The number of headers stays hyper's default, 100: with another it would allocate at every request.
+        // The header count limit stays hyper's default, 100: with another it would allocate on every request.
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(watched), ConnectionService::new(api, Arc::clone(&state)));
     let mut connection = pin!(connection);

@@ -1,5 +1,5 @@
-//! From a request to its reply: guard, route, body, handler; a panic becomes a 500 that reveals nothing. `finish` gives every reply its
-//! headers and logs it. `answer_offline` does the same without a server.
+//! From request to reply: guard, routing, body, handler; a panic becomes a 500 that reveals nothing. `finish` adds the common headers and
+//! logs the reply. `answer_offline` does the same without a server.
 
 use std::{
     convert::Infallible,
@@ -36,12 +36,12 @@ use crate::{
     question::parameter::Parameter,
 };
 
-/// The status logged for a client that left before it was answered.
+/// Status logged for a client that disconnected before its answer.
 const HUNG_UP: u16 = 499;
-/// For how long, and how many bytes, a refused body is still read, so that the client gets to read the refusal.
+/// Time and bytes for which a refused body is still drained, so that the client gets to read the refusal.
 const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
 
-/// The service of one connection.
+/// hyper service of one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionService {
     api: Arc<Api>,
@@ -78,7 +78,7 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// Guards and routes the request, and starts to answer it. `position` becomes its endpoint's place in the table, for the metrics.
+/// Guards and routes the request, and starts its answer. `position` becomes its index in the endpoint table, for the metrics.
 fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> HandlerStep {
     let path = parts.uri.path();
     if let Err(refusal) = guard::admit(api, parts) {
@@ -146,7 +146,7 @@ async fn settle(step: HandlerStep) -> Result<Reply> {
     }
 }
 
-/// A call without entity tags and HEAD: one with a body, or one without a server.
+/// Builds a call without conditional headers and HEAD: one with a body, or one without a server.
 fn untagged_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
     let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
     Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
@@ -167,7 +167,7 @@ fn defect(path: &str) -> Reply {
     reply::problem(&Problem::new(Code::Defect, "The request met a defect of the program."), path)
 }
 
-/// The whole body, within its limits.
+/// Reads the whole body, within its size and time limits.
 async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
     let reading = async {
         let mut whole = BytesMut::new();
@@ -187,7 +187,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
     tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Reads what a refused client is still sending: if the connection closed meanwhile, the refusal would be lost too.
+/// Drains the rest of a refused request: if the connection closed meanwhile, the refusal would be lost too.
 fn linger(parts: &Parts, mut body: Incoming) {
     if body.is_end_stream() || parts.headers.contains_key(EXPECT) {
         return;
@@ -206,7 +206,7 @@ fn linger(parts: &Parts, mut body: Incoming) {
     });
 }
 
-/// A request under way, with what finishes its reply.
+/// A request in flight, with the context to finish its reply.
 #[derive(Debug, Clone)]
 struct Exchange {
     api: Arc<Api>,
@@ -217,7 +217,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// Adds the headers that every reply has, and logs it.
+    /// Adds the common headers and logs the reply.
     fn finish(&self, mut reply: Reply) -> Reply {
         let bytes = match reply.body() {
             Body::Whole(bytes) if self.parts.method != Method::HEAD => bytes.len() as u64,
@@ -232,7 +232,7 @@ impl Exchange {
                 self.state.enter(Phase::Answered, now);
                 self.note(status, bytes, now);
             }
-            // Logged at its start, since a stream of events has no end.
+            // Logged at its start, since an event stream has no end.
             Body::Stream(_) => self.note(status, bytes, Instant::now()),
             Body::Rows(rows) => {
                 let exchange = self.clone();
@@ -254,7 +254,7 @@ impl Exchange {
     }
 }
 
-/// A reply as hyper waits for it.
+/// Future of a reply, polled by hyper.
 pub(super) struct Answering {
     now: Option<Reply>,
     later: Option<(Exchange, Awaited)>,
@@ -292,8 +292,8 @@ impl Drop for Answering {
     }
 }
 
-/// Answers a request in process: no server, no key, no limits, but the same table of endpoints. It blocks, so it is not for a thread of a
-/// runtime.
+/// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's
+/// thread.
 pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let reply = match runtime {
@@ -308,7 +308,7 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
     }
 }
 
-/// As `answer_offline`, on a runtime. Dropping it cancels the work.
+/// Like `answer_offline`, on a runtime. Dropping the future cancels the work.
 pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
     let settled = match begin(api, method, target, body) {
         Ok(step) => settle(step).await,

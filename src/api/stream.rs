@@ -1,4 +1,4 @@
-//! GET /events for one client: the events it missed, then each as it comes, until it leaves or the server stops.
+//! GET /events for one client: replays missed events, then sends each new one, until the client disconnects or the server stops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ use crate::{
     question::parameter::clip,
 };
 
-/// The header in which a client that reconnects names the last event it received.
+/// Header by which a reconnecting client names the last event it received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
-/// How often a comment is sent, so that proxies do not close a quiet stream.
+/// Interval of keep-alive comments, so that proxies do not close a quiet stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// Pieces that may wait for a client that reads slowly.
+/// Events buffered for a slow client.
 const WAITING: usize = 64;
-/// Sent at once, so that the headers arrive; it says after how many milliseconds to reconnect.
+/// Sent at once to flush the headers; sets the client's reconnection delay in milliseconds.
 const FIRST: &[u8] = b": listening\nretry: 2000\n\n";
 
 pub(super) fn open(call: &Call<'_>) -> Answered {
@@ -59,7 +59,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply))
 }
 
-/// The last event that the client has received; none where it connects for the first time.
+/// Returns the last event the client received; `None` on its first connection.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = given.to_str().unwrap_or("…");
@@ -69,12 +69,12 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
     })
 }
 
-/// Ends when the client does not read any more.
+/// Returns when the client stops reading.
 async fn send_events(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
     let mut pieces = vec![Bytes::from_static(FIRST)];
     loop {
         for piece in pieces {
-            // A client that leaves so much unread has stopped reading.
+            // A client with this much unread has stopped reading.
             let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(piece)).await else { return };
         }
         newest.mark_unchanged();

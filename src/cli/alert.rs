@@ -1,4 +1,4 @@
-//! `tokendeck alert`: conditions that the dashboard and the server check with each new generation of the data.
+//! `tokendeck alert`: manages alerts, conditions that the dashboard and the server evaluate on each new generation of the data.
 
 use clap::{Args, Subcommand};
 
@@ -16,7 +16,7 @@ use crate::{
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
 };
 
-/// How many of the latest firings are printed.
+/// Number of recent firings printed.
 const FIRED: u64 = 20;
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! How the screen looks: from the configuration, the theme's file and what the terminal reports about itself.
+//! The appearance of the screen, from the configuration, the theme file and the terminal's capabilities.
 
 use std::{fs::File, io::Read, path::Path, sync::OnceLock, time::Duration};
 
@@ -10,30 +10,30 @@ use crate::{
     tui::theme::{Appearance, Depth, Options, Palette, Theme, is_light},
 };
 
-/// A theme has some twenty colours; a longer file is something else.
+/// Size limit of a theme file. A theme has some twenty colours; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
-/// How long a terminal may take to report its background.
+/// Timeout for the terminal to report its background colour.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 
-/// Whether the terminal is light, once that is known.
+/// Whether the terminal's background is light, once detected.
 static LIGHT: OnceLock<bool> = OnceLock::new();
 
-/// For the terminal the program runs in; `fixed` where the command line names the theme.
+/// Appearance for the current terminal; `fixed` if the command line names the theme.
 pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearance, Failure> {
     let depth = Depth::detect(variable);
     let colours = variable("COLORFGBG");
-    // The terminal is asked only where the environment says nothing: over a slow line its answer delays the first frame.
+    // The terminal is queried only if the environment gives no answer: over a slow line its reply delays the first frame.
     let light = || *LIGHT.get_or_init(|| is_light(None, colours.as_deref(), if colours.is_some() { None } else { background(depth) }));
     look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
 }
 
-/// As `for_terminal`, while the dashboard runs: the terminal is not asked again, since its answer would come among the keys.
+/// Like `for_terminal`, while the dashboard runs: without querying the terminal, whose reply would arrive among the key presses.
 pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
     let from_environment = || is_light(None, variable("COLORFGBG").as_deref(), None);
     look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(from_environment), true)
 }
 
-/// For a picture, whatever the terminal: all colours, dark by default.
+/// Appearance of a picture file, independent of the terminal: true colour, dark by default.
 pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::True, || false, true)
 }
@@ -62,7 +62,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The terminal's background, if it reports it; one without colours is not asked.
+/// Queries the terminal's background colour, if it reports it; a terminal without colours is not queried.
 fn background(depth: Depth) -> Option<(u8, u8, u8)> {
     if depth == Depth::None {
         return None;

@@ -1,4 +1,4 @@
-//! `tokendeck cache`: the large tables that are cached on disk. They can be made again from the dataset at any time.
+//! `tokendeck cache`: lists and clears the on-disk cache of large tables, which can be rebuilt from the dataset at any time.
 
 use std::{
     path::{Path, PathBuf},

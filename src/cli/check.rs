@@ -1,4 +1,4 @@
-//! `tokendeck check`: loads a dataset as the program would, and prints what is wrong with it.
+//! `tokendeck check`: loads a dataset as the program would, and prints its findings.
 
 use std::path::PathBuf;
 
@@ -54,13 +54,13 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }
 }
 
-/// The findings of that severity; a table that could not be used counts as an error.
+/// Counts the findings of a severity; an unusable table counts as an error.
 fn count(dataset: &Dataset, severity: Severity) -> u64 {
     let unusable = |table: &Table| u64::from(severity == Severity::Error && unusable_reason(table).is_some());
     dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
 }
 
-/// Why the table is unusable, unless one of its findings says so already.
+/// Returns why the table is unusable, unless one of its findings says so already.
 fn unusable_reason(table: &Table) -> Option<&str> {
     match &table.state {
         TableState::Unusable(reason) if !table.findings.kept().iter().any(|finding| finding.reason == *reason) => Some(reason),
@@ -88,7 +88,7 @@ fn as_table(dataset: &Dataset) -> String {
     section(&FINDING_HEADER, rows) + &summary(dataset) + "\n"
 }
 
-/// The file that made the table unusable: its reason begins with the name. Without one, what is known of the table.
+/// Returns the file that made the table unusable: the one its reason begins with, else its last source, else the table's name.
 fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     let named =
         reason.strip_prefix('`').and_then(|rest| rest.split_once('`')).filter(|(_, rest)| !rest.starts_with(',')).map(|(name, _)| name);
@@ -96,7 +96,7 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     named.or_else(source).unwrap_or(table.schema.name)
 }
 
-/// The columns of `finding_line` and `line`.
+/// Column headers of `finding_line` and `line`.
 pub(super) const FINDING_HEADER: [&str; 6] = ["severity", "file", "row", "column", "value", "reason"];
 
 pub(super) fn finding_line(finding: &Finding) -> Vec<String> {

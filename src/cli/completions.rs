@@ -1,4 +1,4 @@
-//! `tokendeck completions` and `tokendeck man`: generated from the definition of the arguments.
+//! `tokendeck completions` and `tokendeck man`: generated from the argument definitions.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     print(script)
 }
 
-/// The manual page: the program's, with one section for each command.
+/// The manual page of the program, with a section per command.
 pub(super) fn man() -> Outcome {
     let mut page = Vec::new();
     let mut command = CommandLine::command();

@@ -1,4 +1,4 @@
-//! `tokendeck` without a command: the dashboard, with the API beside it.
+//! `tokendeck` without a command: the dashboard, with the API server beside it.
 
 use std::{
     io::{IsTerminal, stdin, stdout},
@@ -49,7 +49,7 @@ pub(super) struct DashboardArgs {
     pub(super) memory: OpenMemory,
 }
 
-/// Opens what the dashboard remembers from one run to the next; the user's folders, where there are any.
+/// Opens the storage of the dashboard's session; by default the user's folders, if any.
 pub type OpenMemory = fn(Option<&Dirs>) -> Box<dyn Memory>;
 
 fn user_memory(dirs: Option<&Dirs>) -> Box<dyn Memory> {
@@ -64,7 +64,7 @@ pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
 }
 
 impl DashboardArgs {
-    /// Puts what the command line sets in place of what the file says, for this run; the names of those settings.
+    /// Applies the command-line overrides to the configuration of this run; returns the names of the overridden settings.
     fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
         let mut overruled = self.place.overrule(config);
         if self.no_api {
@@ -96,8 +96,8 @@ pub(super) fn run(args: &DashboardArgs) -> Outcome {
     show(&program, look, args)
 }
 
-/// Runs the dashboard, which offers demo data where there is no dataset. Without a place for jobs, keys or a watch on the files it runs
-/// all the same and warns in its header.
+/// Runs the dashboard, which offers demo data if there is no dataset. If jobs, keys or file watching are unavailable it runs without them
+/// and warns in its header.
 fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
@@ -132,7 +132,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     }
 }
 
-/// The API beside the dashboard. Without a state folder it has a key for this run alone.
+/// The API server beside the dashboard. Without a state folder its key is valid for this run only.
 fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
     let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);

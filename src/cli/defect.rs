@@ -1,4 +1,4 @@
-//! A defect of the program: the panic hook restores the terminal, writes a report to a file and prints one line that names it.
+//! Defect reports: the panic hook restores the terminal, writes a report to a file and prints one line that names it.
 
 use std::{
     backtrace::Backtrace,
@@ -19,25 +19,25 @@ use color_eyre::config::{HookBuilder, Theme};
 use super::outcome::say;
 use crate::{state::Dirs, untrusted::decoding};
 
-/// Reports of one run: a defect that repeats must not fill the disk.
+/// Maximum reports per run: a repeating defect must not fill the disk.
 const REPORTS_MAX: u32 = 20;
 
 static RESTORE: OnceLock<fn()> = OnceLock::new();
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
-/// Installs the panic hook. A panic on this thread, the main one, ends the process with 101; one on another thread costs an answer.
+/// Installs the panic hook. A panic on this thread, the main one, ends the process with 101; one on another thread loses one answer.
 pub fn install() {
     let (reporter, _) = HookBuilder::blank().theme(Theme::new()).display_env_section(false).into_hooks();
     let main = thread::current().id();
     set_hook(Box::new(move |panic| {
-        // Damaged files make decoders panic, and hostile bytecode may make the interpreter: both are caught and become a finding.
+        // Damaged files make decoders panic, and hostile bytecode may panic the interpreter: both are caught and become a finding.
         if !decoding() {
             report_defect(panic, &reporter.panic_report(panic).to_string(), thread::current().id() == main);
         }
     }));
 }
 
-/// Sets what restores the terminal before anything is printed.
+/// Sets the function that restores the terminal before anything is printed.
 pub fn restore_with(restore: fn()) {
     RESTORE.set(restore).ok();
 }
@@ -59,7 +59,7 @@ fn report_defect(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
     if fatal { say(&line) } else { tracing::error!("{line}") }
 }
 
-/// Writes the report into the first of the folders that takes it.
+/// Writes the report into the first writable folder.
 fn write(folders: &[PathBuf], report: &str, number: u32) -> Option<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let name = format!("defect-{seconds}-{}-{number}.txt", std::process::id());
@@ -73,7 +73,7 @@ fn write(folders: &[PathBuf], report: &str, number: u32) -> Option<PathBuf> {
     folders.iter().find_map(|folder| {
         let file = folder.join(&name);
         fs::create_dir_all(folder).ok()?;
-        // `create_new` follows no link that somebody put into a shared folder.
+        // `create_new` follows no symbolic link planted in a shared folder.
         let mut opened = fs::OpenOptions::new().write(true).create_new(true).open(&file).ok()?;
         opened.write_all(text.as_bytes()).ok().map(|()| file)
     })

@@ -70,7 +70,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     print(text)
 }
 
-/// The text as one word of a shell's command.
+/// Quotes the text as one shell word.
 pub(super) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -1,5 +1,5 @@
-//! The API as the dashboard's API view needs it: started and stopped beside the terminal, on its own threads, with its requests and
-//! figures. The one place where the two faces meet.
+//! Adapts the API server to the dashboard's API view: start and stop beside the terminal, on its own threads; request log and metrics. The
+//! only place where the two front ends meet.
 
 use std::{
     net::TcpListener,
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How often the dashboard is woken, if there were new requests.
+/// Interval at which new requests wake the dashboard.
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) struct ApiControl {
@@ -34,7 +34,7 @@ struct Inner {
     wake: Option<Wake>,
 }
 
-/// A server that listens; dropping the sender ends it.
+/// A running server; dropping the sender stops it.
 struct Running {
     stop: oneshot::Sender<()>,
     runtime: Runtime,
@@ -138,9 +138,9 @@ impl ApiDesk for ApiControl {
         };
         if let Some(running) = running {
             running.stop.send(()).ok();
-            // On a thread of its own, so that the dashboard does not wait for requests under way.
+            // On its own thread, so that the dashboard does not wait for requests in flight.
             let end = move || running.runtime.shutdown_timeout(Duration::from_secs(5));
-            // Where no thread can be started, dropping the closure ends the runtime.
+            // If no thread can be started, dropping the closure ends the runtime.
             std::thread::Builder::new().name("api-end".into()).spawn(end).ok();
         }
     }

@@ -1,5 +1,5 @@
-//! A JSON answer as rows, for a spreadsheet or for a person. As CSV an object with one list is that list, any other object one row; as a
-//! table an object is its values, followed by each of its lists.
+//! Converts a JSON answer to rows, as CSV for spreadsheets or as a text table. As CSV, an object with one list is that list, any other
+//! object one row; as a table, an object is its values followed by each of its lists.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::table::aligned;
 
 type Rows<'a> = Vec<&'a Value>;
 
-/// The answer as CSV with a header. Objects inside a row become columns `outer.inner`, lists become JSON text, null an empty cell.
+/// Renders the answer as CSV with a header. Nested objects become columns `outer.inner`, lists become JSON text, null an empty cell.
 pub(super) fn csv(answer: &Value) -> Vec<u8> {
     let rows = match lists(answer).as_slice() {
         [(_, rows)] => rows.clone(),
@@ -23,7 +23,7 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
     writer.into_inner().expect("memory takes what is flushed to it")
 }
 
-/// The answer for a person to read.
+/// Renders the answer as text tables.
 pub(super) fn table(answer: &Value) -> String {
     let lists = lists(answer);
     let mut parts = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn table(answer: &Value) -> String {
     parts.join("\n")
 }
 
-/// The lists of an answer by name: arrays that hold objects, or nothing. An answer that is a list itself has no name.
+/// Returns the answer's lists by name: arrays of objects, or empty ones. A top-level list has an empty name.
 fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
     let objects = |items: &&Vec<Value>| items.iter().all(Value::is_object);
     match answer {
@@ -66,7 +66,7 @@ fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
     }
 }
 
-/// Header and cells of the rows; every row has a cell for each column, in the order the columns are first met.
+/// Returns header and cells; every row has a cell for each column, in order of first appearance.
 fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
     let mut header: Vec<String> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -91,7 +91,7 @@ fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
     (header, cells)
 }
 
-/// Adds the columns of `value`, which stands in the column `name`.
+/// Appends the flattened columns of `value`, prefixed with `name`.
 fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) if !members.is_empty() => {

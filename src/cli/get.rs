@@ -1,4 +1,4 @@
-//! `tokendeck get`: one request answered without a server, as the API would.
+//! `tokendeck get`: answers one API request without a server.
 
 use std::{
     fs::File,
@@ -22,7 +22,7 @@ use crate::{
     state::keys::Keys,
 };
 
-/// The largest body that the API takes.
+/// The API's limit for a request body.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
@@ -59,16 +59,16 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
         warn(&stale);
     }
-    // No key is checked here, so none is read or made.
+    // No key is checked here, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
-    // Opening the jobs goes on with those that wait, so only a request about them does it.
+    // Opening the job store resumes its queue, so only a request about jobs or alerts does it.
     let about_jobs = ["/deep", "/alerts"].iter().any(|path| args.path.starts_with(path));
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let body = body.unwrap_or_default();
     let ask = || api::answer_offline(&api, &method, &percent_encoded(&args.path), &body);
     let mut reply = ask();
-    // The tables are loaded, so `loading` means an answer that takes several requests: asked again for as long as it makes progress.
+    // The tables are loaded, so `loading` means an answer in several steps: asked again while it makes progress.
     while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
         let next = ask();
         if next.body == reply.body {
@@ -82,7 +82,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
     }
-    // Every answer but a stream has a body.
+    // Only an endless stream has an empty body.
     if reply.body.is_empty() {
         let detail = format!("`{}` answers with a stream that has no end: start `tokendeck serve` and ask that", args.path);
         return Err(Failure::Bad(detail));
@@ -98,14 +98,14 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
 }
 
-/// The path with every character that a request line may not hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
+/// Percent-encodes the characters that a request line forbids, so that `where=cap>10m` can be typed as it reads.
 fn percent_encoded(path: &str) -> String {
     const REFUSED: &AsciiSet =
         &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
     utf8_percent_encode(path, REFUSED).to_string()
 }
 
-/// Prints rows in the format that the path asks for, as they come.
+/// Prints a row stream, in the format that the path asks for.
 fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
     if format != Format::Json {
         return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
@@ -116,7 +116,7 @@ fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
     Ok(())
 }
 
-/// The body, read to one byte beyond what the API takes, so that it is the API that refuses a larger one.
+/// Reads the body up to one byte beyond the API's limit, so that the API refuses a larger one.
 fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     let outcome = if file.as_os_str() == "-" {
@@ -132,7 +132,7 @@ fn parsed(body: &[u8]) -> Result<Value, Failure> {
     serde_json::from_slice(body).map_err(|_| Failure::Bad("the answer is no JSON and has no rows: ask with --format json".to_owned()))
 }
 
-/// The problem in one line: its status, code and what to do.
+/// Formats a problem in one line: its status, code and remedy.
 fn problem_line(status: u16, body: &[u8]) -> String {
     let problem: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |member: &str| problem.get(member).and_then(Value::as_str);

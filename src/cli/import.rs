@@ -1,4 +1,4 @@
-//! `tokendeck import`: converts third-party files into the tables of a dataset, and reports what became of each file.
+//! `tokendeck import`: converts third-party files into dataset tables, and reports the outcome per file.
 
 use std::{
     fmt::Write as _,
@@ -29,7 +29,7 @@ use crate::dataset::{
     progress::{Cancelled, LoadProgress},
 };
 
-/// Findings of one reason that are printed; all are counted, and `--json` has more.
+/// Printed findings per reason; all are counted, and `--json` has more.
 const PRINTED_PER_REASON: usize = 5;
 
 #[derive(Debug, Args)]
@@ -98,7 +98,7 @@ pub(super) struct ImportArgs {
     formats: bool,
 }
 
-/// Shows the progress, and cancels after a signal.
+/// Shows progress, and cancels after a signal.
 struct Watch {
     meter: Meter,
     stop: Arc<AtomicBool>,
@@ -150,7 +150,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     report_refused(&report, into)
 }
 
-/// Set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves nothing half written either.
+/// Returns a flag set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves no file half written either.
 fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -161,7 +161,7 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Prints every file that was refused, and what would take it.
+/// Prints every refused file with a command that may accept it.
 fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
     let mut outcome = Ok(());
     for file in &report.files {
@@ -175,7 +175,7 @@ fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
     outcome
 }
 
-/// The command that would take the file, or comes nearer to it.
+/// Suggests a command that would accept the file, or gets closer to it.
 fn try_line(file: &FileReport, into: &Path) -> String {
     let (path, into) = (file.path.to_string_lossy(), into.to_string_lossy());
     let words = ["tokendeck", "import", &path, "--into", &into].into_iter().chain(file.try_with.iter().map(String::as_str));
@@ -187,7 +187,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
     format!("  try: {line}{yours}")
 }
 
-/// Imports the files, showing the progress.
+/// Imports the files, showing progress.
 fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
     let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
     let outcome = import(&args.files, into, options, &watch);
@@ -202,10 +202,10 @@ fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<Atom
     }
 }
 
-/// Prints what would be written, and asks whether to. True where there is nothing to ask about.
+/// Prints a preview and asks for confirmation; true if no question is needed.
 fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
     if args.files.iter().any(|file| file == Path::new("-")) {
-        // What is piped in cannot be read twice.
+        // Piped input cannot be read twice.
         return Ok(true);
     }
     let report = take(args, into, &ImportOptions { dry_run: true, ..options.clone() }, stop)?;
@@ -270,7 +270,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
     text
 }
 
-/// What each column is read from and why, with the first rows as they come out.
+/// Renders the source and reason of each column, with the first converted rows.
 fn preview_lines(preview: &Preview) -> String {
     let rows: Vec<Vec<String>> = preview
         .columns
@@ -288,7 +288,7 @@ fn preview_lines(preview: &Preview) -> String {
     text
 }
 
-/// `1,344 rows: 1,340 new, 4 repeated`, without the counts that are 0.
+/// `1,344 rows: 1,340 new, 4 repeated`, omitting zero counts.
 fn taken_line(taken: &Taken, several: bool) -> String {
     let counts = [
         (taken.new, "new"),

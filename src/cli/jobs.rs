@@ -1,5 +1,4 @@
-//! `tokendeck jobs`: the deep analyses that are kept. They are started from the terminal or over the API; here they are listed and
-//! removed.
+//! `tokendeck jobs`: lists and purges stored deep analyses. They are started from the terminal or over the API.
 
 use std::path::PathBuf;
 
@@ -20,7 +19,7 @@ use crate::{
     jobs::{Job, Purge, created},
 };
 
-/// Jobs that are listed by default.
+/// Jobs listed by default.
 const LISTED: u64 = 50;
 
 #[derive(Debug, Args)]

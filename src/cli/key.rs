@@ -1,4 +1,4 @@
-//! `tokendeck key`: the API keys. A key is revoked by its id, so that no key appears in the list of processes.
+//! `tokendeck key`: manages API keys. A key is revoked by its id, so that no key appears in the process list.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The configuration while the dashboard runs: its file is read again when it changes, and the settings that can be applied at once
-//! are. A file with a fault leaves the last good one in force, and the person is shown what is wrong with it.
+//! Live reload of the configuration while the dashboard runs: a changed file is re-read and the settings that can change at run time are
+//! applied. A faulty file leaves the last valid configuration in force, and its error is shown.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,14 +24,14 @@ use crate::{
     },
 };
 
-/// How long the file must stay unchanged before it is read.
+/// Debounce: how long the file must stay unchanged before it is read.
 const QUIET: Duration = Duration::from_millis(150);
-/// How often the file is looked at where the system reports no changes.
+/// Polling interval where the system reports no file changes.
 const POLL: Duration = Duration::from_secs(2);
 
 pub(super) struct Live {
     inner: Mutex<Inner>,
-    /// Dropping it ends the system's watch.
+    /// Dropping it stops file watching.
     _watcher: Option<RecommendedWatcher>,
 }
 
@@ -52,8 +52,7 @@ impl LiveSettings for Live {
 }
 
 impl Live {
-    /// Watches the file that `config` was read from; none without a file. `overrule` puts what the command line sets in place of what
-    /// the file says, and names those settings.
+    /// Watches the configuration file; `None` without a file. `overrule` reapplies the command-line overrides and names them.
     pub(super) fn watch(
         config: &Config,
         deck: &Arc<Deck>,
@@ -86,13 +85,13 @@ impl Live {
     }
 }
 
-/// Editors write a new file and rename it, so it is the folder that is watched.
+/// Watches the folder, since editors write a new file and rename it.
 fn watcher(file: &Path, nudge: SyncSender<()>) -> Option<RecommendedWatcher> {
     let name = file.file_name()?.to_owned();
     let hear = move |event: notify::Result<notify::Event>| {
         let about = |event: &notify::Event| event.paths.iter().any(|path| path.file_name() == Some(&name)) && !event.kind.is_access();
         if event.is_ok_and(|event| about(&event)) {
-            // A full channel means that the thread will look anyway.
+            // A full channel already holds a wake-up.
             nudge.try_send(()).ok();
         }
     };
@@ -106,7 +105,7 @@ type Overrule = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
 struct Watch {
     live: Weak<Live>,
     deck: Weak<Deck>,
-    /// The last good one.
+    /// The last valid configuration.
     config: Config,
     overrule: Overrule,
     file: PathBuf,
@@ -124,7 +123,7 @@ impl Watch {
             while nudged.recv_timeout(QUIET).is_ok() {}
             let Some(live) = self.live.upgrade() else { return };
             let text = std::fs::read_to_string(&self.file).ok();
-            // A file that is gone leaves its settings in force: an editor may be about to put it back.
+            // A missing file leaves its settings in force: an editor may be about to restore it.
             if text.is_none() || text == seen {
                 continue;
             }
@@ -133,9 +132,9 @@ impl Watch {
         }
     }
 
-    /// The settings that the file changes now.
+    /// Returns the settings that the new text changes.
     fn read(&mut self, text: &str) -> Result<NewSettings, String> {
-        // Without the folder, which the person knows, so that the message fits into a line.
+        // Without the folder, which the user knows, so that the message fits into a line.
         let short =
             |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
         let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;

@@ -1,5 +1,5 @@
-//! The log of `serve` and `mcp` on stderr, many lines in one write: a system call for every request would cost too much, so a thread
-//! writes what has gathered. Warnings and errors are written at once.
+//! The stderr log of `serve` and `mcp`, with batched writes: a system call per request would cost too much, so a thread writes buffered
+//! lines. Warnings and errors are written at once.
 
 use std::{
     io::{self, IsTerminal, Write, stderr},
@@ -13,9 +13,9 @@ use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt,
 
 use crate::api::log::Sink;
 
-/// How long a line waits for further ones.
+/// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);
-/// Whoever adds a line beyond this writes them all, so that a log nobody reads does not fill the memory.
+/// Buffer limit. The thread that exceeds it writes the buffer itself, so that a log nobody reads does not fill the memory.
 const HELD_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Debug, Default)]
@@ -28,32 +28,32 @@ struct Held {
 struct Shared {
     held: Mutex<Held>,
     changed: Condvar,
-    /// Held while stderr is written to, so that lines stay in order.
+    /// Locked while writing to stderr, so that lines stay in order.
     writing: Mutex<()>,
 }
 
-/// The log of this process; dropping it writes what is left.
+/// The log of this process; dropping it flushes the buffer.
 #[derive(Debug)]
 pub(super) struct Log(Arc<Shared>);
 
 impl Log {
-    /// What the API writes the lines of its requests to.
+    /// Returns the sink for the API's request log.
     pub(super) fn sink(&self) -> Sink {
         let shared = Arc::clone(&self.0);
         Box::new(move |line| shared.add(line.as_bytes(), false))
     }
 
-    /// Writes all that is traced from here on to stderr.
+    /// Installs a tracing subscriber that writes to stderr.
     pub(super) fn to_stderr() -> Self {
         let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let log = Self(Arc::default());
         let shared = Arc::clone(&log.0);
-        // Without the thread the lines are written whenever they are too many, and at the end.
+        // Without the thread, lines are written when the buffer is full, and at the end.
         thread::Builder::new().name("log".into()).spawn(move || shared.write_until_ended()).ok();
         let logging = tracing_subscriber::fmt().with_writer(Lines(Arc::clone(&log.0))).with_ansi(colours);
         // rmcp logs every message.
         let shown = Targets::new().with_default(Level::INFO).with_target("rmcp", Level::WARN);
-        // It fails only where a logger is set already, which does as well.
+        // Fails only if a subscriber is set already, which does as well.
         logging.finish().with(shown).try_init().ok();
         log
     }
@@ -92,7 +92,7 @@ impl Shared {
         stderr().write_all(&lines).ok();
     }
 
-    /// Waits for a line and a moment for others, then writes them; until the log ends.
+    /// Writer thread: waits for a line, then `WAIT` for further ones, and writes them; returns when the log ends.
     fn write_until_ended(&self) {
         loop {
             let idle = |held: &mut Held| held.lines.is_empty() && !held.ended;
@@ -111,12 +111,12 @@ impl Shared {
 #[derive(Debug)]
 struct Lines(Arc<Shared>);
 
-/// Where one event is written.
+/// Writer of one event.
 #[derive(Debug)]
 struct Line<'a> {
     shared: &'a Shared,
     urgent: bool,
-    /// Logged by this program. What other crates log is left out: it may repeat what servers answered, and that what they were sent.
+    /// Whether this program logged it. Other crates' lines are dropped: they may repeat server answers, and those the request.
     ours: bool,
 }
 

@@ -1,5 +1,5 @@
-//! `tokendeck mcp`: the Model Context Protocol on stdin and stdout, for a client that starts the program. Messages to the person go to
-//! stderr, so that stdout holds the protocol alone.
+//! `tokendeck mcp`: the Model Context Protocol over stdio, for a client that starts the program. Messages to the user go to stderr, since
+//! stdout carries the protocol.
 
 use std::{
     io::{IsTerminal, stdin},
@@ -30,7 +30,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
     if stdin().is_terminal() {
         say("waiting for a client of the Model Context Protocol, which is to start this program itself; Ctrl-C ends it");
     }
-    // The client needs no key, so none is read or made.
+    // The client needs no key, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     let api = program.api(keys, None, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -45,7 +45,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
             reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
         }
     });
-    // Without waiting: a read of stdin may still wait for the client.
+    // Does not wait: a read of stdin may still block on the client.
     runtime.shutdown_background();
     outcome
 }

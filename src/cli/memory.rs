@@ -1,4 +1,4 @@
-//! The dashboard's memory in the user's state folder: the session and the watchlist. What cannot be saved is a warning and no more.
+//! Persists the dashboard's session and watchlist in the user's state folder. A failed save is only a warning.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -36,7 +36,7 @@ impl Memory for StateFolder {
     }
 
     fn keep_session(&mut self, session: &Value) {
-        // Members of a newer program stay.
+        // Members written by a newer version are preserved.
         self.session.extend(session.as_object().cloned().unwrap_or_default());
         if let Err(reason) = session::save(&self.session, &self.folder) {
             super::program::warn(&reason);

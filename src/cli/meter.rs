@@ -1,4 +1,4 @@
-//! A progress line on stderr for long commands; only where stderr is a terminal.
+//! A progress line on stderr for long commands; only if stderr is a terminal.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -11,7 +11,7 @@ use crate::dataset::progress::{Cancelled, LoadProgress};
 
 const EVERY: Duration = Duration::from_millis(100);
 
-/// First drawn a tenth of a second after it was made, so that short commands draw nothing; wiped when dropped.
+/// First drawn 0.1 s after its creation, so that short commands draw nothing; erased when dropped.
 pub(super) struct Meter {
     verb: &'static str,
     is_terminal: bool,
@@ -19,7 +19,7 @@ pub(super) struct Meter {
 }
 
 struct State {
-    /// When it was drawn last, or made.
+    /// Time of the last drawing, or of its creation.
     last: Instant,
     drawn: bool,
 }

@@ -1,4 +1,4 @@
-//! How a command ends: what it prints, what it says when it fails, and its exit code.
+//! The outcome of a command: stdout output, error message and exit code.
 
 use std::{
     io::{self, Write},
@@ -9,23 +9,23 @@ use crate::config::plain_reason;
 
 pub(super) type Outcome = Result<(), Failure>;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The data or the answer is bad; the message is one line. Exit code 1.
+    /// Bad data or answer; the message is one line. Exit code 1.
     Bad(String),
-    /// As `Bad`, where the messages are printed already.
+    /// Like `Bad`, with the messages already printed.
     Reported,
     /// Wrong usage; the message is one line. Exit code 2.
     Usage(String),
-    /// A signal ended it; the exit code that a shell gives it.
+    /// Ended by a signal; holds the exit code by shell convention.
     Signal(u8),
-    /// Nobody reads the output any more (`| head`): counts as done.
+    /// Broken pipe: the output's reader is gone (`| head`). Counts as success.
     Unread,
 }
 
 impl From<io::Error> for Failure {
-    /// For errors of stdout.
+    /// Converts errors of stdout.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Unread,
@@ -34,7 +34,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints the failure's message, if it has one; the exit code.
+/// Prints the failure's message, if any; returns the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     let (message, code) = match outcome {
         Ok(()) | Err(Failure::Unread) => (None, 0),
@@ -49,29 +49,29 @@ pub fn finish(outcome: Outcome) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// One line on stderr; a closed stderr is no reason to fail.
+/// Prints one line to stderr, ignoring a closed stderr.
 pub(super) fn say(message: &str) {
     writeln!(io::stderr(), "tokendeck: {}", printable(message)).ok();
 }
 
-/// A further line on stderr, which belongs to the one before.
+/// Prints a continuation line to stderr.
 pub(super) fn say_more(message: &str) {
     writeln!(io::stderr(), "{}", printable(message)).ok();
 }
 
-/// Writes all of it to stdout.
+/// Writes the whole text to stdout.
 pub(super) fn print(text: impl AsRef<[u8]>) -> Outcome {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_ref())?;
     Ok(stdout.flush()?)
 }
 
-/// Writes a line to stdout that may hold what files say.
+/// Writes a line to stdout that may contain text from files.
 pub(super) fn print_line(text: &str) -> Outcome {
     print(printable(text) + "\n")
 }
 
-/// The text with what would steer a terminal replaced: control characters, and those that change the direction of writing.
+/// Replaces control characters and those that change the writing direction, so that a text cannot steer the terminal.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
 }

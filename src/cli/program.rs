@@ -1,4 +1,4 @@
-//! The program's parts, put together from the configuration: the deck with its data, the keys, the jobs and the API.
+//! Wires the program together from its configuration: deck with data, keys, jobs and API.
 
 use std::{
     net::IpAddr,
@@ -31,12 +31,12 @@ pub(super) struct Program {
     pub(super) deck: Arc<Deck>,
 }
 
-/// The configuration in force for this process.
+/// Loads the configuration of this process.
 pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     let variable = std::env::var_os(config::VARIABLE).map(PathBuf::from);
-    // Without a home there is no such file, and the defaults do.
+    // Without a home folder there is no such file, and the defaults apply.
     let home = Dirs::find().ok().map(|dirs| dirs.config);
-    // A named file that is missing or wrong stops the program: the person has to mend it.
+    // A named file that is missing or wrong stops the program: the user has to fix it.
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
 
@@ -49,22 +49,22 @@ impl Program {
         Ok(Self { config, deck })
     }
 
-    /// As `open`, for a command that needs the data and cannot ask the person: refused without a dataset, and where the dataset names
-    /// files elsewhere that the person has not agreed to.
+    /// Like `open`, for a command that needs data and cannot prompt. Errors: there is no dataset, or it names remote files without the
+    /// user's consent.
     pub(super) fn open_with_data(place: &Place) -> Result<Self, Failure> {
         let program = Self::open(place)?;
         require_data(&program.config.datasets.dir, program.deck.options().wire.as_ref())?;
         Ok(program)
     }
 
-    /// As `open_with_data`, with the data loaded.
+    /// Like `open_with_data`, with the data loaded.
     pub(super) fn open_loaded(place: &Place) -> Result<Self, Failure> {
         let program = Self::open_with_data(place)?;
         program.load()?;
         Ok(program)
     }
 
-    /// Loads the data, showing how far that has come.
+    /// Loads the data, showing progress.
     pub(super) fn load(&self) -> Outcome {
         let meter = Meter::new("loading");
         let done = AtomicBool::new(false);
@@ -93,12 +93,12 @@ impl Program {
         })
     }
 
-    /// Reloads the data when their files change, unless that is turned off. Where they cannot be watched the program goes on.
+    /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program goes on without.
     pub(super) fn watch(&self) -> Result<(), String> {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
-    /// The jobs as they were left; the error where no state can be kept.
+    /// Opens the job store and resumes its queue. Errors: no state folder, or it cannot be opened.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
         let folder = Dirs::find()?.state;
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
@@ -124,12 +124,12 @@ impl Program {
     }
 }
 
-/// Where large tables are cached; nowhere without a home folder.
+/// Location and limits of the cache of large tables; disabled without a home folder.
 pub(super) fn cache(config: &Config) -> CacheOptions {
     config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
 }
 
-/// What fetches files that lie elsewhere. What the person agreed to is kept in their state folder, if they have one.
+/// The client for remote files. Consent is stored in the user's state folder, if there is one.
 pub(super) fn wire(config: &Config) -> Arc<Wire> {
     let ledger: Arc<dyn Ledger> = match Dirs::find() {
         Ok(dirs) => Arc::new(Remote::new(&dirs.state)),
@@ -138,7 +138,7 @@ pub(super) fn wire(config: &Config) -> Arc<Wire> {
     Wire::new(config.wire_options(), ledger)
 }
 
-/// Refuses a folder that is not there, and a dataset that names files elsewhere which the person has not agreed to.
+/// Errors: the folder is missing, or the dataset names remote files without the user's consent.
 pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<(), Failure> {
     require_folder(folder)?;
     let asks = wire.map(|wire| asks(folder, wire)).unwrap_or_default();
@@ -159,7 +159,7 @@ pub(super) fn job_options(config: &Config) -> JobOptions {
     JobOptions { workers, queue, keep_days: jobs.keep_days.into(), keep_count: jobs.keep_count.into() }
 }
 
-/// The kept jobs of this user; none is run.
+/// Opens this user's stored jobs without running any.
 pub(super) fn kept_jobs(config: &Config) -> Result<KeptJobs, String> {
     KeptJobs::open(&Dirs::find()?.state, &job_options(config))
 }
@@ -172,16 +172,16 @@ pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
     if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
 }
 
-/// The failure of a folder that is no dataset, with what can be done about it.
+/// Error message for a folder without a dataset, with the remedies.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
-    // Nobody's own dataset is to be written over.
+    // Never suggests demo data over somebody's own dataset.
     let demo =
         if folder.join(manifest::FILE).exists() { String::new() } else { format!(", or write demo data with `tokendeck demo {shown}`") };
     Failure::Bad(format!("no dataset in `{shown}`: {reason}; name another folder with --data DIR{demo}"))
 }
 
-/// Prints a warning: something that does not stop the program.
+/// Prints a warning: the program goes on.
 pub(super) fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }

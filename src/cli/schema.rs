@@ -1,4 +1,4 @@
-//! `tokendeck schema`: the tables and columns of a dataset, for people, as JSON, and as a `dataset.toml` to fill in.
+//! `tokendeck schema`: describes the tables and columns of a dataset, as text, as JSON, or as a `dataset.toml` template.
 
 use std::fmt::Write as _;
 
@@ -70,7 +70,7 @@ fn overview() -> String {
         + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
 }
 
-/// The known chains with every name they are read by.
+/// Lists the known chains with their accepted spellings.
 fn chains(json: bool) -> String {
     if json {
         let row = |row: &ChainRow| json!({ "chain": row.short_name, "id": row.id, "name": row.name, "aliases": row.aliases });
@@ -116,7 +116,7 @@ fn as_json(table: &TableSchema) -> Value {
     })
 }
 
-/// A `dataset.toml` whose lines to fill in are comments, so that it is valid as it is.
+/// A `dataset.toml` template, valid as it stands: the lines to fill in are comments.
 fn template(tables: &[&TableSchema]) -> String {
     let mut text = String::from(
         "# Describes the dataset in this folder. Take the # off the lines you need; columns already named as ours need none.\n\

@@ -1,4 +1,4 @@
-//! `tokendeck serve`: the API alone. It listens before the data are there, so that a supervisor sees it alive while it loads.
+//! `tokendeck serve`: the API server alone. It listens before the data are loaded, so that a supervisor sees it alive meanwhile.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
     runtime.block_on(async {
-        // Before the first line is printed, so that a signal right after it ends the server cleanly.
+        // Before the first line is printed, so that a signal right after it shuts the server down cleanly.
         let (signals, reload) = (Signals::new()?, listen_for(SignalKind::user_defined1())?);
         let (listener, address) = bind(listen).await?;
         if let Some(reason) = keys.refused_on(address.ip()) {
@@ -93,14 +93,14 @@ fn announce(address: SocketAddr) -> Outcome {
 
 /// Why the server stops.
 enum Ending {
-    /// By a signal, with its exit code.
+    /// A signal, with its exit code.
     Signal(u8),
-    /// The first load failed; the reason.
+    /// The first load failed, with the reason.
     NoData(String),
 }
 
-/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once. SIGUSR1 reloads the
-/// data instead, files elsewhere included.
+/// Waits for a reason to stop, logging reloads meanwhile. A second signal ends the process at once. SIGUSR1 reloads the data instead,
+/// remote files included.
 async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
     let reloading = async {
         while reload.recv().await.is_some() {
@@ -119,7 +119,7 @@ async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcas
     }
 }
 
-/// Waits for the first load to fail, and logs what happens to the data; after a good load it never ends.
+/// Completes if the first load fails, never after a successful one; logs later reloads.
 pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
     loop {
         match events.recv().await {
@@ -137,7 +137,7 @@ fn listen_for(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be received: {}", plain_reason(&error))))
 }
 
-/// The signals that end the server, each with its exit code.
+/// The signals that stop the server, each with its exit code.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

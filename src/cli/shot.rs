@@ -1,4 +1,4 @@
-//! `tokendeck shot`: a view as a picture in a file. Here are the arguments; `tui` draws.
+//! `tokendeck shot`: renders a view to a picture file. Only the arguments are handled here; `tui` draws.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// From the smallest size that the views support up to one that is still readable.
+/// From the smallest size that the views support to the largest still readable.
 const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;
 const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
 
@@ -60,7 +60,7 @@ struct Size {
     rows: u16,
 }
 
-/// The format of a picture.
+/// Output format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Svg,
@@ -99,7 +99,7 @@ fn out_file(text: &str) -> Result<Picture, String> {
     Ok(Picture { file: PathBuf::from(text), ink })
 }
 
-/// One of the views, by its word.
+/// Parses a view's name.
 fn view() -> impl TypedValueParser<Value = ViewId> {
     PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
 }

@@ -1,29 +1,29 @@
-//! A table of text for people: columns aligned by the width characters take on a terminal, numbers to the right.
+//! Text tables: columns aligned by terminal width, numbers to the right.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::outcome::printable;
 
-/// Wider cells are cut, so that one long text does not push the rest out of sight.
+/// Maximum cell width: wider cells are truncated, so that one long text does not push the rest out of sight.
 const CELL_WIDTH_MAX: usize = 72;
 
-/// The lines of the table, each ended by a line feed. Rows shorter than `header` are filled with nothing.
+/// Renders the table, one line feed per line. Rows shorter than `header` are padded.
 pub(super) fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
     lines(header, rows, header.len())
 }
 
-/// As `aligned`, but the last column, a sentence to be read to its end, is not cut.
+/// Like `aligned`, without truncating the last column, a sentence to be read in full.
 pub(super) fn aligned_to_the_end(header: &[&str], rows: &[Vec<String>]) -> String {
     lines(header, rows, header.len().saturating_sub(1))
 }
 
-/// As `aligned_to_the_end`, followed by an empty line; nothing without rows.
+/// Like `aligned_to_the_end`, followed by an empty line; empty without rows.
 pub(super) fn section(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<_> = rows.into_iter().collect();
     if rows.is_empty() { String::new() } else { aligned_to_the_end(header, &rows) + "\n" }
 }
 
-/// The table with its first `cut_columns` columns cut to the width.
+/// Renders the table with its first `cut_columns` columns truncated.
 fn lines(header: &[&str], rows: &[Vec<String>], cut_columns: usize) -> String {
     let shown = |(i, cell): (usize, &String)| if i < cut_columns { cut(&printable(cell)) } else { printable(cell) };
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(ToString::to_string).collect()];
@@ -46,7 +46,7 @@ fn lines(header: &[&str], rows: &[Vec<String>], cut_columns: usize) -> String {
     text
 }
 
-/// Whether every cell that is not empty is a number.
+/// Whether every non-empty cell is a number, and there is one.
 fn is_numbers<'a>(mut cells: impl Iterator<Item = &'a str> + Clone) -> bool {
     cells.clone().any(|cell| !cell.is_empty()) && cells.all(|cell| cell.is_empty() || cell.parse::<f64>().is_ok())
 }

@@ -1,4 +1,4 @@
-//! Rows of tables that stay in another database: fetched before a question is answered, so that answering waits for no network.
+//! Fetches rows of remote tables before a question is answered, so that answering never waits for the network.
 
 use std::{ops::Range, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     question::{Find, progress::Progress, snapshot::Snapshot},
 };
 
-/// Ends a fetch when nobody waits for the answer any more.
+/// Cancels a fetch once nobody waits for the answer any more.
 struct Asker<'a>(&'a Progress);
 
 impl LoadProgress for Asker<'_> {
@@ -22,7 +22,7 @@ impl LoadProgress for Asker<'_> {
     }
 }
 
-/// Fetches what is wanted, as far as its table stays elsewhere and it is not cached. The cache keeps it for as long as the result lives.
+/// Fetches the requested rows of remote tables that are not cached. The cache keeps them at least while the result lives.
 pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
     let mut here = Vec::new();
     for want in wants {
@@ -39,17 +39,17 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
     Ok(here)
 }
 
-/// A run of rows of a table that stays elsewhere. Where that takes too many queries, as many rows as they reach, from `first` on. The
-/// answer is the place of the first row and the rows.
+/// A range of rows of a remote table. If it takes too many queries, it is cut short, starting at `first`. Found: the index of the first
+/// returned row, and the rows.
 #[derive(Debug, Clone)]
 pub struct TableSlice {
     pub table: &'static str,
     pub rows: Range<u64>,
-    /// Where to begin when the answer may hold fewer rows than wanted.
+    /// Row to start at if the result may be cut short.
     pub first: u64,
 }
 
-/// Queries for one slice, of which each token with rows in it takes one.
+/// Maximum number of queries per slice; each token with rows in it takes one.
 const PAGES_MAX: usize = 60;
 
 impl Find for TableSlice {

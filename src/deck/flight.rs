@@ -1,5 +1,5 @@
-//! Single flight: a request that is being answered already is not worked out twice; later askers wait for that answer. What the answer is
-//! and where it is kept is the deck's.
+//! Single flight: concurrent identical requests are computed once; later askers wait for that answer. Answers and their cache belong to the
+//! deck.
 
 use std::{
     collections::HashSet,
@@ -13,25 +13,25 @@ use crate::{
     question::progress::Progress,
 };
 
-/// How often a waiter checks whether its own request was cancelled.
+/// Interval at which a waiter checks for cancellation of its own request.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The requests that are being answered.
+/// The requests being computed.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     running: Mutex<HashSet<MemoKey>>,
     landed: Condvar,
 }
 
-/// The right to answer one request, given back when dropped: also when the answer failed, was cancelled or panicked.
+/// Exclusive right to compute one request, released on drop: also after failure, cancellation or panic.
 pub(super) struct Flight<'a> {
     flights: &'a Flights,
     key: MemoKey,
 }
 
 impl Flights {
-    /// Waits until nobody answers this request. Only threads that answer wait here, so they wait for one that runs and not for one that
-    /// stands in the queue behind them; and no answer asks another question of the deck.
+    /// Waits until nobody computes this request. No deadlock: only computing threads wait here, so they wait for a running one, never for
+    /// one queued behind them; and no answer asks another question of the deck.
     pub(super) fn take(&self, key: &MemoKey, progress: &Progress) -> Result<Flight<'_>> {
         let mut running = self.running();
         while running.contains(key) {

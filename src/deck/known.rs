@@ -1,4 +1,4 @@
-//! An answer with its JSON and its entity tag, as the deck remembers it.
+//! A cached answer with its JSON and its entity tag.
 
 use std::{any::Any, sync::Arc};
 
@@ -9,15 +9,15 @@ use serde::Serialize;
 use super::{MemoKey, Remembered};
 use crate::error::{Code, Problem, Result};
 
-/// An answer that is known: typed for the terminal, rendered for the API.
+/// A computed answer: typed for the terminal, rendered for the API.
 #[derive(Debug)]
 pub struct Known<A> {
     pub answer: A,
-    /// The answer as JSON; shared, not copied, by every reply.
+    /// JSON of the answer, shared by all replies.
     pub json: Bytes,
-    /// The strong entity tag, quotes included.
+    /// Strong entity tag, including quotes.
     pub etag: Box<str>,
-    /// The `Link` header to the answers beside it.
+    /// `Link` header to the neighbouring pages.
     pub links: Option<Box<str>>,
 }
 
@@ -39,7 +39,7 @@ impl<A: Send + Sync + 'static> Remembered for Known<A> {
     }
 }
 
-/// Weighs a remembered answer: its JSON, about as much again for the typed form, and its key.
+/// Cache weight of an answer: its JSON, about as much again for the typed form, and its key.
 #[derive(Debug, Clone)]
 pub(super) struct BodyBytes;
 

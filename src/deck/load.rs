@@ -1,5 +1,4 @@
-//! Loading and reloading: the next generation is built beside the current one and swapped in whole; one that is unusable leaves
-//! the current one standing.
+//! Loading and reloading: the next generation is built beside the current one and swapped in atomically; an unusable one is discarded.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -22,71 +21,71 @@ use crate::{
     wire::Traffic,
 };
 
-/// The state of a load, for the API and the terminal.
+/// State of the loader, for the API and the terminal.
 #[derive(Debug, Clone, Default)]
 pub struct LoadState {
     pub running: bool,
-    /// Each table under way: (name, done, total), total 0 while unknown.
+    /// Tables being loaded: (name, done, total); total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
     pub failure: Option<LoadFailure>,
-    /// When the last load ended.
+    /// End time of the last load.
     pub ended: Option<Time>,
     pub watching: Watching,
-    /// The sources elsewhere that are asked right now.
+    /// Remote sources being contacted.
     pub asking: Vec<String>,
-    /// Origins that the dataset asks and that the person has not agreed to.
+    /// Origins that the dataset contacts without the user's consent so far.
     pub asks: Vec<String>,
     generation: u64,
     cancelled: bool,
-    /// The files as the last load found them, and what they began and ended with.
+    /// File stamps of the last load, and digests of the files' beginnings and ends.
     stamps: Option<FileStamps>,
     ends: Ends,
-    /// How long the last load took, if it only read what was appended: a first load takes far longer.
+    /// Duration of the last load if it read only appended rows: a full load takes far longer.
     took: Duration,
 }
 
-/// How the deck is kept on its files.
+/// How file changes are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Watching {
     #[default]
     Off,
-    /// The system reports changes.
+    /// The operating system reports changes.
     Notified,
-    /// The files are looked at at intervals.
+    /// The files are polled.
     Polling,
 }
 
-/// A load that failed.
+/// A failed load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadFailure {
-    /// One line for the person.
+    /// One line for the user.
     pub reason: String,
-    /// Where in the files, if in one place.
+    /// Location in the files, if there is a single one.
     pub spot: Option<Spot>,
-    /// When the first of the loads failed that have failed since one went well.
+    /// Time of the first failure since the last successful load.
     pub since: Time,
-    /// What was loaded.
+    /// The dataset folder.
     pub folder: PathBuf,
 }
 
-/// How a reload of changed files ended.
+/// Outcome of a reload after file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reload {
-    /// It was swapped in, or listeners were told why not.
+    /// Swapped in, or listeners were told why not.
     Done,
-    /// The files changed meanwhile: it was nothing, and has to be done again.
+    /// The files changed during the load: discarded, to be repeated.
     Moved,
 }
 
 impl Deck {
-    /// Loads the next generation on this thread and swaps it in. The failure is told to listeners too.
+    /// Loads the next generation on this thread and swaps it in. Listeners are told of a failure too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
         self.load_if(false, false, |_, _, _| Ok(())).map_err(|error| error.to_string())
     }
 
-    /// As `load`, of files that changed: the current generation stays if they still change, or if a table of it could no longer be read.
-    /// With `growing`, files that are appended to are taken as far as they came.
+    /// Like `load`, after file changes: the current generation stays if the files are still changing, or if one of its tables can no longer
+    /// be read. With `growing`, files being appended to are loaded up to their current end.
     pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
         let outcome = self.load_if(true, growing, |dataset, before, ends| {
             let standing = self.snapshot().ok();
@@ -110,8 +109,8 @@ impl Deck {
         }
     }
 
-    /// Loads, and swaps in what `accept` takes, which is told the files as they were before. With `again`, files that moved are no
-    /// failure, as the caller loads again.
+    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, moved files are no failure, since
+    /// the caller retries.
     fn load_if(
         self: &Arc<Self>,
         again: bool,
@@ -132,7 +131,7 @@ impl Deck {
             state.stamps = Some(stamps.clone());
             state.ends = ends.clone();
         }
-        // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
+        // A defect in the loader, or in derived data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let dataset = self.whole(&folder, growing)?;
             accept(&dataset, &stamps, &ends).map(|()| self.swap(self.next_generation(), dataset))
@@ -170,9 +169,9 @@ impl Deck {
         outcome
     }
 
-    /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
+    /// Loads the folder; a second time if a large table turns out damaged, which rebuilds it.
     fn whole(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
-        // What is there already is shown while large tables are brought in, unless there is an earlier generation, which is whole.
+        // On a first load, available tables are published while large ones load; an earlier generation is complete and stays meanwhile.
         let early = |dataset: Dataset| drop(self.stand_on(dataset));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
@@ -181,7 +180,7 @@ impl Deck {
         if dataset.is_damaged() { load() } else { Ok(dataset) }
     }
 
-    /// Stands on a dataset that is ready, as a load would.
+    /// Makes a ready dataset the current generation, as a load would.
     pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
         let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
@@ -195,7 +194,7 @@ impl Deck {
         state.generation
     }
 
-    /// Derives what is shared and puts the generation in the place of the one before.
+    /// Derives the shared data and replaces the current generation.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
         let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
@@ -203,7 +202,7 @@ impl Deck {
         snapshot
     }
 
-    /// As `load`, on a thread of its own.
+    /// Like `load`, on its own thread.
     pub fn load_in_background(self: &Arc<Self>) {
         let deck = Arc::clone(self);
         let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
@@ -212,9 +211,9 @@ impl Deck {
         }
     }
 
-    /// Why the current generation is older than its files; `None` while it is not, or there is none.
+    /// Returns why the current generation is older than its files; `None` if it is up to date or there is none.
     pub fn stale(&self) -> Option<LoadFailure> {
-        // A failed load of another folder leaves the current generation as new as it was.
+        // A failed load of another folder does not make the current generation stale.
         let snapshot = self.snapshot().ok()?;
         self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
     }
@@ -224,12 +223,12 @@ impl Deck {
         LoadState { asking, ..self.load_lock().clone() }
     }
 
-    /// How much was asked and fetched of files elsewhere since the program began; none where it asks nobody.
+    /// Requests and bytes of remote files since the program started; `None` without a client for them.
     pub fn fetched(&self) -> Option<Traffic> {
         self.options.wire.as_ref().map(|wire| wire.figures())
     }
 
-    /// The person agrees that the dataset asks these origins; it is loaded anew.
+    /// Records the user's consent to contact these origins, and reloads.
     pub fn agree(self: &Arc<Self>, origins: &[String]) -> Result<(), String> {
         let Some(wire) = &self.options.wire else { return Ok(()) };
         let folder = self.folder();
@@ -239,7 +238,7 @@ impl Deck {
         Ok(())
     }
 
-    /// Ends the load that runs, if one does; the current generation stays.
+    /// Cancels the running load, if any; the current generation stays.
     pub fn cancel_load(&self) {
         self.load_lock().cancelled = true;
     }
@@ -252,8 +251,8 @@ impl Deck {
         self.load_lock().running
     }
 
-    /// Whether this is the newest generation, and the files still say what it was loaded from, or more behind it. What lies elsewhere is
-    /// not asked.
+    /// Whether this is the newest generation, and its files are unchanged since its load, except for appended rows. Remote files are not
+    /// checked.
     pub fn is_current(&self, snapshot: &Snapshot) -> bool {
         if self.snapshot().is_ok_and(|newest| newest.generation != snapshot.generation) {
             return false;
@@ -269,12 +268,12 @@ impl Deck {
         now == last || now.appends_to(&last, &ends)
     }
 
-    /// The files as the last load found them; none before the first.
+    /// File stamps of the last load; `None` before the first.
     pub(super) fn loaded_stamps(&self) -> Option<FileStamps> {
         self.load_lock().stamps.clone()
     }
 
-    /// What these files began and ended with, and how long what was appended last took.
+    /// Digests of these files' beginnings and ends, and the duration of the last incremental load.
     pub(super) fn loaded_ends(&self) -> (Ends, Duration) {
         let state = self.load_lock();
         (state.ends.clone(), state.took)
@@ -284,7 +283,7 @@ impl Deck {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Points the deck at another dataset folder; the next load reads it.
+    /// Switches to another dataset folder; takes effect with the next load.
     pub fn open(&self, folder: &Path) {
         folder.clone_into(&mut self.folder.write().unwrap_or_else(PoisonError::into_inner));
     }

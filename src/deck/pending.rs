@@ -1,4 +1,4 @@
-//! A pending answer: polled by the terminal, awaited by the API, cancelled when dropped.
+//! A pending answer: polled by the terminal, awaited by the API, cancelled on drop.
 
 use std::{
     future::Future,
@@ -18,7 +18,7 @@ use crate::{
 /// A pending answer to a question.
 pub type Pending<A> = Coming<Arc<Known<A>>>;
 
-/// Any pending result.
+/// A pending result of any type.
 #[derive(Debug)]
 pub struct Coming<T> {
     receiver: oneshot::Receiver<Result<T>>,
@@ -32,7 +32,7 @@ impl<T> Coming<T> {
         (sender, progress.clone(), Self { receiver, progress })
     }
 
-    /// The result, once: none before it is there.
+    /// Takes the result once it is ready; `None` before and afterwards.
     pub fn poll_now(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),

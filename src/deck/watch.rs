@@ -1,5 +1,5 @@
-//! Reloads the dataset when its files change: once they have come to rest, the next generation is loaded beside the current one. A
-//! generation that would lack a table of the current one, because a file is half written or broken, is not taken.
+//! Reloads the dataset when its files change: after a debounce, the next generation is loaded beside the current one. A generation that
+//! lacks a table of the current one, because a file is half written or broken, is discarded.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,28 +18,28 @@ use super::{
 };
 use crate::dataset::watch::{FileStamps, FileWatcher};
 
-/// How long files must be at rest before they are read.
+/// Debounce: how long files must be unchanged before they are read.
 const QUIET: Duration = Duration::from_millis(150);
-/// How long a file that is gone may take to come back: editors and copies write anew what they replace.
+/// How long a missing file may take to reappear: editors and copies rewrite the files they replace.
 const GRACE: Duration = Duration::from_millis(1_500);
-/// How long files that are appended to without a pause are waited for.
+/// How long to wait for a pause in files that are continuously appended to.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often files are looked at where the system reports no changes.
+/// Polling interval where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
 impl Deck {
-    /// From now on loads anew whenever the files change; on a thread that ends with the deck.
+    /// Starts reloading on file changes, on a thread that ends with the deck.
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
         let (nudge, nudged) = sync_channel(1);
         let told = nudge.clone();
         let watcher = FileWatcher::open(move || {
-            // One that waits already is enough.
+            // One pending wake-up is enough.
             told.try_send(()).ok();
         });
         self.watch_with(watcher, nudge, nudged)
     }
 
-    /// As `watch`, looking now and then, as where the system cannot tell.
+    /// Like `watch`, by polling, as where the system reports no changes.
     pub fn watch_blindly(self: &Arc<Self>, reason: &str) -> Result<(), String> {
         let (nudge, nudged) = sync_channel(1);
         self.watch_with(FileWatcher::polling(reason), nudge, nudged)
@@ -48,7 +48,7 @@ impl Deck {
     fn watch_with(self: &Arc<Self>, watcher: FileWatcher, nudge: SyncSender<()>, nudged: Receiver<()>) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
         let mut events = self.listen();
-        // Any load, of another folder too, is a reason to look where the files are now.
+        // Any load, of another folder too, is a reason to check where the files are now.
         let bridge = move || {
             loop {
                 match events.blocking_recv() {
@@ -74,14 +74,14 @@ struct Watch {
     deck: Weak<Deck>,
     watcher: FileWatcher,
     nudged: Receiver<()>,
-    /// The person was told that the files are looked at at intervals.
+    /// Whether the user was told that the files are polled.
     warned: bool,
 }
 
 impl Watch {
     fn run(mut self) {
         if let Some(deck) = self.deck.upgrade() {
-            // From this look on the system reports changes, where it can.
+            // From this check on the system reports changes, if it can.
             self.watcher.look(&deck.folder());
             deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
         }
@@ -95,7 +95,7 @@ impl Watch {
         }
     }
 
-    /// Waits for a reason to look; false when there is nothing left to watch for.
+    /// Blocks until the next check is due; false when there is nothing left to watch.
     fn wait(&self) -> bool {
         if self.watcher.polling_because().is_some() {
             return self.nudged.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
@@ -111,7 +111,7 @@ impl Watch {
         }
     }
 
-    /// Loads if the files are not as they were at the last load; true if they must be looked at again at once.
+    /// Reloads if the files differ from the last load; true if they must be checked again at once.
     fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
         let folder = deck.folder();
         let stamps = self.watcher.look(&folder);
@@ -124,7 +124,7 @@ impl Watch {
             return false;
         }
         match deck.reload(growing) {
-            // More has come meanwhile, most likely.
+            // More has probably been appended meanwhile.
             Reload::Done if growing => true,
             Reload::Done => false,
             Reload::Moved => {
@@ -134,13 +134,13 @@ impl Watch {
         }
     }
 
-    /// Waits until the files have not changed for a while, or have been appended to for long, of which the flag is true. `None` when
+    /// Waits until the files have been unchanged for a while, or appended to for long; the flag is true in the latter case. `None` if
     /// another folder was opened meanwhile.
     fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
         let (ends, took) = deck.loaded_ends();
-        // No more than half of the time goes into loading.
+        // At most half of the time is spent loading.
         let patience = PATIENCE.max(took);
         loop {
             let quiet = if stamps.lacks_what(last) { GRACE } else { QUIET };

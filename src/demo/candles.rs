@@ -1,5 +1,5 @@
-//! Candles of the demo: each step of a token's path is filled by a Brownian bridge, with more activity at some hours than at others.
-//! Streamed: in memory are one token's path and one step's candles.
+//! Demo candles: a Brownian bridge fills each step of a token's path, with intraday seasonality of activity. Streamed: only one token's
+//! path and one step's candles are in memory.
 
 use super::{
     DemoOptions,
@@ -16,11 +16,11 @@ use crate::dataset::{
 pub(super) const COLUMNS: &[&str] = &["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
 const PRICE_DIGITS: i32 = 6;
 const VOLUME_DIGITS: i32 = 4;
-/// The activity of each hour of the UTC day: low at night, high when Europe and America both trade.
+/// Trading activity by UTC hour: low at night, high when Europe and America both trade.
 const HOURS: [f64; 24] =
     [0.95, 0.9, 0.85, 0.8, 0.75, 0.72, 0.75, 0.85, 0.95, 1.0, 1.0, 1.02, 1.1, 1.3, 1.5, 1.55, 1.45, 1.3, 1.15, 1.05, 1.0, 0.98, 0.97, 0.96];
 
-/// How many candles of which length a token gets.
+/// Candle interval and number of candles of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CandlePlan {
     pub(super) interval: Interval,
@@ -40,14 +40,14 @@ impl CandlePlan {
     }
 }
 
-/// The longest usual interval with which `count` candles fit into `days`, else a minute.
+/// Returns the longest usual interval at which `count` candles fit into `days`, else a minute.
 fn finest_needed(count: u64, days: u64) -> Interval {
     let fits = |interval: &&Interval| count * interval.0 as u64 <= days * DAY_MS as u64;
     let minutes = |n: i64| Interval(n * Interval::HOUR.0 / 60);
     [Interval::DAY, Interval::FOUR_HOURS, Interval::HOUR, minutes(5), minutes(1)].iter().find(fits).copied().unwrap_or(minutes(1))
 }
 
-/// Refuses an interval that neither divides a day nor is whole days, and candles before 1970.
+/// Errors: the interval neither divides a day nor is whole days, or candles would start before 1970.
 pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     let plan = CandlePlan::new(options, 0);
     let length = plan.interval.0;
@@ -74,7 +74,7 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
     (0..market.tokens.len()).map(|token| CandlePlan::new(&market.options, token).count).sum()
 }
 
-/// The price path of `token` in days, or in longer candles, and the number of candles in a step.
+/// Returns the price path of `token` in daily or longer steps, and the number of candles per step.
 pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> (Path, usize) {
     let step = plan.interval.0.max(DAY_MS);
     let inside = (step / plan.interval.0) as u64;
@@ -105,14 +105,14 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     Ok(())
 }
 
-/// Fills the steps of one token's path with candles.
+/// Fills the steps of a token's path with candles.
 struct Filler<'a> {
     path: &'a Path,
-    /// The share of a step's variance up to the end of each candle.
+    /// Cumulative share of a step's variance at the end of each candle.
     shares: Vec<f64>,
-    /// Tokens traded in a usual step.
+    /// Tokens traded in a typical step.
     usual_volume: f64,
-    /// Open, high, low, close, volume of the step filled last.
+    /// Open, high, low, close, volume of the current step's candles.
     candles: Vec<[f64; 5]>,
     inner: Vec<f64>,
     mood: f64,
@@ -144,13 +144,13 @@ impl<'a> Filler<'a> {
         self.shares[j] - if j == 0 { 0.0 } else { self.shares[j - 1] }
     }
 
-    /// Fills a step with a random walk between its two ends (a Brownian bridge), its variance spread as the activity of the hours.
+    /// Fills a step with a Brownian bridge between its ends, its variance distributed by hourly activity.
     fn fill(&mut self, step: usize, random: &mut Random) {
         let (from, to, spread) = (self.path.levels[step], self.path.levels[step + 1], self.path.spreads[step]);
         let inside = self.inner.len();
         let mut level = 0.0;
         for j in 0..inside {
-            // Busy and calm spells last several candles.
+            // Volatility clusters over several candles.
             self.mood = 0.93 * self.mood + 0.13 * random.normal();
             level += spread * self.share(j).sqrt() * (1.0 + self.mood).max(0.3) * random.normal();
             self.inner[j] = level;
@@ -174,7 +174,7 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// The path of `token` day by day: that of its candles where their steps are days.
+/// Returns the daily path of `token`: its candles' own path if those are daily or shorter.
 pub(super) fn daily(market: &DemoMarket, token: &DemoToken) -> Path {
     let plan = CandlePlan::new(&market.options, token.index);
     if plan.interval <= Interval::DAY {

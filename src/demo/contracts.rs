@@ -1,5 +1,5 @@
-//! Invented contracts, written in assembler, that do what they say: an honest token, what can be wrong with one, and for each fault the
-//! honest twin that looks like it. The demo data and the tests of the security analysis use their bytecode. Nobody's contract is copied.
+//! Invented contracts in EVM assembly, each with the behaviour its row states: an honest token, single faults, and for each fault an honest
+//! twin that resembles it. Used by the demo data and the tests of the security analysis. No real contract is copied.
 
 mod assembler;
 mod macros;
@@ -16,18 +16,18 @@ pub use self::template::{ContractCode, Identity};
 #[derive(Debug)]
 pub struct Contract {
     pub name: &'static str,
-    /// What it does, as a clause without a full stop.
+    /// Its behaviour, as a clause without a full stop.
     pub what: &'static str,
-    /// Codes of the security inference that it must raise once its constructor has run.
+    /// Codes of the security inference expected once its constructor has run.
     pub fires: &'static [&'static str],
-    /// Codes that it may raise too, since the same behaviour earns them. Any other is a false alarm.
+    /// Codes also accepted, since the same behaviour justifies them. Any other is a false positive.
     pub also: &'static [&'static str],
-    /// The honest contract that differs from this one in the fault alone; none for an honest one.
+    /// The honest contract that differs in the fault only; `None` for an honest one.
     pub twin: Option<&'static str>,
     form: ContractText,
 }
 
-/// Rows of the table: name, what it does, the codes it must raise, those it may, its twin, and its assembler text.
+/// Table rows: name, behaviour, expected codes, accepted codes, twin, and assembly source.
 macro_rules! rows {
     (@twin honest) => { None };
     (@twin twin $twin:literal) => { Some($twin) };
@@ -39,12 +39,12 @@ macro_rules! rows {
 }
 use rows;
 
-/// Every contract.
+/// All contracts.
 pub fn contracts() -> impl Iterator<Item = &'static Contract> {
     traps::ROWS.iter().chain(powers::ROWS)
 }
 
-/// The contract called `name`.
+/// Returns the contract called `name`.
 pub fn contract(name: &str) -> Option<&'static Contract> {
     contracts().find(|contract| contract.name == name)
 }
@@ -58,12 +58,12 @@ impl Contract {
         self.form.code(identity).expect("the tests assemble every contract of the table")
     }
 
-    /// The code as it stays on the chain, under the default name.
+    /// Runtime bytecode, as deployed on chain, under the default identity.
     pub fn runtime(&self) -> Vec<u8> {
         self.code(&Identity::default()).runtime
     }
 
-    /// The signatures of its public functions; none of a proxy, which forwards every call.
+    /// Signatures of its public functions; empty for a proxy, which forwards every call.
     pub fn functions(&self) -> Vec<&'static str> {
         match &self.form {
             ContractText::Token(program) => program.functions(),

@@ -1,5 +1,5 @@
-//! The tables that only the security inference reads: contracts, known scams, pool events, locks, funding. All of it is invented: the
-//! bytecode comes from `contracts`, what happened from `stories`.
+//! The tables read by the security inference only: contracts, known scams, pool events, locks, funding. All invented: bytecode comes from
+//! `contracts`, events from `stories`.
 
 use const_hex::encode_prefixed as hex;
 
@@ -20,7 +20,7 @@ pub(super) const EVENT_COLUMNS: &[&str] = &["pool", "timestamp", "block_number",
 pub(super) const LOCK_COLUMNS: &[&str] = &["token_address", "holder_address", "amount", "unlocks_at"];
 pub(super) const FUNDING_COLUMNS: &[&str] = &["from_address", "to_address", "timestamp"];
 
-/// (name, symbol, kind, contract): scams that nobody ever ran.
+/// (name, symbol, kind, contract) of invented scams.
 const SCAMS: &[(&str, &str, &str, &str)] = &[
     ("Rocket Yak 1000x", "RYAK", "honeypot", "sell_block_pair"),
     ("Pond Emperor", "POND", "honeypot", "sell_block_pair"),
@@ -35,7 +35,7 @@ const SCAMS: &[(&str, &str, &str, &str)] = &[
     ("Second Key", "KEY2", "rug_pull", "shadow_owner"),
 ];
 
-/// The tokens that have a story.
+/// Tokens with a story.
 pub(super) fn with_story(market: &DemoMarket) -> impl Iterator<Item = (&DemoToken, Story)> {
     market.tokens.iter().filter_map(|token| Some((token, stories::of(market, token)?)))
 }

@@ -1,7 +1,7 @@
-//! The real facts of the demo market: tokens, exchanges, gas. Addresses, symbols, decimals, routers, factories and fee tiers are
-//! public (sources in `SOURCES`); prices and supplies are only of the right size, and everything else is invented elsewhere.
+//! Real facts of the demo market: tokens, exchanges, gas. Addresses, symbols, decimals, routers, factories and fee tiers are public (see
+//! `SOURCES`); prices and supplies are right in order of magnitude only, and everything else is invented in other modules.
 
-/// Where the facts come from, for the README of the dataset.
+/// Sources of the facts, for the dataset's README.
 pub(super) const SOURCES: &[(&str, &str)] = &[
     (
         "token addresses, symbols, names, decimals",
@@ -17,17 +17,17 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("chain ids and short names", "ethereum-lists/chains (MIT)"),
 ];
 
-/// A token that exists.
+/// An existing token.
 pub(super) struct RealToken {
     pub(super) symbol: &'static str,
     pub(super) name: &'static str,
-    /// One row of `tokens` for each.
+    /// One row of `tokens` per chain.
     pub(super) chains: &'static [&'static str],
     pub(super) address: &'static str,
     pub(super) decimals: i64,
-    /// USD at the end of the demo's time: the right size, not a quotation.
+    /// USD at the end of the demo's time; order of magnitude, not a quotation.
     pub(super) price: f64,
-    /// Whole tokens, likewise.
+    /// Whole tokens; order of magnitude.
     pub(super) supply: f64,
     /// Tokens of one asset share a price path.
     pub(super) asset: &'static str,
@@ -43,10 +43,10 @@ const fn token(
     RealToken { symbol, name, chains, address, decimals, price, supply, asset }
 }
 
-/// The asset of tokens that are worth a dollar.
+/// The asset of tokens pegged to the dollar.
 pub(super) const DOLLAR: &str = "usd";
 
-/// In the order of the market: the first ten have hourly candles.
+/// Ordered by market rank: the first ten have hourly candles.
 pub(super) const TOKENS: &[RealToken] = &[
     token("WETH", "Wrapped Ether", &["eth"], "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2", (18, 3_412.5, 2.6e6, "eth")),
     token("WBTC", "Wrapped BTC", &["eth"], "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599", (8, 59_870.0, 128e3, "btc")),
@@ -91,13 +91,13 @@ pub(super) const TOKENS: &[RealToken] = &[
     token("DEGEN", "Degen", &["base"], "0x4ed4e862860bed51a9570b96d89af5e1b0efefed", (18, 0.003_47, 36.9e9, "degen")),
 ];
 
-/// A deployment of an exchange, and its fees as parts in a million.
+/// An exchange deployment with its fees in parts per million.
 pub(super) struct Dex {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
     pub(super) version: &'static str,
     pub(super) chain: &'static str,
-    /// Empty: none.
+    /// Empty if it has none.
     pub(super) router: &'static str,
     pub(super) factory: &'static str,
     pub(super) fees_ppm: &'static [u32],
@@ -111,7 +111,7 @@ macro_rules! dexes {
     (@ $fees:tt $own:tt) => { &$own };
 }
 
-/// A deployment whose fees differ from the exchange's names its own.
+/// A deployment with its own fee tiers lists them; the others use the exchange's.
 pub(super) const DEXES: &[Dex] = dexes! {
     "uniswap-v3" "Uniswap" "v3" [100, 500, 3000, 10000] {
         "eth" "0x68b3465833fb72a70ecdf485e0e4c7bd8665fc45" "0x1f98431c8ad98523631ae4a59f267346ea31f984";
@@ -157,7 +157,7 @@ pub(super) const DEXES: &[Dex] = dexes! {
     }
 };
 
-/// A chain of the demo with its gas price in gwei (invented) and the asset that its coin is.
+/// A chain of the demo with its gas price in gwei (invented) and the asset of its native coin.
 pub(super) struct Gas {
     pub(super) chain: &'static str,
     pub(super) gwei: f64,

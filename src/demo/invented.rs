@@ -1,4 +1,4 @@
-//! The invented tokens. Some names are hard to draw: wide, emoji, right to left. Addresses come from the seed. Every swindle is among
+//! The invented tokens. Some names are hard to render: wide, emoji, right-to-left. Addresses derive from the seed. Every scam is among
 //! them, never among the real tokens.
 
 use super::random::{Random, round};
@@ -32,7 +32,7 @@ pub(super) const INVENTIONS: &[Invention] = &[
     ("WINTER", "Winter Labs", "arb1", 18, 0.0447, 15e6),
 ];
 
-/// Halves of further names, for markets of any size.
+/// Name halves of generated tokens, for markets of any size.
 const FIRST: &[&str] = &[
     "Amber",
     "Basalt",

@@ -1,4 +1,4 @@
-//! The tokens of a demo market, with what the tables share: last prices, supplies, addresses, chains, pools.
+//! The tokens of a demo market, and data shared by the tables: last prices, supplies, addresses, chains, pools.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,16 +17,16 @@ use crate::dataset::{
     time::{DAY_MS, Day},
 };
 
-/// The demo's time ends here, whatever day it is written: 2026-11-15T00:00Z.
+/// End of the demo's time, independent of the current date: 2026-11-15T00:00Z.
 pub(super) const END_DAY: Day = Day(20_772);
-/// The first tokens, which have hourly candles.
+/// Number of leading tokens, which have hourly candles.
 pub(super) const LEADERS: usize = 10;
 pub(super) const END_MS: i64 = END_DAY.0 as i64 * DAY_MS;
 
 #[derive(Debug, Clone)]
 pub(super) struct DemoToken {
     pub(super) index: usize,
-    /// Position of its asset among the assets.
+    /// Index of its asset.
     pub(super) ordinal: usize,
     pub(super) address: Address,
     pub(super) symbol: String,
@@ -47,7 +47,7 @@ impl DemoToken {
         self.price * self.supply
     }
 
-    /// The first chain it lives on.
+    /// The token's first chain.
     pub(super) fn chain(&self) -> &'static str {
         self.chains.first().copied().unwrap_or("eth")
     }
@@ -57,12 +57,12 @@ impl DemoToken {
 pub(super) struct DemoMarket {
     pub(super) options: DemoOptions,
     pub(super) tokens: Vec<DemoToken>,
-    /// The indices of the tokens that are worth most.
+    /// Indices of the tokens with the largest market capitalisation.
     largest: HashSet<usize>,
     pools: OnceLock<Vec<DemoPool>>,
 }
 
-/// The tokens of the largest market capitalisation, which have rows in every table.
+/// Number of tokens, by market capitalisation, that have rows in every table.
 pub(super) const LARGEST: usize = 40;
 
 impl DemoMarket {
@@ -73,7 +73,7 @@ impl DemoMarket {
         let mut ordinals: HashMap<String, usize> = HashMap::new();
         let mut tokens = Vec::with_capacity(options.tokens as usize);
         for index in 0..options.tokens as usize {
-            // After the first ones every third is invented, so that a small market has both kinds too.
+            // After the leaders every third token is invented, so that a small market has both kinds too.
             let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
             let mut token = if let Some(fact) = fact {
                 real(index, fact)
@@ -91,7 +91,7 @@ impl DemoMarket {
         Self { options: options.clone(), tokens, largest, pools: OnceLock::new() }
     }
 
-    /// The number of rows of a table that has so many for each token.
+    /// Number of rows of a table with `rows` rows per token.
     pub(super) fn each(&self, rows: u32) -> u64 {
         u64::from(self.options.tokens) * u64::from(rows)
     }
@@ -101,22 +101,22 @@ impl DemoMarket {
         self.largest.contains(&token.index)
     }
 
-    /// Every pool, by token.
+    /// All pools, by token.
     pub(super) fn pools(&self) -> &[DemoPool] {
         self.pools.get_or_init(|| pools::all(self))
     }
 
-    /// The pools that hold the token.
+    /// Pools that hold the token.
     pub(super) fn pools_of<'a>(&'a self, token: &'a DemoToken) -> impl Iterator<Item = &'a DemoPool> {
         self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
-    /// The random numbers of one token in one table.
+    /// Random number generator of one token in one table.
     pub(super) fn random(&self, table: &str, token: &DemoToken) -> Random {
         Random::new(self.options.seed, &format!("{table}:{}", token.index))
     }
 
-    /// The last price of an asset; a dollar where no token has it.
+    /// Last price of an asset; 1 USD if no token has it.
     pub(super) fn asset_price(asset: &str) -> f64 {
         facts::TOKENS.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
     }
@@ -126,7 +126,7 @@ impl DemoMarket {
         Day(END_DAY.0 - ago as i32)
     }
 
-    /// The real token called `symbol` on `chain`, if the market holds it.
+    /// Returns the real token `symbol` on `chain`, if the market has it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
         // The real tokens come first, with at most one invented between any two.
         self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
@@ -171,7 +171,7 @@ fn made_up(index: usize, invention: usize, random: &mut Random) -> DemoToken {
     }
 }
 
-/// The chains of the demo, by short name.
+/// Chains of the demo, by short name.
 pub(super) fn chains() -> impl Iterator<Item = &'static str> {
     GAS.iter().map(|gas| gas.chain)
 }

@@ -1,5 +1,5 @@
-//! One table of the demo while it is written: its rows, typed by the schema, go through `dataset/export` to a temporary file, which is
-//! renamed when it is whole. Knows nothing of what is in them.
+//! Writer of one demo table: rows, typed by the schema, go through `dataset/export` to a temporary file, renamed once complete. Knows
+//! nothing of their contents.
 
 use std::{
     fs::{self, File},
@@ -16,13 +16,13 @@ use crate::dataset::{
     time::{Day, Time},
 };
 
-/// One value of a row.
+/// A cell of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DemoCell<'a> {
     Null,
     Text(&'a str),
     Address(Address),
-    /// Several texts: a list in NDJSON, else joined by `;`.
+    /// Multiple texts: a list in NDJSON, else joined by `;`.
     Texts(&'a [&'a str]),
     Int(i64),
     Float(f64),
@@ -60,7 +60,7 @@ impl<'a, T: Into<DemoCell<'a>>> From<Option<T>> for DemoCell<'a> {
     }
 }
 
-/// Adds a row to the table, its cells in the order of the table's columns.
+/// Appends a row to the table, its cells in column order.
 macro_rules! row {
     ($table:expr, $($cell:expr),* $(,)?) => {
         $table.row(&[$($crate::demo::output::DemoCell::from($cell)),*])
@@ -80,7 +80,7 @@ pub(super) struct DemoTable<'a> {
     progress: &'a mut DemoProgress<'a>,
 }
 
-/// Cells of one column that are not written yet.
+/// Buffered cells of one column.
 struct Gathered {
     name: &'static str,
     dtype: DataType,
@@ -88,7 +88,7 @@ struct Gathered {
 }
 
 impl<'a> DemoTable<'a> {
-    /// `total`: rows expected, for the progress alone.
+    /// `total`: expected number of rows, for progress only.
     pub(super) fn create(
         folder: &Path,
         name: &'static str,
@@ -123,7 +123,7 @@ impl<'a> DemoTable<'a> {
         Ok(())
     }
 
-    /// Writes the gathered rows, and reports the progress.
+    /// Writes the buffered rows, and reports progress.
     fn write(&mut self) -> Result<(), String> {
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         let columns = self.columns.iter_mut().map(|column| {
@@ -142,7 +142,7 @@ impl<'a> DemoTable<'a> {
         }
     }
 
-    /// Gives the file its name.
+    /// Flushes the rows and renames the temporary file.
     pub(super) fn finish(mut self) -> Result<DemoFile, String> {
         self.total = self.rows;
         self.write()?;
@@ -157,7 +157,7 @@ impl<'a> DemoTable<'a> {
 }
 
 impl Drop for DemoTable<'_> {
-    /// What was not finished leaves nothing behind; after a rename there is nothing to remove.
+    /// Removes an unfinished temporary file; after the rename there is none.
     fn drop(&mut self) {
         self.sink = None;
         let _ = fs::remove_file(&self.temporary);
@@ -193,7 +193,7 @@ impl DemoCell<'_> {
     }
 }
 
-/// Writes `text` whole, by the same way.
+/// Writes a text file atomically, through a temporary file.
 pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFile, String> {
     let (target, temporary) = (folder.join(name), folder.join(format!(".{name}.part")));
     fs::write(&temporary, text).map_err(|error| failed(&temporary, &error))?;

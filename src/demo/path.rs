@@ -1,4 +1,4 @@
-//! A token's price path: regimes of drift, volatility that clusters, a common market, and a pattern or trend at the end. Levels are ln
+//! Price paths: drift regimes, volatility clustering, a common market factor, and a chart pattern or trend at the end. Levels are log
 //! prices. `candles` fills each step.
 
 use super::{
@@ -7,36 +7,36 @@ use super::{
     shapes::{self, PriceEnding, PriceShape, SHAPES},
 };
 
-/// GARCH(1,1) (Bollerslev 1986), with weights as measured in daily returns of large tokens.
+/// GARCH(1,1) (Bollerslev 1986), with weights as estimated from daily returns of large tokens.
 const SHOCK: f64 = 0.10;
 const MEMORY: f64 = 0.86;
-/// The share of the market's return in a token's.
+/// Beta: a token's share in the market's return.
 const BETA: f64 = 0.55;
-/// The standard deviation of the market's daily return.
+/// Standard deviation of the market's daily return.
 const MARKET_SPREAD: f64 = 0.017;
-/// A pattern's size in standard deviations of a day, and how much smaller these are inside it.
+/// Height of a pattern in daily standard deviations, and the factor by which these shrink inside it.
 const SHAPE_SIZE: f64 = 6.2;
 const SHAPE_CALM: f64 = 0.6;
-/// How far the closes of a pattern stray from its lines, in standard deviations of its days.
+/// Noise of a pattern's closes around its lines, in standard deviations of its days.
 const SHAPE_NOISE: f64 = 0.6;
-/// How strongly a day draws prices back to where they started.
+/// Daily mean reversion towards the initial price.
 const PULL: f64 = 0.006;
 const TREND_BARS: usize = 64;
-/// Invented tokens that crash, and how many steps before the end.
+/// Invented tokens that crash, and the number of steps before the end.
 const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("BLOX∞", 150)];
 
 #[derive(Debug, Clone)]
 pub(super) struct Path {
-    /// One more than there are steps: where the first starts, then where each ends.
+    /// One more than the steps: the initial level, then the level at the end of each step.
     pub(super) levels: Vec<f64>,
-    /// The standard deviation of each step.
+    /// Standard deviation of each step.
     pub(super) spreads: Vec<f64>,
-    /// The standard deviation of a usual step.
+    /// Standard deviation of a typical step.
     pub(super) usual: f64,
 }
 
 impl Path {
-    /// `steps` steps of `length` days each; the last ends at the token's price.
+    /// Generates `steps` steps of `length` days each; the last ends at the token's price.
     pub(super) fn new(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Self {
         let mut path = if token.stable { pegged(token, seed, steps) } else { free(token, seed, steps, length) };
         let shift = token.price.ln() - path.levels.last().copied().unwrap_or_default();
@@ -44,7 +44,7 @@ impl Path {
         path
     }
 
-    /// The return of step `i`, a fraction.
+    /// Simple return of step `i`, as a fraction.
     pub(super) fn change(&self, i: usize) -> f64 {
         (self.levels[i + 1] - self.levels[i]).exp() - 1.0
     }
@@ -57,7 +57,7 @@ fn pegged(token: &DemoToken, seed: u64, steps: usize) -> Path {
     let mut levels: Vec<f64> = Vec::with_capacity(steps + 1);
     for i in 0..=steps {
         level = 0.7 * level + 0.0005 * random.normal();
-        // An invented dollar loses its peg once and regains it.
+        // An invented stablecoin loses its peg once and regains it.
         let loss = if !token.real && i >= slip { -0.07 * (-((i - slip) as f64) / 5.0).exp() } else { 0.0 };
         levels.push(level + loss);
     }
@@ -104,7 +104,7 @@ fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
 }
 
 impl Path {
-    /// Scales the path down, so that long histories stay within believable prices.
+    /// Compresses the path's range, so that long histories stay within plausible prices.
     fn rein_in(&mut self, limit: f64, years: f64) {
         let (low, high) = self.levels.iter().fold((f64::MAX, f64::MIN), |(low, high), level| (low.min(*level), high.max(*level)));
         let scale = (limit * years.max(1.0).powf(0.25) / (high - low).max(1e-9)).min(1.0);
@@ -112,12 +112,12 @@ impl Path {
         self.usual *= scale;
     }
 
-    /// The steps before the end at which the token crashes, if it does.
+    /// Steps before the end at which the token crashes, if it does.
     fn crashes(token: &DemoToken) -> Option<usize> {
         CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, before_end)| *before_end)
     }
 
-    /// How the price of `token` ends, in words; `None` where it ends at random.
+    /// Description of the last price movement of `token`; `None` for a random walk.
     pub(super) fn ending(token: &DemoToken) -> Option<&'static str> {
         match shapes::ending(token.ordinal) {
             _ if token.stable => None,
@@ -128,7 +128,7 @@ impl Path {
         }
     }
 
-    /// Crashes the price, as when liquidity is pulled: it loses over nine tenths within two steps and moves little after.
+    /// Applies a crash, as when liquidity is pulled: the price loses over nine tenths within two steps and moves little after.
     fn crash(&mut self, token: &DemoToken) {
         let Some(before_end) = Self::crashes(token) else { return };
         let Some(at) = self.levels.len().checked_sub(before_end + 2) else { return };
@@ -168,11 +168,11 @@ enum Part {
     Open,
 }
 
-/// Which steps are a pattern or a trend.
+/// Placement of patterns and trends on the path.
 struct Plan {
     steps: usize,
     ending: PriceEnding,
-    /// A pattern somewhere in the middle, and where it starts.
+    /// A pattern in the middle, and its first step.
     middle: Option<(&'static PriceShape, usize)>,
 }
 

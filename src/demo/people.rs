@@ -1,4 +1,4 @@
-//! The tables of people: labels, holders, holder counts, opinion leaders. All of them are invented but the burn addresses.
+//! The tables of people: labels, holders, holder counts, opinion leaders. All invented except the burn addresses.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) const HOLDER_COLUMNS: &[&str] = &["token_address", "holder_address", 
 pub(super) const COUNT_COLUMNS: &[&str] = &["token_address", "date", "holders", "whale_balance"];
 pub(super) const LABEL_COLUMNS: &[&str] = &["address", "label", "name", "chain"];
 
-/// Further holders of each token, beside its opinion leaders, pools and services.
+/// Number of ordinary holders per token, beside opinion leaders, pools and services.
 const HOLDERS: usize = 76;
 const VOICES: usize = 72;
 const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];
@@ -26,14 +26,14 @@ const FIRST: &[&str] = &[
 ];
 const LAST: &[&str] = &["onchain", "ledger", "alpha", "yields", "charts", "research", "degen", "macro"];
 
-/// The usual addresses that tokens are burned to.
+/// The usual burn addresses.
 pub(super) fn burn_addresses() -> [Address; 2] {
     let mut dead = [0; 20];
     dead[18..].copy_from_slice(&[0xde, 0xad]);
     [Address::ZERO, Address(dead)]
 }
 
-/// An opinion leader.
+/// An opinion leader (KOL).
 pub(super) struct Voice {
     address: Address,
     handle: String,
@@ -58,7 +58,7 @@ fn voices(market: &DemoMarket) -> Vec<Voice> {
         .collect()
 }
 
-/// The opinion leaders of `token`, 3 to 14 of them.
+/// Indices of the opinion leaders of `token`, 3 to 14 of them.
 fn speakers(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
     let mut random = market.random("kols", token);
     let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
@@ -77,7 +77,7 @@ pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(
     Ok(())
 }
 
-/// The exchanges, lockers and bridges of the demo: (address, label, name, chain).
+/// Exchanges, lockers and bridges of the demo: (address, label, name, chain).
 fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static str)> {
     let mut random = Random::new(market.options.seed, "services");
     let mut all = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn deployer(market: &DemoMarket, token: &DemoToken) -> Address {
     market.random("deployer", token).address()
 }
 
-/// The holders of a token with their balances, the largest first: few hold most, and all of them no more than the supply.
+/// Holders of a token with balances, largest first: concentrated, and at most the supply in sum.
 fn holders(
     market: &DemoMarket,
     voices: &[Voice],
@@ -132,7 +132,7 @@ fn holders(
             rows.push((address, balance));
         }
     };
-    // The leaders' wallets in USD: large, medium, small and empty ones in turn.
+    // The opinion leaders' wallets in USD: large, medium, small and empty ones in turn.
     for (i, speaker) in speakers(market, token).into_iter().enumerate() {
         let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
         give(voices[speaker].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
@@ -157,7 +157,7 @@ fn holders(
     if !token.real {
         give(deployer(market, token), token.supply * random.spread(0.01, 0.22), &mut rows);
     }
-    // A power law over the further holders: the r-th has about 1/r^s of what the first has.
+    // Power law over the ordinary holders: the r-th holds about 1/r^s of the first's balance.
     let steepness = random.between(0.7, 1.25);
     let weights: Vec<f64> = (1..=HOLDERS).map(|rank| (rank as f64).powf(-steepness) * random.between(0.8, 1.2)).collect();
     let scale = token.supply * random.between(0.25, 0.42) / weights.iter().sum::<f64>();
@@ -168,18 +168,18 @@ fn holders(
     rows
 }
 
-/// Who holds a token with a story at its start.
+/// Initial holders of a token with a story.
 pub(super) fn first_holders(market: &DemoMarket, token: &DemoToken) -> Vec<(Address, f64)> {
     let pools: Vec<&DemoPool> = market.pools_of(token).collect();
     holders(market, &voices(market), &services(market), &pools, token)
 }
 
-/// The locker of the chain.
+/// The chain's locker.
 pub(super) fn locker(market: &DemoMarket, chain: &str) -> Option<Address> {
     services(market).into_iter().find(|(_, label, _, at)| *label == "locker" && *at == chain).map(|(address, ..)| address)
 }
 
-/// The holders of a token with a story as its transfers left them, and those of its pool's liquidity.
+/// Writes the final holders of a token with a story, and those of its pool's liquidity.
 fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut DemoTable) -> Result<(), String> {
     let past = Past::of(market, token, story);
     let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
@@ -204,7 +204,7 @@ pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Resul
         }
     }
     for token in &market.tokens {
-        // Where a number of transfers is asked for there are no stories.
+        // With a requested number of transfers there are no stories.
         if let Some(story) = stories::of(market, token).filter(|_| market.options.transfers.is_none()) {
             write_story(market, token, story, table)?;
             continue;
@@ -217,7 +217,7 @@ pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Resul
     Ok(())
 }
 
-/// The course of a token's number of holders, as a share of the last; `x` runs from 0 to 1.
+/// Relative course of a token's holder count, ending at 1; `x` runs from 0 to 1.
 fn growth(kind: usize, x: f64) -> f64 {
     match kind {
         0 => 0.55 + 0.45 * x,
@@ -229,7 +229,7 @@ fn growth(kind: usize, x: f64) -> f64 {
     }
 }
 
-/// The token's holders at the end.
+/// Final holder count of the token.
 pub(super) fn holder_count(market: &DemoMarket, token: &DemoToken) -> i64 {
     let mut random = market.random("counts", token);
     (token.cap().powf(0.52) * random.spread(0.9, 4.0)) as i64 + 160
@@ -240,7 +240,7 @@ pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result
         let last = holder_count(market, token) as f64;
         let mut random = market.random("growth", token);
         let kind = token.index % 6;
-        // Whales buy and sell in waves, and end by buying, selling or neither.
+        // Whales trade in waves, ending in accumulation, distribution or neither.
         let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
         let mut whales = token.supply * random.between(0.18, 0.42);
         let wave = random.between(16.0, 75.0);
@@ -253,7 +253,7 @@ pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result
             whales *= 1.0 + lean * (ago as f64 / wave).cos() + mood * (ago as f64 / 40.0).min(1.0) + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
             let share = growth(kind, (i + 1) as f64 / days as f64) / growth(kind, 1.0);
-            // The last count is that of the table `tokens`.
+            // The last count equals the one in the table `tokens`.
             let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
             row!(table, token.address, DemoMarket::day(ago), (holders.round() as i64).max(2), round(whales, 6))?;
         }

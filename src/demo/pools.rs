@@ -1,4 +1,4 @@
-//! The exchanges, which are real, and their pools, which are invented.
+//! The exchanges (real) and their pools (invented).
 
 use super::{
     facts::{DEXES, Dex},
@@ -14,7 +14,7 @@ pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
-    /// The index of the token it was made for; the other token is a quote.
+    /// Index of the base token it was created for; the other token is a quote.
     pub(super) of: usize,
     pub(super) address: Address,
     pub(super) dex: &'static str,
@@ -26,15 +26,15 @@ pub(super) struct DemoPool {
     pub(super) volume24h: f64,
 }
 
-/// The tokens that others trade against.
+/// Quote tokens.
 const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
 
-/// The pools of every token, on several exchanges of each of its chains. `DemoMarket::pools` keeps them.
+/// Generates the pools of every token, on several exchanges of each of its chains. `DemoMarket::pools` caches them.
 pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
     let mut pools = Vec::new();
     for token in &market.tokens {
         let mut random = market.random("pools", token);
-        // A pool of two quotes is made for the first of them.
+        // A pool of two quotes is created for the first of them.
         let quotes = |chain: &'static str| {
             let found = QUOTES.iter().filter_map(move |symbol| market.find(symbol, chain));
             found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
@@ -54,7 +54,7 @@ pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
 }
 
 fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, random: &mut Random) -> DemoPool {
-    // Pools keep their tokens in the order of the addresses.
+    // Pools order their tokens by address.
     let (first, second) = if token.address < quote.address { (token, quote) } else { (quote, token) };
     let size = (token.cap().min(quote.cap()) * random.spread(0.0008, 0.03)).min(4e8);
     let share = match dex.version {
@@ -83,7 +83,7 @@ pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<
     Ok(())
 }
 
-/// An exchange's total value is more than that of its listed pools.
+/// An exchange's TVL exceeds that of its listed pools.
 pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let pools = market.pools();
     let mut random = Random::new(market.options.seed, "dexes");

@@ -1,4 +1,4 @@
-//! Posts about the tokens: invented authors and links, and titles that fit the day's price change.
+//! Posts about the tokens: invented authors and links, and titles that match the day's price change.
 
 use super::{
     candles,
@@ -11,14 +11,14 @@ use crate::dataset::time::{DAY_MS, Time};
 
 pub(super) const COLUMNS: &[&str] =
     &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
-/// Posts of every token, and further ones of the leading tokens.
+/// Posts per token, and additional ones per leading token.
 const POSTS: usize = 47;
 const POSTS_MORE: usize = 40;
 
 const SITES: &[&str] =
     &["https://news.example", "https://forum.example", "https://social.example", "https://blog.example", "https://video.example/watch"];
 
-/// A post is about the day's price change if that is larger.
+/// Minimum daily price change that a title mentions.
 const MOVE: f64 = 0.025;
 const RISES: &[&str] = &[
     "{sym} climbs {pct}% as buyers return to {chain}",
@@ -63,7 +63,7 @@ const QUIET: &[&str] = &[
     "{sym}: données du jour et niveau clé à {price} $",
     "Ask me anything: I have used {name} daily for {n} days",
 ];
-/// For the invented tokens that promise too much.
+/// Titles for invented tokens that promise too much.
 const PROMISES: &[&str] = &[
     "{sym} 100x soon 🚀🚀🚀 do not miss it, {n} holders already",
     "LAST CHANCE: {name} airdrop closes in {n} hours!!! 🎁",
@@ -91,7 +91,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     Ok(())
 }
 
-/// Impressions, engagement and smart engagement of all the token's posts.
+/// Totals of impressions, engagement and smart engagement over the token's posts.
 pub(super) fn sums(market: &DemoMarket, token: &DemoToken) -> [i64; 3] {
     posts(market, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
         [impressions + post.impressions.unwrap_or(0), engagement + post.engagement, smart + post.smart_engagement.unwrap_or(0)]

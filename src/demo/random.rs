@@ -1,13 +1,13 @@
-//! Pseudo-random numbers, the same for the same seed on every machine. No clock, no system randomness.
+//! Pseudo-random numbers, reproducible from a seed on every machine. No clock, no system randomness.
 
 use crate::dataset::address::Address;
 
-/// xoshiro256++ (Blackman and Vigna 2019, <https://prng.di.unimi.it>), its state filled by `SplitMix64` (Steele et al. 2014).
+/// xoshiro256++ (Blackman and Vigna 2019, <https://prng.di.unimi.it>), seeded by `SplitMix64` (Steele et al. 2014).
 #[derive(Debug, Clone)]
 pub(super) struct Random([u64; 4]);
 
 impl Random {
-    /// The numbers of one topic, so that a table does not change when another one draws more.
+    /// An independent stream per topic, so that a table does not change when another one draws more.
     pub(super) fn new(seed: u64, topic: &str) -> Self {
         // FNV-1a of the topic.
         let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -34,7 +34,7 @@ impl Random {
         result
     }
 
-    /// From 0 up to 1.
+    /// Uniform in [0, 1).
     pub(super) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -43,12 +43,12 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// Uniform in ln, as sums of money are.
+    /// Log-uniform, as sums of money are.
     pub(super) fn spread(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }
 
-    /// From 0 up to `end`; 0 when there is nothing to choose from.
+    /// Uniform in 0..`end`; 0 if the range is empty.
     pub(super) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
@@ -57,7 +57,7 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// Nearly standard normal: the sum of four uniform 16-bit numbers, so within ±3.47. Fast, and the same whatever the C library.
+    /// Approximately standard normal: the sum of four uniform 16-bit numbers, so within ±3.47. Fast, and independent of the C library.
     pub(super) fn normal(&mut self) -> f64 {
         let bits = self.next();
         let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
@@ -72,13 +72,13 @@ impl Random {
         Address(bytes)
     }
 
-    /// A digest of 32 bytes, as `0x` and hex digits.
+    /// A random 32-byte hash in hex, with `0x`.
     pub(super) fn digest(&mut self) -> String {
         format!("0x{:016x}{:016x}{:016x}{:016x}", self.next(), self.next(), self.next(), self.next())
     }
 }
 
-/// Rounded to so many significant digits, for figures that people can read and files that compress.
+/// Rounds to significant digits, for readable figures and compressible files.
 pub(super) fn round(value: f64, digits: i32) -> f64 {
     /// The powers of ten that an f64 holds exactly, so that the result is the nearest number to its decimal text.
     const POWERS: [f64; 23] =

@@ -1,4 +1,4 @@
-//! The README of a demo dataset: what is in it, what is real with its source, and what is invented.
+//! The README of a demo dataset: its contents, the real parts with their sources, and the invented ones.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::dataset::schema;
 
-/// Tokens whose endings are listed, from the first.
+/// Number of tokens whose final price movement is listed.
 const SHOWN: usize = 64;
 
-/// The command that writes the same bytes.
+/// The command that reproduces the dataset.
 pub(super) fn command(options: &DemoOptions) -> String {
     let mut text = format!("tokendeck demo DIR --tokens {} --days {} --seed {}", options.tokens, options.days, options.seed);
     let number = |name: &str, value: Option<String>| value.map_or(String::new(), |value| format!(" --{name} {value}"));
@@ -31,7 +31,7 @@ pub(super) fn command(options: &DemoOptions) -> String {
     text
 }
 
-/// The rows of the table of endings.
+/// Writes the table of final price movements.
 fn endings(market: &DemoMarket, text: &mut String) {
     let mut tokens: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for token in market.tokens.iter().take(SHOWN) {

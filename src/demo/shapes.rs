@@ -1,4 +1,4 @@
-//! Chart patterns as polylines, and the one that each token's price ends in, so that the analyses have something to find.
+//! Chart patterns as polylines, and their assignment to the ends of the tokens' price paths, for the analyses to detect.
 
 /// A pattern: corners as (bar, height), the first at (0, 0); heights in units of the pattern's size.
 pub(super) struct PriceShape {
@@ -6,7 +6,7 @@ pub(super) struct PriceShape {
     corners: &'static [(u32, f64)],
 }
 
-/// The ending of the `ordinal`-th asset.
+/// The final price movement of the `ordinal`-th asset.
 pub(super) fn ending(ordinal: usize) -> PriceEnding {
     ENDINGS[ordinal % ENDINGS.len()]
 }
@@ -16,7 +16,7 @@ impl PriceShape {
         self.corners.last().map_or(0, |corner| corner.0 as usize)
     }
 
-    /// The height at `bar`, straight between the corners.
+    /// Height at `bar`, interpolated linearly between the corners.
     pub(super) fn height(&self, bar: usize) -> f64 {
         let bar = bar as f64;
         self.corners.windows(2).find(|pair| bar <= f64::from(pair[1].0)).map_or_else(
@@ -29,7 +29,7 @@ impl PriceShape {
     }
 }
 
-/// Most break out in their last bars; those named "forming" do not.
+/// Most break out in their last bars, except those named "forming".
 pub(super) const SHAPES: &[PriceShape] = &[
     PriceShape { name: "double bottom", corners: &[(0, 0.0), (12, -1.6), (21, -0.65), (30, -1.57), (41, -0.5)] },
     PriceShape { name: "head and shoulders", corners: &[(0, 0.0), (10, 1.1), (16, 0.55), (24, 1.75), (32, 0.57), (38, 1.12), (46, 0.3)] },
@@ -86,20 +86,20 @@ pub(super) const SHAPES: &[PriceShape] = &[
     },
 ];
 
-/// How a token's price ends.
+/// Final price movement of a token.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PriceEnding {
-    /// Through `SHAPES[i]`.
+    /// The pattern `SHAPES[i]`.
     Shape(usize),
-    /// With a drift, in daily standard deviations a bar.
+    /// A trend, in daily standard deviations per bar.
     Trend(f64),
-    /// At random.
+    /// A random walk.
     Open,
 }
 
 use PriceEnding::{Open, Shape as Through, Trend};
 
-/// The endings of the assets, in turn.
+/// Final price movements, assigned to the assets cyclically.
 const ENDINGS: &[PriceEnding] = &[
     Through(0),
     Trend(0.24),

@@ -1,5 +1,5 @@
-//! What happened to some tokens, the largest among them: who got them at first, who traded, and how some were used to cheat. Balances
-//! follow from the transfers, and the table of holders from the balances. Everything is invented. Other files write the tables.
+//! Scripted histories of some tokens, the largest among them: launch, trades and scams. Balances derive from the transfers, and the holders
+//! table from the balances. Everything is invented. Other files write the tables.
 
 use std::collections::HashMap;
 
@@ -14,39 +14,39 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS},
 };
 
-/// A token's contract and past.
+/// Contract and scenario of a token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Story {
-    /// The name of its contract in `contracts`.
+    /// Name of its contract in `contracts`.
     pub(super) contract: &'static str,
     /// Whether it counts as a known token, as the real ones do.
     pub(super) listed: bool,
     pub(super) verified: bool,
     plot: Plot,
-    /// From the token's first transfer to the end of the demo's time.
+    /// Days from its first transfer to the end of the demo's time.
     age_days: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plot {
-    /// People buy, sell and give; most of it lies in the pool.
+    /// Ordinary trading; most of the supply is in the pool.
     Market,
-    /// The same, but most of it is held by many.
+    /// Ordinary trading; most of the supply is spread over many holders.
     Widespread,
     /// Many buy, sales fail, only the deployer's friends get out.
     Honeypot,
-    /// The deployer takes the liquidity.
+    /// Rug pull: the deployer withdraws the liquidity.
     Rug,
-    /// A ring passes the same tokens round.
+    /// Wash trading: a ring passes the same tokens round.
     Wash,
-    /// The deployer's wallets pose as many.
+    /// Sybil attack: the deployer's wallets pose as many holders.
     Sybil,
-    /// One amount to hundreds who never asked.
+    /// Unsolicited airdrop: one amount to hundreds of wallets.
     Airdrop,
 }
 
 impl Story {
-    /// What happened, for the dataset's README.
+    /// Summary of the scenario, for the dataset's README.
     pub(super) fn summary(&self) -> &'static str {
         match self.plot {
             Plot::Market | Plot::Widespread => "people bought, sold and gave it away",
@@ -63,12 +63,12 @@ const fn story(symbol: &'static str, contract: &'static str, listed: bool, verif
     (symbol, Story { contract, listed, verified, plot, age_days: YOUNG_DAYS })
 }
 
-/// The age of an invented token with a story.
+/// Age of an invented token with a story.
 const YOUNG_DAYS: i64 = 45;
-/// What a main pool has of the other token at first, in its smallest units.
+/// Initial reserve of the other token in a main pool, in its smallest units.
 const RESERVE: f64 = 4.2e19;
 
-/// The stories of invented tokens, by symbol.
+/// Stories of invented tokens, by symbol.
 pub(super) const STORIES: &[(&str, Story)] = &[
     story("MOONPUP", "tax_raisable", false, false, Plot::Market),
     story("HALYARD", "honest", true, true, Plot::Market),
@@ -83,26 +83,26 @@ pub(super) const STORIES: &[(&str, Story)] = &[
     story("韭菜", "role_drain", false, false, Plot::Market),
 ];
 
-/// The contracts of the largest tokens that have no story of their own: of wrapped coins, of tokens that an issuer can stop, of others.
+/// Contracts of the largest tokens without a story of their own: wrapped coins, tokens an issuer can stop, others.
 const WRAPPED: &str = "wrapped";
 const ISSUED: &[&str] = &["blacklist", "pausable"];
 const PLAIN: &[&str] = &["honest", "burn_from", "own_allowance", "relayed", "notified", "fast_path"];
 /// Their age: more days than a market of the default length has.
 const LARGE_AGE_DAYS: i64 = 420;
 
-/// Trades of a market's days.
+/// Number of trades of an ordinary market.
 const TRADES: usize = 420;
 const LARGE_TRADES: usize = 300;
-/// Further holders of a widespread token, beside its first ones.
+/// Further holders of a widespread token, beside its initial ones.
 const CROWD: usize = 170;
-/// Trades of a pool between two events with its reserves.
+/// Trades of a pool between two Sync events.
 const SYNC_EVERY: usize = 4;
 const BLOCK_MS: i64 = 12_000;
-/// The block at the end of the demo's time (invented, of Ethereum's size).
+/// Block number at the end of the demo's time (invented, of Ethereum's magnitude).
 const LAST_BLOCK: i64 = 23_900_000;
 /// Blocks from the mint to the first liquidity.
 const FUNDED_BLOCKS: i64 = 10;
-/// The most decimals that amounts are made up with, whatever decimals the token has.
+/// Maximum decimals of invented amounts, whatever decimals the token has.
 const DECIMALS_MAX: i64 = 6;
 
 pub(super) fn of(market: &DemoMarket, token: &DemoToken) -> Option<Story> {
@@ -115,7 +115,7 @@ pub(super) fn invented(token: &DemoToken) -> bool {
     STORIES.iter().any(|(symbol, _)| !token.real && *symbol == token.symbol)
 }
 
-/// The story of a large token, which is an honest one.
+/// The story of a large token, an honest one.
 fn large(token: &DemoToken) -> Story {
     let coin = token.real && token.symbol.starts_with('W') && token.symbol != "WBTC";
     let contract = match (coin, token.stable) {
@@ -126,12 +126,12 @@ fn large(token: &DemoToken) -> Story {
     Story { contract, listed: token.real, verified: true, plot: Plot::Widespread, age_days: LARGE_AGE_DAYS }
 }
 
-/// The block at a time.
+/// Returns the block number at a time.
 pub(super) fn block(time: i64) -> i64 {
     LAST_BLOCK - (END_MS - time) / BLOCK_MS
 }
 
-/// When a token with a story was deployed.
+/// Deployment time of a token with a story.
 pub(super) fn deployed(token: &DemoToken, story: Story) -> i64 {
     // The large ones trade against each other, so all of them are deployed before the first of their pools is funded.
     let wait =
@@ -147,7 +147,7 @@ pub(super) struct DemoTransfer {
     pub(super) failed: bool,
 }
 
-/// An event of the token's main pool: the reserves after it, the token's first.
+/// An event of the token's main pool, with the reserves after it, the token's first.
 pub(super) struct PoolEvent {
     pub(super) time: i64,
     pub(super) kind: &'static str,
@@ -155,37 +155,37 @@ pub(super) struct PoolEvent {
     pub(super) other: f64,
 }
 
-/// The history of one token.
+/// History of one token.
 pub(super) struct Past {
     pub(super) transfers: Vec<DemoTransfer>,
     pub(super) balances: HashMap<Address, u128>,
-    /// Its main pool: of those that were made for it the one with most liquidity.
+    /// Its main pool: the one with most liquidity among those created for it.
     pub(super) pool: Option<Address>,
-    /// The pool it is traded in: its own, else one that was made for another token.
+    /// The pool it is traded in: its own, else one created for another token.
     venue: Option<Address>,
     pub(super) pool_events: Vec<PoolEvent>,
-    /// Who holds the pool's liquidity tokens, in hundredths.
+    /// Holders of the pool's LP tokens, in percent.
     pub(super) liquidity: Vec<(Address, f64)>,
-    /// (locker, hundredths of the liquidity, when they unlock)
+    /// (locker, percent of the liquidity, unlock time)
     pub(super) locks: Vec<(Address, f64, i64)>,
-    /// (who paid for the first transaction, whose it was, when)
+    /// (funder of the first transaction, funded wallet, time)
     pub(super) funding: Vec<(Address, Address, i64)>,
     random: Random,
     deployer: Address,
     supply: u128,
 }
 
-/// Whole tokens in the units that amounts are made up with.
+/// Converts whole tokens to the units of invented amounts.
 pub(super) fn units(token: &DemoToken, whole: f64) -> u128 {
     (whole * 10_f64.powi(token.decimals.min(DECIMALS_MAX) as i32)) as u128
 }
 
-/// Whole tokens of so many units.
+/// Converts such units to whole tokens.
 pub(super) fn whole(token: &DemoToken, units: u128) -> f64 {
     units as f64 / 10_f64.powi(token.decimals.min(DECIMALS_MAX) as i32)
 }
 
-/// Units as the chain counts them: with a zero for each decimal beyond those that amounts are made up with.
+/// Converts such units to the token's smallest units, as decimal digits: appends a zero for each further decimal.
 pub(super) fn smallest(token: &DemoToken, units: u128) -> String {
     if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - DECIMALS_MAX).max(0) as usize)) }
 }
@@ -226,7 +226,7 @@ impl Past {
         past
     }
 
-    /// Transfers at most what the sender has; how much that was.
+    /// Transfers at most the sender's balance; returns the amount.
     fn send(&mut self, time: i64, from: Address, to: Address, amount: u128) -> u128 {
         let amount = if from == Address::ZERO { amount } else { amount.min(self.held(from)) };
         if amount > 0 && from != to {
@@ -251,8 +251,8 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; the shares of the first holders; then, in one block, those of the pools. The main pool gets
-    /// all that is left, unless the token is widespread and many get it.
+    /// The mint; a tenth of a percent burnt; the shares of the initial holders; then, in one block, those of the pools. The main pool gets
+    /// the rest, unless the token is widespread and many get it.
     fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);
@@ -285,7 +285,7 @@ impl Past {
         }
     }
 
-    /// Shares `amount` among many, so that nobody gets much of it.
+    /// Distributes `amount` over many holders, so that nobody gets much of it.
     fn hand_out(&mut self, time: i64, amount: u128) {
         let deployer = self.deployer;
         let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();
@@ -295,12 +295,12 @@ impl Past {
         }
     }
 
-    /// Purchases, sales and gifts from a day after the launch on; a sale comes with the chance `selling`.
+    /// Purchases, sales and gifts, starting a day after the launch; `selling` is the probability of a sale.
     fn trade(&mut self, (start, days): (i64, i64), count: usize, selling: f64) {
         let Some(pool) = self.venue else { return };
         let traders = self.people(count / 3);
         let step = (days - 2) * DAY_MS / count as i64;
-        // The largest purchase: a share of the supply where the pool has most of it, else of what the pool has.
+        // Largest purchase: a share of the supply if the pool holds much of it, else of the pool's balance.
         let stock = self.held(pool) as f64;
         let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
         let product = stock * RESERVE;
@@ -353,11 +353,11 @@ impl Past {
         }
     }
 
-    /// The price rises as people buy; a month on, all but a thirtieth of the reserves is withdrawn in one transaction.
+    /// The price rises as people buy; after a month all but a thirtieth of the reserves is withdrawn in one transaction.
     fn rug(&mut self, start: i64) {
         let Some(pool) = self.pool else { return };
         self.trade((start, YOUNG_DAYS), 220, 0.25);
-        // In place of the reserves that these trades left: those of a price that rises before it falls.
+        // Replaces the reserves of these trades by those of a price that rises before it falls.
         self.pool_events.truncate(1);
         let Some(&PoolEvent { token, other, .. }) = self.pool_events.first() else { return };
         let mut price = 1.0;
@@ -422,7 +422,7 @@ impl Past {
         self.trade((start, YOUNG_DAYS), 70, 0.3);
     }
 
-    /// The cheats keep their liquidity; honest ones lock most of it or burn it.
+    /// Scammers keep their LP tokens; honest deployers lock or burn most of them.
     fn own_liquidity(&mut self, market: &DemoMarket, token: &DemoToken, plot: Plot) {
         let deployer = self.deployer;
         match plot {

@@ -1,4 +1,4 @@
-//! The table of tokens: what the market knows of each, and invented social figures.
+//! The token table: market data of each token, and invented social metrics.
 
 use super::{
     market::{DemoMarket, DemoToken},
@@ -36,9 +36,9 @@ fn write_token(market: &DemoMarket, token: &DemoToken, table: &mut DemoTable) ->
     let followers = round((token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6), 4);
     let smart = followers * random.spread(0.001, 0.02);
     let smart_reach = smart * random.spread(900.0, 9_000.0);
-    // What its posts add up to, since the dataset has them all.
+    // Totals over its posts, since the dataset has them all.
     let [impressions, engagement, smart_engagement] = posts::sums(market, token);
-    // Of some tokens no social figures are known.
+    // Some tokens have no social metrics.
     let known = |figure: i64| (token.index % 11 != 7).then_some(figure);
     row!(
         table,

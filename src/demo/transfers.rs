@@ -1,5 +1,5 @@
-//! The transfers of the tokens with a story; where a number is asked for, that many of all tokens, minted to the deployer and then sent
-//! around. Nobody sends more than they have. Streamed: in memory are one token's wallets.
+//! Transfers of the tokens with a story; if a number is requested, that many over all tokens instead, minted to the deployer and then sent
+//! around. Nobody sends more than their balance. Streamed: only one token's wallets are in memory.
 
 use super::{
     evidence,
@@ -16,10 +16,10 @@ use crate::dataset::{
 
 pub(super) const COLUMNS: &[&str] =
     &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
-/// Wallets of a token that send and receive it.
+/// Wallets per token that send and receive it.
 const WALLETS: usize = 400;
 const BLOCK_MS: i64 = 12_000;
-/// About as many as a token with a story has, for the progress alone.
+/// Approximate number for a token with a story, for progress only.
 const OF_A_STORY: u64 = 500;
 
 pub(super) fn rows(market: &DemoMarket) -> u64 {
@@ -38,7 +38,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
         let mut random = market.random("transfers", token);
         let (mut time, mut log_index) = (0, 0);
         for transfer in Past::of(market, token, story).transfers {
-            // Within a block the order is that of the log.
+            // Within a block transfers are ordered by log index.
             log_index = if transfer.time == time { log_index + 1 } else { random.below(40) as i64 };
             time = transfer.time;
             write_row(token, &transfer, &random.digest(), log_index, table)?;
@@ -69,11 +69,11 @@ fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut De
     Ok(())
 }
 
-/// Who holds how much of one token. The wallets 0 and 1 are the null and the dead address, 2 is the deployer.
+/// Balances of one token. Wallets 0 and 1 are the null and the dead address, 2 is the deployer.
 struct Wallets {
     addresses: Vec<Address>,
     balances: Vec<u128>,
-    /// The wallets that have a balance and can send it.
+    /// Wallets with a balance that can send it.
     holding: Vec<usize>,
     supply: u128,
 }
@@ -92,14 +92,14 @@ impl Wallets {
         Self { addresses, balances, holding: Vec::new(), supply }
     }
 
-    /// (from, to, amount) of the first transfer.
+    /// Mints the supply to the deployer; returns (from, to, amount).
     fn mint(&mut self) -> (usize, usize, u128) {
         self.balances[DEPLOYER] = self.supply;
         self.holding.push(DEPLOYER);
         (NULL, DEPLOYER, self.supply)
     }
 
-    /// (from, to, amount) of a random transfer, or burn, of part of a balance; where it `failed` the balances stay.
+    /// Sends or burns a random part of a balance; returns (from, to, amount). If it `failed`, the balances stay.
     fn send(&mut self, burns: bool, failed: bool, random: &mut Random) -> (usize, usize, u128) {
         if self.holding.is_empty() {
             return (DEPLOYER, DEPLOYER, 0);

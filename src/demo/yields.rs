@@ -1,5 +1,5 @@
-//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are distributed as on the chains
-//! in 2026, when most lending of volatile assets paid next to nothing and that of dollars three to six percent.
+//! Yield pools and gas. Protocol names are real, their figures invented; sizes and rates are distributed as on the chains in 2026, when
+//! most lending of volatile assets paid next to nothing and that of dollars three to six percent.
 
 use super::{
     facts::{DEXES, Dex, GAS},
@@ -33,7 +33,7 @@ pub(super) const YIELD_COLUMNS: &[&str] = &[
 ];
 pub(super) const GAS_COLUMNS: &[&str] = &["chain", "usd_per_100k_gas", "gas_price_gwei", "native_price_usd"];
 
-/// A protocol, what it does, the chains it is on, and the tokens it takes.
+/// A protocol with its category, chains and accepted tokens.
 struct Protocol {
     name: &'static str,
     category: &'static str,
@@ -41,7 +41,7 @@ struct Protocol {
     symbols: &'static [&'static str],
     /// USD in its largest pools.
     size: f64,
-    /// Share of pools that pay rewards on top.
+    /// Fraction of pools with additional rewards.
     rewards: f64,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
             for symbol in protocol.symbols {
                 if let Some(token) = market.find(symbol, chain) {
                     single(protocol, chain, token, None, &mut random, table)?;
-                    // The same protocol may run several pools for one token, each with a note.
+                    // A protocol may run several pools for one token, each with a note.
                     if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple") && random.unit() < 0.4 {
                         let meta = *random.pick(&["Prime", "Core", "Frontier"]);
                         single(protocol, chain, token, Some(meta), &mut random, table)?;
@@ -115,7 +115,7 @@ fn id(random: &mut Random) -> String {
     format!("{}-{}-{}-{}-{}", &text[2..10], &text[10..14], &text[14..18], &text[18..22], &text[22..34])
 }
 
-/// What a pool of one token pays in percent a year.
+/// Base and reward APY of a single-token pool, in percent.
 fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut Random) -> Rates {
     let base = match protocol.category {
         "lending" if token.stable => 6.2 * utilisation.powi(2) * random.between(0.85, 1.25),
@@ -128,12 +128,12 @@ fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut 
         _ => random.spread(0.4, 9.0),
     };
     let reward = (random.unit() < protocol.rewards).then(|| round(random.spread(0.15, 4.5), 5));
-    // As in real data: the base may be unknown, and some pools have only rewards.
+    // As in real data: the base may be unknown, and some pools have rewards only.
     let base = if protocol.category == "staking" && base == 0.0 { None } else { Some(round(base, 5)) };
     Rates { base, reward }
 }
 
-/// A pool, but for the figures that are drawn as it is written.
+/// A pool, without the figures drawn while it is written.
 struct YieldPool<'a> {
     protocol: &'a str,
     category: &'a str,
@@ -141,15 +141,15 @@ struct YieldPool<'a> {
     symbol: &'a str,
     tokens: &'a [&'a str],
     tvl: f64,
-    /// USD supplied and borrowed, of lending.
+    /// USD supplied and borrowed, for lending.
     lent: Option<(f64, f64)>,
     rates: Rates,
     stable: bool,
-    /// What tells it apart from other pools of the same token.
+    /// Distinguishes it from other pools of the same token.
     meta: Option<&'a str>,
 }
 
-/// A pool of one token.
+/// Writes a single-token pool.
 fn single(
     protocol: &Protocol,
     chain: &str,
@@ -170,7 +170,7 @@ fn single(
         chain,
         symbol: &token.symbol,
         tokens: &[&token.address.to_string()],
-        // For lending, what is locked is what is supplied and not lent.
+        // Lending TVL excludes the borrowed amount.
         tvl: supply - borrowed,
         lent: lending.then_some((supply, borrowed)),
         rates,
@@ -180,7 +180,7 @@ fn single(
     pool.write(random, table)
 }
 
-/// A pool of two tokens on an exchange.
+/// Writes an exchange's liquidity pool of two tokens.
 fn double(dex: &Dex, first: &DemoToken, second: &DemoToken, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
     let rates =
         Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };

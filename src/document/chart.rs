@@ -1,5 +1,5 @@
-//! The drawn chart of a report: which candles, lines and levels are shown, and their picture as SVG. Prices stand on a logarithmic
-//! scale. Every figure is the answers'; here they only get a place.
+//! The chart of a report: selection of candles, lines and levels, and their rendering as SVG on a logarithmic price scale. All figures come
+//! from the answers; only positions are computed here.
 
 mod svg;
 
@@ -13,16 +13,16 @@ use crate::{
     question::candles::{Candle, TokenCandles},
 };
 
-/// Candles drawn, and how many more there may be so that a pattern is seen whole.
+/// Number of candles drawn, and the maximum to show a pattern in full.
 pub(super) const CANDLES: usize = 120;
 pub(super) const CANDLES_MAX: usize = 400;
 /// Candles before a pattern.
 const BEFORE: usize = 8;
 
-/// What is drawn.
+/// Contents of the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// The picture in words, for screen readers.
+    /// Text alternative, for screen readers.
     pub(super) caption: String,
     bars: Vec<Bar>,
     strokes: Vec<Stroke>,
@@ -42,14 +42,14 @@ struct Bar {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stroke {
     kind: Kind,
-    /// Place of the bar, from 0, and the price there.
+    /// Bar index and price.
     from: (f64, f64),
     to: (f64, f64),
-    /// Straight in prices and so bent on the scale.
+    /// Straight in linear prices, hence curved on the log scale.
     straight: bool,
 }
 
-/// A price across the whole chart.
+/// A horizontal price level.
 #[derive(Debug, Clone, PartialEq)]
 struct Mark {
     kind: Kind,
@@ -57,7 +57,7 @@ struct Mark {
     price: f64,
 }
 
-/// The kind of a line, which decides its style.
+/// Kind of a line, which selects its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Support,
@@ -84,7 +84,7 @@ impl Kind {
 }
 
 impl Chart {
-    /// None where no candle has prices to draw.
+    /// `None` if no candle has prices.
     pub(super) fn new(candles: &TokenCandles, trendline: &TrendlineAnswer, card: Option<&Pattern>) -> Option<Self> {
         let all: Vec<Bar> = candles.candles.iter().filter_map(bar).collect();
         let card_from = card.and_then(|card| place(&all, card.detail.as_ref()?.start_time));
@@ -124,7 +124,7 @@ impl Chart {
         Some(Self { caption, bars, strokes, levels })
     }
 
-    /// The picture, to stand inside a page that has its colours.
+    /// Renders an SVG for embedding in a page, which supplies the colours.
     pub(super) fn svg(&self) -> String {
         svg::draw(self)
     }
@@ -136,18 +136,18 @@ fn bar(candle: &Candle) -> Option<Bar> {
     sound.then_some(bar)
 }
 
-/// The position of the candle of that time.
+/// Index of the candle at that time.
 fn place(bars: &[Bar], time: Time) -> Option<usize> {
     bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
 }
 
-/// The place of the frame's oldest candle; none where the pattern has candles that are not drawn, so that its boundary would be off.
+/// Index of the frame's oldest candle; `None` if candles of the pattern are not drawn, which would shift its outline.
 fn start_of(bars: &[Bar], card: &Pattern, detail: &PatternDetail) -> Option<f64> {
     let (from, to) = (place(bars, detail.start_time)?, place(bars, detail.end_time)?);
     (to.checked_sub(from)? == card.end_index.checked_sub(card.start_index)?).then_some(from as f64 - card.start_index as f64)
 }
 
-/// `start`: the place of the frame's oldest candle.
+/// `start`: index of the frame's oldest candle.
 fn edge(segment: &Segment, start: f64) -> Stroke {
     let end = |index: usize, price| (start + index as f64, price);
     let (from, to) = (end(segment.from.index, segment.from.price), end(segment.to.index, segment.to.price));

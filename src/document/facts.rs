@@ -1,5 +1,5 @@
-//! What a report says of a token: the verdict, the levels, the checklist, holders, posts, DEXes. Read off the report as the API
-//! answers it; what a part lacks is said in its place. Draws nothing and works out nothing.
+//! The facts of a token in a report: verdict, levels, checklist, holders, posts, DEXes. Taken from the report's JSON; missing parts are
+//! reported as such. Renders and computes nothing.
 
 mod levels;
 
@@ -19,24 +19,24 @@ use crate::{
     dataset::chain::Chain,
 };
 
-/// Rows shown of a list; the JSON has the rest of what the report keeps.
+/// Maximum rows shown of a list; the JSON report has more.
 const ROWS: usize = 10;
-/// Posts shown.
+/// Maximum posts shown.
 const POSTS: usize = 5;
 
-/// What a report says of a token beyond its answers.
+/// Additions to a token's report, computed from the current data.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beside {
     pub(super) chart: Option<Chart>,
-    /// The place among the patterns of the one that the trade card is about: the open one to look at first.
+    /// Index of the pattern on the trade card: the best open one.
     pub(super) card: Option<usize>,
-    /// The track record of that pattern's name.
+    /// Track record of that pattern's name.
     pub(super) record: Option<PatternRecord>,
-    /// Why there are no prices beside the levels and no chart.
+    /// Why prices beside the levels and the chart are missing.
     pub(super) why_plain: Option<&'static str>,
 }
 
-/// The sections of one token of a report.
+/// Returns the sections of one token of a report.
 pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
     let mut sections = vec![head(token), verdict(token)];
@@ -48,7 +48,7 @@ pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
     sections
 }
 
-/// The section of a part of the report, or the one that says why the part has no answer.
+/// A report part's section; the error is the section that explains the missing answer.
 type PartSection = Result<Section, Section>;
 
 impl Section {
@@ -64,7 +64,7 @@ impl Section {
         self.blocks.push(Block::Labelled(label, Piece::new(text, tone)));
     }
 
-    /// The rows; without any the sentence.
+    /// Adds the rows as a table; without any, the sentence.
     fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<Piece>>, otherwise: &str) {
         if rows.is_empty() {
             self.say(otherwise, Tone::Quiet);
@@ -74,7 +74,7 @@ impl Section {
     }
 }
 
-/// The part's answer, or the section that says why there is none.
+/// Returns the part's answer. Errors: a section that explains the missing answer.
 fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     let (why, tone) = match (part, part["error"]["detail"].as_str()) {
         (Value::Null, _) => ("not analysed yet", Tone::Quiet),
@@ -104,7 +104,7 @@ fn head(token: &Value) -> Section {
     head
 }
 
-/// What a security score means. One of what was hardly looked at is no verdict.
+/// Tone of a security score; neutral if too little is known for a verdict.
 pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
     match score {
         _ if too_little_known(recommendation) => Tone::Quiet,
@@ -114,7 +114,7 @@ pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
     }
 }
 
-/// The score as it is written: with a question mark where too little is known for it.
+/// Formats the score, with a question mark if too little is known.
 pub fn score_text(score: i64, recommendation: &str) -> String {
     format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
 }
@@ -143,7 +143,7 @@ fn verdict(token: &Value) -> Section {
     section
 }
 
-/// The sign of a state. Terminals without Unicode show it as their own table of signs has it.
+/// Symbol of a check's state. Terminals without Unicode map it through their own table.
 pub fn check_mark(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "✗",
@@ -162,7 +162,7 @@ fn said(state: CheckState) -> &'static str {
     }
 }
 
-/// What was found, then what could not be checked, under the questions; what passed is counted.
+/// Findings, then unavailable checks, under their questions; passed checks are counted.
 fn checklist(part: &Value) -> PartSection {
     let security = answered("checklist", part)?;
     let checks = list(&security["checks"]);
@@ -199,7 +199,7 @@ fn holders(token: &Value) -> PartSection {
     let held = list(&part["holders"]);
     let total = part["total"].as_u64().unwrap_or(held.len() as u64);
     let shares = &token["token"]["holders_distribution"];
-    // The rows of a table are no count of all who hold it.
+    // The table's rows are only a part of all holders.
     let mut note = format!("{} listed", many(total, "holder", "holders"));
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {

@@ -1,14 +1,14 @@
-//! Figures as people read them: three significant digits in lists, exact on the detail line, never blank. Presentation only:
-//! what is shown here is rounded from the answer, and nothing is computed from it.
+//! Number formats for people: three significant digits in lists, exact in details, never blank. Presentation only: values are rounded here,
+//! never computed.
 
 use crate::dataset::time::Time;
 
-/// Stands for a missing value.
+/// Placeholder for a missing value.
 pub const MISSING: &str = "–";
 
 const SUFFIXES: &[(f64, &str)] = &[(1e15, "P"), (1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
 
-/// Three significant digits: `12.3M`, `812k`, `2,114`, `7.31`, `0.00000214`. Below ten thousand whole digits stay.
+/// Three significant digits: `12.3M`, `812k`, `2,114`, `7.31`, `0.00000214`. Below ten thousand all integer digits are kept.
 pub fn human(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let size = value.abs();
@@ -27,12 +27,12 @@ pub fn human(value: Option<f64>) -> String {
     format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
 }
 
-/// As `human`, with a power of ten in place of zeros behind the point: `2.1e-6`.
+/// Like `human`, in scientific notation below 0.01: `2.1e-6`.
 pub fn brief(value: f64) -> String {
     if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { human(Some(value)) }
 }
 
-/// The largest unit in which the value is one or more, and its suffix; none below a thousand.
+/// Largest unit not above the value, with its suffix; `None` below a thousand.
 pub fn unit(value: f64) -> Option<(f64, &'static str)> {
     SUFFIXES.iter().find(|(unit, _)| value.abs() >= *unit).copied()
 }
@@ -51,19 +51,19 @@ pub fn price(value: Option<f64>) -> String {
     }
 }
 
-/// So many decimals, in groups of three: `2,950.0`.
+/// Fixed decimals, with thousands separators: `2,950.0`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// Every digit the value has, in groups of three: `2,987.41`, `1,234,567`.
+/// All digits, with thousands separators: `2,987.41`, `1,234,567`.
 pub fn exact(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let size = value.abs();
     if size != 0.0 && !(1e-15..1e21).contains(&size) { format!("{value:e}") } else { grouped(&format!("{value}")) }
 }
 
-/// A count in groups of three: `8,764`.
+/// A count with thousands separators: `8,764`.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
@@ -73,7 +73,7 @@ pub fn many(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
-/// A share given as a fraction: `42.1 %`.
+/// A fraction as a percentage: `42.1 %`.
 pub fn share(fraction: Option<f64>) -> String {
     match fraction.filter(|value| value.is_finite()) {
         Some(value) => format!("{} %", percent_digits(value * 100.0)),
@@ -81,18 +81,18 @@ pub fn share(fraction: Option<f64>) -> String {
     }
 }
 
-/// A percentage as it stands, without a sign mark: `4.85 %`.
+/// A percentage without a direction mark: `4.85 %`.
 pub fn percent(value: Option<f64>) -> String {
     share(value.map(|value| value / 100.0))
 }
 
-/// A change in percent with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`; `ascii` gives `+`, `-`.
+/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`; `ascii` gives `+`, `-`.
 pub fn change(percent: Option<f64>, ascii: bool) -> String {
     let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     format!("{} {} %", direction(value, ascii), percent_digits(value.abs()))
 }
 
-/// `▲`, `▼` or a space by sign; `+`, `-` without Unicode. What rounds to nothing points nowhere.
+/// `▲`, `▼` or a space by sign; `+`, `-` without Unicode. A change that rounds to zero has no direction.
 pub fn direction(value: f64, ascii: bool) -> &'static str {
     match (value, ascii) {
         (value, false) if value >= 0.005 => "▲",
@@ -113,17 +113,17 @@ fn percent_digits(value: f64) -> String {
     }
 }
 
-/// A moment: `2026-08-14 09:30 UTC`.
+/// A timestamp: `2026-08-14 09:30 UTC`.
 pub fn moment(time: Time) -> String {
     format!("{} UTC", time.minute_text())
 }
 
-/// When a candle begins: `2026-08-14 09:30`, of days and weeks the date alone.
+/// Start time of a candle: `2026-08-14 09:30`; for days and weeks the date only.
 pub fn candle_time(time: Time) -> String {
     time.minute_text().trim_end_matches(" 00:00").to_owned()
 }
 
-/// How long ago, by its largest unit: `45s`, `12m`, `3h`, `2d`, `5w`, `7mo`, `2y`. The future is `now`.
+/// Age in its largest unit: `45s`, `12m`, `3h`, `2d`, `5w`, `7mo`, `2y`. The future is `now`.
 pub fn age(milliseconds: i64) -> String {
     let seconds = milliseconds / 1_000;
     let day = 86_400;
@@ -139,7 +139,7 @@ pub fn age(milliseconds: i64) -> String {
     }
 }
 
-/// A span of time: `640 µs`, `18 ms`, `2.4 s`, `3m 12s`, `2h 05m`.
+/// A duration: `640 µs`, `18 ms`, `2.4 s`, `3m 12s`, `2h 05m`.
 pub fn duration(microseconds: u64) -> String {
     match microseconds {
         ..1_000 => format!("{microseconds} µs"),
@@ -150,7 +150,7 @@ pub fn duration(microseconds: u64) -> String {
     }
 }
 
-/// `812 B`, `2.09 GB`: thousands, as disks count.
+/// `812 B`, `2.09 GB`: decimal units, as for disks.
 pub fn bytes(value: u64) -> String {
     let size = value as f64;
     match value {
@@ -161,7 +161,7 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// `0x1f98…f984`: the ends of an address or hash; a short text stays whole.
+/// `0x1f98…f984`: abbreviates an address or hash; a short text stays whole.
 pub fn short_address(address: &str) -> String {
     let chars: Vec<char> = address.chars().collect();
     if chars.len() <= 12 {
@@ -172,8 +172,8 @@ pub fn short_address(address: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// Pads the texts on the right so that their decimal points stand under each other when right-aligned. A whole number has its point behind
-/// its last digit, before its unit; what is no number stands where whole numbers end.
+/// Pads the texts on the right so that decimal points align when right-aligned. A whole number has its point after its last digit, before
+/// its unit; text that is no number ends where whole numbers do.
 pub fn align_decimals(texts: &mut [String]) {
     let is_whole = |c: char| c.is_ascii_digit() || c == ',';
     let after = |text: &str| {
@@ -188,7 +188,7 @@ pub fn align_decimals(texts: &mut [String]) {
     }
 }
 
-/// The value with `digits` significant digits, without an exponent. Whole digits are never rounded away.
+/// Formats with `digits` significant digits, without an exponent. Integer digits are never rounded away.
 fn significant(value: f64, digits: i32) -> String {
     let rounded = round_significant(value.abs(), digits);
     let decimals = (digits - 1 - magnitude(rounded)).clamp(0, 20) as usize;
@@ -204,7 +204,7 @@ fn round_significant(size: f64, digits: i32) -> f64 {
     format!("{size:.*e}", (digits - 1).max(0) as usize).parse().unwrap_or(size)
 }
 
-/// Whole numbers lose decimals that are all zero: a count of 12 is `12`, not `12.0`.
+/// Removes all-zero decimals of whole numbers: a count of 12 is `12`, not `12.0`.
 fn trim_zeros(text: String, value: f64) -> String {
     match text.split_once('.') {
         Some((whole, _)) if value.fract() == 0.0 => whole.to_owned(),
@@ -212,7 +212,7 @@ fn trim_zeros(text: String, value: f64) -> String {
     }
 }
 
-/// Commas between thousands of a plain decimal number.
+/// Inserts thousands separators into a plain decimal number.
 fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = digits.find('.').map_or((digits, ""), |dot| digits.split_at(dot));

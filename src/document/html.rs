@@ -1,10 +1,10 @@
-//! A document as one HTML file: no script, nothing asked for from elsewhere, light and dark as the reader has it, and fit to be
-//! printed. Every text is escaped here.
+//! HTML rendering: one self-contained file without scripts, following the reader's light or dark scheme, printable. Every text is escaped
+//! here.
 
 use super::{Block, Document, DocumentTable, Level, Piece, Section, Tone, readable};
 
 const STYLE: &str = include_str!("html/style.css");
-/// What a browser may do with the page: nothing but style it.
+/// Content Security Policy: inline styles only.
 pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub(super) fn write(document: &Document) -> String {
@@ -85,7 +85,7 @@ fn class(piece: &Piece) -> &'static str {
     }
 }
 
-/// The text as it stands between tags and in quotes.
+/// Escapes text for element content and quoted attributes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in readable(text) {

@@ -1,5 +1,5 @@
-//! A document as Markdown with the tables of GitHub. Texts of the dataset are escaped: no link, picture, tag or list comes of them. The
-//! chart is left out; the tables beside it tell its figures.
+//! GitHub-flavoured Markdown rendering. Dataset texts are escaped, so that none becomes a link, picture, tag or list. The chart is omitted;
+//! the tables contain its figures.
 
 use super::{Block, Document, DocumentTable, Level, Piece, Section, readable};
 
@@ -43,7 +43,7 @@ fn write_table(table: &DocumentTable, text: &mut String) {
     text.push('\n');
 }
 
-/// The text without a sign that Markdown gives a meaning, addresses of pages and of mail among them.
+/// Escapes all Markdown syntax, including bare URLs and e-mail addresses.
 fn escaped(text: &str) -> String {
     let text: String = readable(text).collect();
     let mut out = String::with_capacity(text.len());
@@ -56,7 +56,7 @@ fn escaped(text: &str) -> String {
             '@' => out.push_str("&#64;"),
             '/' if before == Some(':') => out.push_str("&#47;"),
             '.' if text[..at].to_ascii_lowercase().ends_with("www") => out.push_str("&#46;"),
-            // Signs that begin a list or a heading do so only at the start of a line; after a number only before a blank.
+            // Markers of a list or heading work only at the start of a line; after a number only before a blank.
             '+' | '-' | '#' | '=' if text[..at].trim().is_empty() => out.extend(['\\', c]),
             '.' | ')' if text[..at].trim().chars().all(|c| c.is_ascii_digit()) && !text[at + 1..].starts_with(|c: char| c != ' ') => {
                 out.extend(['\\', c]);

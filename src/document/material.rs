@@ -1,5 +1,5 @@
-//! What a document is made of: a job's report, or a token asked about now; beside it the explained levels and the candles, where the
-//! data still are those of the report.
+//! Gathers the input of a document: a job's report, or a fresh report of one token; plus explained levels and candles if the data are still
+//! those of the report.
 
 use std::sync::Arc;
 
@@ -29,16 +29,16 @@ use crate::{
     },
 };
 
-/// Tokens whose levels are shown with prices and a chart; of a report with more, only what the report has.
+/// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
 
-/// A job's report as a document.
+/// Renders a job's report as a document.
 pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
     let snapshot = deck.snapshot()?;
     let created = jobs::created(&report.job_id);
     let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
     let note = format!("Deep analysis {}{when}, {}.", report.job_id, report.status.word());
-    // What a job of an older program was made of was not kept: of the files that are there now it is said which are newer than it.
+    // Jobs of older program versions stored no sources: the current files are listed, marking those newer than the job.
     let (sources, before) = match &report.sources {
         Some(sources) => (sources.clone(), None),
         None => (Sources::of(&snapshot.dataset), created),
@@ -46,7 +46,7 @@ pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Docum
     of_tokens(deck, &snapshot, (note, sources, before), &report.tokens, progress)
 }
 
-/// The token as it is now.
+/// Renders a report of the token's current data as a document.
 pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Document> {
     let snapshot = deck.whole_snapshot()?;
     known_token(&snapshot, &token)?;
@@ -92,7 +92,7 @@ fn of_tokens(
     Ok(Document { title, note, sections })
 }
 
-/// Puts the explained levels in the place of the plain ones, where they are the same: of data that changed since they would be others.
+/// Replaces plain levels by explained ones if they agree; after a change of the data they would differ.
 fn tell_more(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Beside> {
     let contract_address = token;
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
@@ -126,19 +126,19 @@ fn tell_more(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Valu
     Ok(Beside { chart, card, record, why_plain: None })
 }
 
-/// What became of the token's earlier patterns of this name.
+/// Track record of the token's earlier patterns of this name.
 fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
     let question = TrackRecordQuestion { contract_address: token, timeframe: "1d", scope: "token" };
     let known = deck.answer_from(snapshot, &question, &progress.quiet()).ok()?;
     let of_name = known.answer.patterns.iter().find(|record| record.name == name);
-    // A name that never was before has a record too: none.
+    // A name without earlier patterns gets an empty record.
     Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
 }
 
 const CHANGED: &str =
     "The data have changed since this was found: levels stand as they were found, without today's prices and without a chart.";
 
-/// An answer, and its JSON read again.
+/// An answer, and its JSON parsed again.
 type Explained<A> = (Arc<Known<A>>, Value);
 
 fn explained<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
@@ -147,7 +147,7 @@ fn explained<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progre
     Some((known, value))
 }
 
-/// The daily candles; weekly ones where the data have no finer.
+/// Daily candles, or weekly ones if there are no finer data.
 fn drawn_from(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<Known<TokenCandles>>> {
     let of = |timeframe| {
         let question = CandlesQuestion { token_address: token, timeframe, from: None, to: None, limit: CANDLES_MAX as u64 };
@@ -156,7 +156,7 @@ fn drawn_from(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progr
     of("1d").or_else(|| of("1w"))
 }
 
-/// Whether `fuller` has every member of `plain` with the same value: the same answer, with more members.
+/// Whether `fuller` contains every member of `plain` with the same value.
 fn tells_more(fuller: &Value, plain: &Value) -> bool {
     match (fuller, plain) {
         (Value::Object(fuller), Value::Object(plain)) => {

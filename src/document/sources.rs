@@ -1,5 +1,4 @@
-//! Where the figures of a document come from: the tables with their files, when these were written, and what the dataset says of
-//! itself.
+//! The provenance section of a document: tables with their files and modification times, and the dataset's own description.
 
 use std::fmt::Write as _;
 
@@ -9,7 +8,7 @@ use super::{
 };
 use crate::{dataset::time::Time, jobs::Sources};
 
-/// `before`: when the answers were made, where these may be the files of a later time.
+/// `before`: creation time of the answers, if the files may be newer.
 pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     let mut note = sources.title.clone().unwrap_or_default();
     if let Some(license) = &sources.license {

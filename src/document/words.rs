@@ -1,8 +1,8 @@
-//! The words that people read in place of the API's identifiers. A wording is changed here and nowhere else.
+//! Display wording of the API's identifiers; the only place to change it.
 
 use serde::Serialize;
 
-/// Each of the API's words as a person reads it: patterns, advice, trends, what became of a pattern, what a line is.
+/// Display text per identifier: patterns, advice, trends, pattern outcomes, line kinds.
 const SHOWN: &[(&str, &str)] = &[
     ("head_and_shoulders", "Head and shoulders"),
     ("inverse_head_and_shoulders", "Inverse head and shoulders"),
@@ -45,12 +45,12 @@ const SHOWN: &[(&str, &str)] = &[
     ("failed", "failed"),
 ];
 
-/// The wording for people of a word of the API.
+/// Returns the display text of an identifier.
 pub fn shown(word: &str) -> &str {
     SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown)
 }
 
-/// `Uniswap v3`: DEXes of one name are told apart by the version in the id.
+/// `Uniswap v3`: adds the version in the id, which distinguishes DEXes of one name.
 pub fn versioned(name: &str, dex_id: &str) -> String {
     let digits = |version: &str| version.len() > 1 && version.starts_with('v') && version[1..].chars().all(|c| c.is_ascii_digit());
     match dex_id.split('-').find(|part| digits(part)).filter(|version| !name.to_lowercase().ends_with(*version)) {
@@ -59,7 +59,7 @@ pub fn versioned(name: &str, dex_id: &str) -> String {
     }
 }
 
-/// As `shown`, of a value that the API writes as a word.
+/// Like `shown`, for a value serialized as an identifier.
 pub fn of(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(shown).map(str::to_owned)).unwrap_or_default()
 }

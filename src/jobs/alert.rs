@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The most alerts of one dataset.
+/// Maximum number of alerts per dataset.
 pub const ALERTS_MAX: usize = 1_000;
 
 /// A condition that is checked with each new generation of the data.
@@ -55,19 +55,19 @@ pub struct FiredAlert {
 }
 
 impl Alert {
-    /// The token it is about: its symbol, else its short address, else `any token`.
+    /// Subject of the alert: the token's symbol, else its short address, else `any token`.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), self.token_address.as_ref())
     }
 }
 
 impl FiredAlert {
-    /// The token it fired for: its symbol, else its short address.
+    /// Subject of the firing: the token's symbol, else its short address.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }
 
-    /// The message for a person: token and condition.
+    /// Message for the user: token and condition.
     pub fn says(&self) -> String {
         format!("{}: {}", self.about(), self.condition)
     }
@@ -77,7 +77,7 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
     symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
 }
 
-/// A `fired_id` that none reaches: the largest whole number that every JSON reader holds exactly.
+/// A `fired_id` greater than any real one: the largest integer that every JSON reader represents exactly.
 pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
 /// The alerts of the dataset, and what fired.
@@ -102,7 +102,8 @@ pub struct AlertBody {
 }
 
 impl AlertBody {
-    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer). The condition is read with the data.
+    /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer. The condition is parsed later, with the
+    /// data.
     pub fn parse(body: &[u8]) -> Result<Self> {
         let (mut token_address, mut condition) = (None, None);
         for (name, value) in members("", well_formed(body)?)? {
@@ -121,7 +122,7 @@ impl AlertBody {
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 
-    /// The problem with an alert that came in a body: it names the member by its JSON pointer.
+    /// Maps a problem with a body's alert to the member's JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
             Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),

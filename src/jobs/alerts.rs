@@ -1,6 +1,5 @@
-//! Alerts: conditions that are checked with each new generation of the data. An alert fires for a token that meets its condition and did
-//! not at the check before. A check and its firings are written in one transaction, so that none is lost or comes twice, however the
-//! program ends.
+//! Alerts: conditions evaluated on each new generation of the data. An alert fires for a token on the transition from not meeting to
+//! meeting its condition. A check and its firings are one transaction, so that none is lost or duplicated, however the program ends.
 
 use std::{
     collections::HashMap,
@@ -25,16 +24,16 @@ use crate::{
     },
 };
 
-/// The most tokens that may meet an alert's condition: with more it says nothing.
+/// Maximum number of tokens that may meet an alert's condition: beyond it the condition is meaningless.
 pub(super) const HOLDING_MAX: usize = 5_000;
 
-/// The last firing that a listener has received, by dataset. A new listener starts with the last one that people were told of before the
-/// program began.
+/// A listener's read position per dataset: the last firing received. A new listener starts at the last one delivered to the user before the
+/// program started.
 #[derive(Debug, Default)]
 pub struct Heard(HashMap<String, u64>);
 
 impl Jobs {
-    /// Adds an alert; when this returns, it is on disk. It waits for the data and the disk, so no thread that draws or serves may call it.
+    /// Adds an alert; on return it is on disk. Blocks on data and disk, so must not be called on a drawing or serving thread.
     pub fn add_alert(&self, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
         add(&shared.store, &shared.deck, wish, progress)
@@ -44,13 +43,13 @@ impl Jobs {
         self.workers.shared().store.remove_alert(id)
     }
 
-    /// The alerts of the open dataset, and the `limit` latest firings before this `fired_id`.
+    /// Returns the open dataset's alerts, and the `limit` latest firings before this `fired_id`.
     pub fn alerts(&self, limit: u64, before: u64) -> Result<AlertList> {
         self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
-    /// Calls `hear` with every firing of the open dataset that `heard` has not received, the oldest first. They count as told from then on:
-    /// no program announces them again after a restart.
+    /// Calls `hear` with each firing of the open dataset that `heard` has not received, oldest first, and marks them as delivered: no
+    /// process announces them again after a restart.
     pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
         let dataset = self.dataset();
@@ -75,7 +74,7 @@ impl Jobs {
 }
 
 impl KeptJobs {
-    /// As `Jobs::add_alert`, in the data that the deck has loaded.
+    /// Like `Jobs::add_alert`, on the data that the deck has loaded.
     pub fn add_alert(&self, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, wish, &Progress::default())
     }
@@ -89,7 +88,7 @@ impl KeptJobs {
     }
 }
 
-/// Adds an alert to the store. It does not fire for tokens that meet the condition already: they have to stop meeting it first.
+/// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
 fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
     let held = held(deck, &snapshot, wish, progress)?;
@@ -99,7 +98,7 @@ fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> 
     store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
 }
 
-/// The tokens that meet the condition now, and those that lack a value for it.
+/// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut wants = Vec::new();
     if let Some(token) = &wish.token_address {
@@ -121,8 +120,8 @@ pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
     snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
 }
 
-/// The absolute folder that names a dataset for its alerts. Links are not resolved and the disk is not read, so that a link to another
-/// folder, or a folder that is gone for a moment, stays the same dataset.
+/// Returns the absolute path that identifies a dataset for its alerts. Links are not resolved and the disk is not read, so that a
+/// redirected link, or a temporarily missing folder, stays the same dataset.
 pub(super) fn dataset(folder: &Path) -> String {
     let mut whole = PathBuf::new();
     for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {

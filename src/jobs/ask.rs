@@ -1,4 +1,4 @@
-//! The questions that a job asks about a token: those of the endpoints with their default parameters; security with `explain=true`.
+//! The questions of a job about a token: the endpoints' with their default parameters; security with `explain=true`.
 
 use serde_json::value::RawValue;
 
@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// The problems of a token without such data, which make a task `skipped` and not `failed`.
+/// Problems of a token without such data, which make its task `skipped`, not `failed`.
 const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
-/// The report of a job about this token alone, without a job.
+/// Runs all analyses of one token without a job, and returns its report.
 pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
     let mut report = TokenReport::empty(address);
     for (done, &analysis) in Analysis::ALL.iter().enumerate() {
@@ -75,7 +75,7 @@ fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress:
 }
 
 impl TaskEnding {
-    /// As `skipped` where the answer is an empty list because the dataset has no such rows; the report keeps the list.
+    /// Turns an empty list into `skipped`, since the dataset has no such rows; the report keeps the list.
     fn without(self, empty: bool, what: &str) -> Self {
         if !empty || self.status != TaskStatus::Completed {
             return self;

@@ -1,5 +1,5 @@
-//! Ids of jobs (`j_`) and alerts (`a_`): the prefix, then 26 digits of Crockford's base 32 for 48 bits of time and 80 random ones. They
-//! sort by time, cannot be guessed and need no escaping in a path.
+//! Ids of jobs (`j_`) and alerts (`a_`), built like ULIDs: 26 digits of Crockford's base 32, encoding 48 bits of time and 80 random bits.
+//! They sort by time, cannot be guessed and need no escaping in a path.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,11 +11,11 @@ use crate::{
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BITS: u32 = 80;
 
-/// The prefixes of ids.
+/// Id prefixes.
 pub(super) const JOB: &str = "j_";
 pub(super) const ALERT: &str = "a_";
 
-/// An id that sorts after `last` of the same kind, even within a millisecond or when the clock was set back.
+/// Returns an id that sorts after `last` of the same kind, even within a millisecond or after the clock was set back.
 pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
     let after_last = last.and_then(|last| created_at(kind, last)).map_or(0, |time| time.0 as u128 + 1);
@@ -26,7 +26,7 @@ pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
     Ok(written(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
 }
 
-/// The id before which every job was created before `time`.
+/// Returns the smallest possible job id of `time`: older jobs sort before it.
 pub(super) fn first_at(time: Time) -> String {
     written(JOB, (time.0.max(0) as u128) << RANDOM_BITS)
 }
@@ -40,7 +40,7 @@ fn written(kind: &str, mut bits: u128) -> String {
     digits.iter().fold(kind.to_owned(), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4]))
 }
 
-/// When the job with this id was created; `None` when it is no job id.
+/// Returns the creation time encoded in a job id; `None` if it is no job id.
 pub fn created(id: &str) -> Option<Time> {
     created_at(JOB, id)
 }

@@ -1,4 +1,4 @@
-//! Jobs as the rows of a list: the columns that conditions and orders can name, and pages of the jobs that meet the conditions.
+//! The job list: its filterable and sortable columns, and one page of the matching jobs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,12 +23,12 @@ pub struct JobList {
     pub jobs: Rows<Job>,
 }
 
-/// Which jobs are wanted.
+/// Filter, order, columns and page of a job list query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsWanted {
     pub filter: Filter,
     pub sort: Vec<Order>,
-    /// Of `Job::MEMBERS`; empty: all.
+    /// A subset of `Job::MEMBERS`; empty: all.
     pub only: Vec<&'static str>,
     pub page: u64,
     pub limit: u64,
@@ -47,7 +47,7 @@ impl Listed for Job {
 }
 
 impl Job {
-    /// Its value in one of the columns; the tokens by their addresses.
+    /// Returns the value of a column; tokens by their addresses.
     pub fn field(&self, column: &str) -> Option<FieldValue<'_>> {
         match column {
             "job_id" => Some(FieldValue::text(&self.job_id)),
@@ -62,7 +62,7 @@ impl Job {
 }
 
 impl Jobs {
-    /// A page of the jobs that meet the conditions.
+    /// Returns one page of the matching jobs.
     pub fn select(&self, wanted: &JobsWanted) -> Result<JobList> {
         let JobsWanted { filter, sort, only, page, limit } = wanted;
         let (total, rows) = if filter.is_empty() && sort.is_empty() {

@@ -1,5 +1,5 @@
-//! Which program runs the jobs of a store: the one that holds the lock on the lock file. The system releases the lock when that program
-//! ends, however it ends.
+//! Ownership of the job queue: the process that holds the lock on the lock file runs the jobs. The system releases the lock when the
+//! process ends, however it ends.
 
 use std::{
     fs::{File, TryLockError},
@@ -32,13 +32,13 @@ impl Owner {
         self.owner.load(Ordering::Acquire)
     }
 
-    /// True when this call made this program the owner.
+    /// Tries to acquire ownership; true if this call acquired it.
     pub(super) fn try_take(&self) -> bool {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = file.as_ref().filter(|_| !self.is_owner()) else { return false };
         let taken = match file.try_lock() {
             Ok(()) => true,
-            // Some network file systems have no locks; a single program is more likely there than several.
+            // Some network file systems have no locks; a single process is more likely there than several.
             Err(TryLockError::Error(error)) => error.kind() == ErrorKind::Unsupported,
             Err(TryLockError::WouldBlock) => false,
         };
@@ -46,7 +46,7 @@ impl Owner {
         taken
     }
 
-    /// Lets another program take over; to be called once no job runs here any more.
+    /// Releases ownership to another process; to be called once no job runs here any more.
     pub(super) fn release(&self) {
         self.owner.store(false, Ordering::Release);
         drop(self.file.lock().unwrap_or_else(PoisonError::into_inner).take());

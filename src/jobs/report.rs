@@ -1,4 +1,4 @@
-//! A job's report: six parts for every token, each exactly what its endpoint answers, security with `explain=true`.
+//! A job's report: six parts per token, each the exact answer of its endpoint, security with `explain=true`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The body of POST /deep-analysis/jobs, read and checked strictly. Whether the dataset has the tokens is checked later.
+//! The body of POST /deep-analysis/jobs, parsed and validated strictly. Whether the dataset has the tokens is checked later.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ pub enum JobBody {
 }
 
 impl JobBody {
-    /// Checks that it is well formed (400), then every value (422, naming its JSON pointer).
+    /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer.
     pub fn parse(body: &[u8]) -> Result<Self> {
         let mut given = None;
         for (name, value) in members("", well_formed(body)?)? {
@@ -49,7 +49,7 @@ impl JobBody {
         given.ok_or_else(|| invalid("", EXPECTED))
     }
 
-    /// The tokens to analyze, each once, in the order given, with the JSON pointer of each.
+    /// Returns the distinct tokens in request order, each with its JSON pointer.
     pub(super) fn tokens(&self) -> Result<Vec<(Address, String)>> {
         let several = match self {
             Self::One { token_address } => return Ok(vec![(*token_address, "/token_address".to_owned())]),
@@ -70,7 +70,7 @@ fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
     items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect()
 }
 
-/// The token's address in a member of a body.
+/// Parses the address in a member of a body.
 pub(super) fn address(at: &str, value: &RawValue) -> Result<Address> {
     text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
         invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))

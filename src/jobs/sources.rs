@@ -1,10 +1,10 @@
-//! The files that a job's answers were made of, as they were when it started; kept with the job.
+//! Provenance of a job's answers: the dataset's files at the job's start, stored with it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, TableState, time::Time};
 
-/// Files named of a table.
+/// Maximum files listed per table.
 const FILES_MAX: usize = 5;
 /// Tables that no report reads.
 const NOT_READ: &[&str] = &["yields", "gas"];
@@ -16,20 +16,20 @@ pub struct Sources {
     pub license: Option<String>,
     pub synthetic: bool,
     pub tables: Vec<SourceTable>,
-    /// The data changed while the job ran; these are the files it started with.
+    /// Whether the data changed while the job ran; the files are those at its start.
     pub changed: bool,
 }
 
-/// A table of it.
+/// A table of the dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTable {
     pub name: String,
     pub files: Vec<JobSourceFile>,
-    /// Further files that are not named.
+    /// Number of files not listed.
     pub more: u64,
-    /// The remote sources of its rows.
+    /// Remote sources of its rows.
     pub elsewhere: Vec<String>,
-    /// Since when these could not be reached, in milliseconds since 1970.
+    /// Since when these are unreachable, in Unix milliseconds.
     pub unreached_since: Option<i64>,
 }
 
@@ -37,7 +37,7 @@ pub struct SourceTable {
 pub struct JobSourceFile {
     pub name: String,
     pub rows: u64,
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     pub modified: Option<i64>,
 }
 

@@ -39,22 +39,22 @@ pub(super) struct ClaimedJob {
     pub(super) tokens: Vec<Address>,
 }
 
-/// A task, by its token and analysis.
+/// Key of a task: job, token and analysis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskPlace<'a> {
     pub(super) job: &'a str,
-    /// The token's place in the job, from 0.
+    /// Index of the token in the job, 0-based.
     pub(super) position: usize,
     pub(super) analysis: Analysis,
 }
 
-/// How a task ended.
+/// Outcome of a task.
 #[derive(Debug)]
 pub(super) struct TaskEnding {
     pub(super) status: TaskStatus,
     /// Why it has no result.
     pub(super) reason: Option<String>,
-    /// JSON: the answer, or the problem.
+    /// JSON of the answer, or of the problem.
     pub(super) part: String,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct JobStore {
     limits: HistoryLimits,
 }
 
-/// When a write must be on disk.
+/// Durability of a write: synced before returning, or later.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sync {
     BeforeReturning,
@@ -88,7 +88,7 @@ impl JobStore {
     }
 }
 
-/// The person is told what to do; the reason goes to the log.
+/// The user is told the remedy; the cause goes to the log.
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
         tracing::error!("job store: {error}");
@@ -109,7 +109,7 @@ fn damaged(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Enums of words as columns of the store.
+/// Stores enums of words as text columns.
 macro_rules! word_columns {
     ($($name:ident)*) => {$(
         impl rusqlite::types::FromSql for $name {
@@ -141,7 +141,7 @@ mod tests {
 
     pub(super) const LIMITS: HistoryLimits = HistoryLimits { jobs: 10_000, bytes: 1 << 30, days: 0 };
 
-    /// An empty store, in a folder of its own.
+    /// An empty store in a temporary folder.
     pub(super) fn store(limits: HistoryLimits) -> (JobStore, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         (JobStore::open(&folder.path().join("jobs.sqlite"), true, limits).expect("a store").0, folder)

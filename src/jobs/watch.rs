@@ -1,5 +1,5 @@
-//! Checks the alerts of the dataset with each generation of its data, and announces those that fired. Every program does so for its own
-//! dataset; where several have the same one, the store takes the check of the first.
+//! Evaluates the dataset's alerts on each generation of its data, and announces firings. Every process does so for its own dataset; if
+//! several share one, the store accepts the first check.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,29 +19,28 @@ use crate::{
     question::{progress::Progress, search::holding::MatchedTokens, snapshot::Snapshot},
 };
 
-/// The wait after a failure that may pass; it doubles with each further failure.
+/// Exponential backoff after a transient failure: first and longest wait.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
-/// Alerts that are read from the store together.
+/// Alerts read from the store at a time.
 const AT_ONCE: usize = 32;
 
-/// What the thread that checks the alerts remembers.
+/// State of the alert thread.
 #[derive(Debug, Default)]
 pub(super) struct AlertWatch {
     generation: u64,
-    /// The alerts that some program checked in these data. They are not checked in them again, also after another program checked them
-    /// in other data: else the two would take turns, and the same firing would come again.
+    /// Alerts already checked on these data by any process. They are not checked on them again, even after another process checked them on
+    /// other data: else the two would alternate, and the same firing would recur.
     checked: HashSet<String>,
-    /// The last firing that was announced, by dataset.
+    /// Last announced firing, by dataset.
     announced: HashMap<String, u64>,
-    /// Failures in a row, and when it is tried again.
+    /// Consecutive failures, and the time of the next attempt.
     failed: u32,
     again: Option<Instant>,
 }
 
 impl AlertWatch {
-    /// One round: checks the alerts where the generation is new, or where the wait after a failure is over; and announces firings,
-    /// whichever program found them.
+    /// One round: checks the alerts if the generation is new or the backoff has elapsed, and announces firings found by any process.
     pub(super) fn turn(&mut self, shared: &Shared, progress: &Progress) {
         let Ok(snapshot) = shared.deck.whole_snapshot() else { return };
         if snapshot.generation != self.generation {
@@ -63,7 +62,7 @@ impl AlertWatch {
         }
     }
 
-    /// Checks every alert that is due; false where one has to be tried again. It fails where the store does.
+    /// Checks every due alert; false if one must be retried. Errors: those of the store.
     fn check_alerts(&mut self, shared: &Shared, snapshot: &Snapshot, progress: &Progress) -> Result<bool> {
         let alerts = shared.store.alerts_checked_in(&dataset(&snapshot.dataset.folder), snapshot.digest())?;
         let (checked, due): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|(_, checked)| *checked);
@@ -72,8 +71,8 @@ impl AlertWatch {
         let mut all = true;
         for some in due.chunks(AT_ONCE) {
             let watched = some.iter().filter_map(|id| shared.store.stored_alert(id).transpose()).collect::<Result<Vec<_>>>()?;
-            // Another program may have loaded newer files and checked the alerts in them. While the files are still ours, no such check
-            // came before the alerts were read here, and the store refuses ours if one comes after.
+            // Another process may have loaded newer files and checked the alerts on them. While the files are still ours, no such check
+            // preceded our reading of the alerts, and the store rejects ours if one follows.
             if !shared.deck.is_current(snapshot) {
                 return Ok(false);
             }
@@ -91,7 +90,7 @@ impl AlertWatch {
         Ok(all)
     }
 
-    /// Announces that there are firings since the last one announced, whichever program found them.
+    /// Announces firings newer than the last announced one, found by any process.
     fn announce_fired(&mut self, shared: &Shared, dataset: &str) -> Result<()> {
         let last = shared.store.last_fired(dataset)?;
         let before = match self.announced.get(dataset) {
@@ -110,13 +109,13 @@ fn pause(failed: u32) -> Duration {
     RETRY.saturating_mul(1 << failed.min(8)).min(RETRY_MAX)
 }
 
-/// Checks one alert; false where it has to be tried again with the same data.
+/// Checks one alert; false if it must be retried on the same data.
 fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: &Progress) -> Result<bool> {
     let wish = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
     match held(&shared.deck, snapshot, &wish, &progress.quiet()) {
         Ok(held) => shared.store.keep_check(watched, &compare(snapshot, watched, &held)),
         Err(problem) if problem.code == Code::Cancelled => Ok(false),
-        // An alert that cannot be checked has not stopped holding.
+        // An alert that cannot be checked keeps its state.
         Err(problem) => {
             let may_pass = matches!(problem.code, Code::Busy | Code::Loading | Code::SourceUnavailable);
             shared.store.keep_failed_check(&watched.id, &problem.detail, (!may_pass).then(|| snapshot.digest()), now())?;
@@ -125,14 +124,14 @@ fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: 
     }
 }
 
-/// The outcome of a check: it fires for the tokens that meet the condition now and did not before. A token that is gone from the data,
-/// or has no value for the condition, has not stopped meeting it.
+/// Computes the outcome of a check: it fires for tokens that newly meet the condition. A token missing from the data, or without a value
+/// for the condition, counts as unchanged.
 fn compare(snapshot: &Snapshot, watched: &StoredAlert, found: &MatchedTokens) -> AlertCheck {
     let before: HashSet<&Address> = watched.held.iter().collect();
     let (holds, unknown): (HashSet<&Address>, HashSet<&Address>) = (found.holds.iter().collect(), found.unknown.iter().collect());
     let fired = found.holds.iter().filter(|token| !before.contains(token)).map(|token| (*token, symbol(snapshot, token))).collect();
     let stays = |token: &&Address| !holds.contains(token) && (unknown.contains(token) || snapshot.dataset.token(token).is_none());
-    // Those that are gone longest are last in the list, and are cut off first.
+    // The longest missing tokens are last in the list, and are cut off first.
     let rest = watched.held.iter().filter(stays).take(HOLDING_MAX);
     let held = found.holds.iter().chain(rest).copied().collect();
     AlertCheck { held, holds: found.holds.len(), fired, digest: *snapshot.digest(), at: now() }

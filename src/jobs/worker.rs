@@ -1,5 +1,5 @@
-//! The threads behind the jobs: workers that take jobs from the queue and ask the deck, one that announces changed jobs, whichever
-//! program changed them, and one that checks the alerts.
+//! The job threads: workers that take jobs from the queue and ask the deck, one that announces job changes by any process, and one that
+//! checks the alerts.
 
 use std::{
     collections::HashMap,
@@ -25,11 +25,11 @@ use crate::{
     question::{progress::Progress, snapshot::Snapshot},
 };
 
-/// How often the store is read for what other programs wrote.
+/// Interval for reading other processes' changes from the store.
 const LOOK: Duration = Duration::from_millis(500);
-/// Changes closer together are announced once.
+/// Debounce: changes closer together are announced once.
 const COALESCE: Duration = Duration::from_millis(50);
-/// The wait after the store failed.
+/// Wait after a store failure.
 const RETRY: Duration = Duration::from_secs(1);
 const WORKERS_MAX: usize = 64;
 
@@ -39,15 +39,15 @@ pub(super) struct Shared {
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
     stopping: AtomicBool,
-    /// Jobs that wait or run.
+    /// Queued and running jobs.
     open: AtomicUsize,
-    /// Cancels the alert check under way.
+    /// Cancels the alert check in progress.
     alert_check: Progress,
-    /// The last firing that people were told of before this program began, by dataset.
+    /// The last firing delivered to the user before this process started, by dataset.
     told_before: Mutex<HashMap<String, u64>>,
-    /// The task that each running job is at.
+    /// Current task of each running job.
     running: Mutex<HashMap<String, RunningTask>>,
-    /// How often `notify` was called.
+    /// Number of calls of `notify`.
     notified: Mutex<u64>,
     wake: Condvar,
 }
@@ -111,8 +111,8 @@ impl Workers {
         Ok(())
     }
 
-    /// Ends the threads, waiting up to `patience`. A job that has not stopped by then stays `running` in the store and this program its
-    /// owner: the next start queues it again.
+    /// Stops the threads, waiting up to `patience`. A job that has not stopped by then stays `running` in the store, owned by this process:
+    /// the next start requeues it.
     pub(super) fn stop(&self, patience: Duration) {
         let shared = &self.shared;
         shared.stopping.store(true, Ordering::SeqCst);
@@ -146,25 +146,25 @@ impl Shared {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Wakes every thread to look for what changed.
+    /// Wakes every thread to check for changes.
     pub(super) fn notify(&self) {
         *lock(&self.notified) += 1;
         self.wake.notify_all();
     }
 
-    /// Cancels the task that the job is at, if it runs here.
+    /// Cancels the job's current task, if it runs here.
     pub(super) fn cancel(&self, id: &str) {
         if let Some(task) = lock(&self.running).get(id) {
             task.progress.cancel();
         }
     }
 
-    /// The task that the job is at, if it runs here, with (done, total).
+    /// Returns the job's current task, if it runs here, with (done, total).
     pub(super) fn running_task(&self, id: &str) -> Option<(String, (u64, u64))> {
         lock(&self.running).get(id).map(|task| (task.task_id.clone(), task.progress.state()))
     }
 
-    /// Adds to the description of the running task how far it has come.
+    /// Appends the running task's progress to its description.
     pub(super) fn describe_progress(&self, job: &mut Job) {
         let Some((task_id, (done, total))) = self.running_task(&job.job_id).filter(|(_, (_, total))| *total > 0) else { return };
         if let Some(task) = job.tasks.iter_mut().find(|task| task.status == TaskStatus::Running && task.task_id == task_id) {
@@ -172,19 +172,19 @@ impl Shared {
         }
     }
 
-    /// Waits until `notify` was called more than `seen` times, or for `patience`.
+    /// Waits until `notify` has been called more than `seen` times, or for `patience`.
     fn wait(&self, seen: u64, patience: Duration) {
         let waited = self.wake.wait_timeout_while(lock(&self.notified), patience, |count| *count == seen && !self.stopping());
         drop(waited);
     }
 
-    /// Announces jobs that changed after the change `last`, and takes over when the program that ran the jobs is gone.
+    /// Announces jobs that changed after the change number `last`, and takes over the queue when its owner is gone.
     fn announce_changes(&self, mut last: i64) {
         loop {
             let seen = *lock(&self.notified);
             let stopping = self.stopping();
             if !stopping && self.owner.try_take() {
-                // Where it fails the workers try it again.
+                // On failure the workers retry it.
                 self.store.requeue(None).ok();
             }
             let changes = self.store.changes(last).unwrap_or_default();
@@ -204,7 +204,7 @@ impl Shared {
         }
     }
 
-    /// Checks the alerts, and announces what fired.
+    /// Checks the alerts, and announces firings.
     fn check_alerts(&self) {
         let mut watch = AlertWatch::default();
         while !self.stopping() {
@@ -214,8 +214,8 @@ impl Shared {
         }
     }
 
-    /// The last firing on the dataset that people had been told of when this program first asked. All its listeners start there, also
-    /// after one of them was told more.
+    /// Returns the dataset's last delivered firing as of this process's first call. All its listeners start there, even after a later
+    /// delivery to one of them.
     pub(super) fn told_before(&self, dataset: &str) -> Result<u64> {
         let mut before = lock(&self.told_before);
         if let Some(told) = before.get(dataset) {
@@ -246,7 +246,7 @@ impl Shared {
         }
     }
 
-    /// The next job in the queue, once this program may run it and the data are loaded.
+    /// Claims the next queued job, if this process owns the queue and the data are loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
         if !self.owner.is_owner() || self.deck.whole_snapshot().is_err() || !self.store.any_queued()? {
             return Ok(None);
@@ -256,7 +256,7 @@ impl Shared {
         Ok(claimed)
     }
 
-    /// Runs the job to its end; one that could not be goes back to the queue.
+    /// Runs the job to its end; on failure it returns to the queue.
     fn run(&self, job: &ClaimedJob) {
         let mut outcome = self.run_tasks(job);
         lock(&self.running).remove(&job.id);
@@ -273,7 +273,7 @@ impl Shared {
         self.notify();
     }
 
-    /// Fails where the store does, or where the program stops before the job's end.
+    /// Errors: the store fails, or the program stops before the job's end.
     fn run_tasks(&self, job: &ClaimedJob) -> Result<()> {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
@@ -291,12 +291,12 @@ impl Shared {
         self.store.finish(&job.id)
     }
 
-    /// False where the job was terminated or removed meanwhile.
+    /// False if the job was terminated or deleted meanwhile.
     fn run_task(&self, snapshot: &Snapshot, place: TaskPlace<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
         let interrupted = || Problem::new(Code::ShuttingDown, "The program is ending.");
         let progress = Progress::default();
         let task = RunningTask { progress: progress.clone(), task_id: task_id(place.analysis, address) };
-        // Listed before the store is asked, so that whoever stops or terminates it from here on finds it.
+        // Registered before asking the store, so that a concurrent stop or termination finds it.
         lock(&self.running).insert(place.job.to_owned(), task);
         if self.stopping() {
             return Err(interrupted());

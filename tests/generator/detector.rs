@@ -1,5 +1,5 @@
-//! What the program finds in the bars of the labelled chart patterns, as their judge wants it. Stands beside a generator's `Bars` and
-//! `Found`, for the figures that are printed and for those that are tested.
+//! Adapts the program's pattern detector to the scorer: converts `Bars` to its input and its patterns to `Found`. Shared by benches and
+//! tests.
 
 use tokendeck::{
     analysis::{frames::CandleVec, patterns::patterns},

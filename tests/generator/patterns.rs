@@ -1,5 +1,5 @@
-//! Labelled chart patterns by their definitions, near misses and random walks, and the judge of a detector's findings. Seeded, and
-//! independent of any detector: it knows bars, names and spans, nothing of the program.
+//! Synthetic labelled chart patterns built from their definitions, near misses, random walks, and the scorer of a detector's findings.
+//! Seeded, and independent of any detector: knows bars, names and spans, nothing of the program.
 
 #[path = "patterns/bars.rs"]
 mod bars;
@@ -24,7 +24,7 @@ pub(crate) use set::{DEVELOPMENT, REPORT, Set, Sizes, set};
 
 use crate::random::Random;
 
-/// The 24 names, each with the one whose mirror image it is where there is one.
+/// The 24 pattern names; a mirror image follows its original.
 pub(crate) const NAMES: [&str; 24] = [
     "head_and_shoulders",
     "inverse_head_and_shoulders",
@@ -52,18 +52,18 @@ pub(crate) const NAMES: [&str; 24] = [
     "rounding_top",
 ];
 
-/// What is true of a made-up series.
+/// Ground truth of a synthetic series.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Label {
     pub(crate) name: &'static str,
-    /// The first pivot; of flags and pennants the start of the pole.
+    /// First pivot; for flags and pennants the start of the pole.
     pub(crate) start: usize,
-    /// The bar of the breakout when confirmed, else the last.
+    /// Breakout bar if confirmed, else the last bar.
     pub(crate) end: usize,
     pub(crate) confirmed: bool,
-    /// Percent of the breakout level, signed.
+    /// Signed move in percent of the breakout level.
     pub(crate) movement: f64,
-    /// Whether the sign of `movement` is settled: not while a pattern that breaks either way is forming.
+    /// Whether the sign of `movement` is determined: not while a pattern that breaks either way is forming.
     pub(crate) signed: bool,
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct Case {
     pub(crate) label: Label,
 }
 
-/// A case of `name`, the same for the same dice.
+/// Generates a case of `name`, deterministically from the generator's state.
 pub(crate) fn case(random: &mut Random, name: &'static str, kind: Kind) -> Case {
-    // A draw whose noise drowns the pattern (or bends a bowl out of its definition) is no instance of it: draw again.
+    // Rejection sampling: noise may drown the pattern, or bend a bowl out of its definition.
     for _ in 0..200 {
         if let Some((bars, label)) = path::draw(random, name, &kind) {
             return Case { bars, kind, label };

@@ -1,4 +1,4 @@
-//! The seeded random generator (SplitMix64) of generators, tests and benches: the same figures from the same seed on every machine.
+//! Seeded random number generator (SplitMix64) of generators, tests and benches, reproducible on every machine.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
 /// `SplitMix64` (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators").
@@ -14,7 +14,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// From 0 to below 1.
+    /// Uniform in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -23,7 +23,7 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// Even in the logarithm, for figures that span decades.
+    /// Log-uniform, for figures that span decades.
     pub fn scale(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }
@@ -32,7 +32,7 @@ impl Random {
         (self.word() % count.max(1) as u64) as usize
     }
 
-    /// From `low` to `high`, both included.
+    /// Uniform in `low..=high`.
     pub fn whole(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }
@@ -41,12 +41,12 @@ impl Random {
         self.unit() < share
     }
 
-    /// `size` or `-size`.
+    /// `size` or `-size`, equally likely.
     pub fn either(&mut self, size: f64) -> f64 {
         if self.chance(0.5) { size } else { -size }
     }
 
-    /// Box & Muller (1958).
+    /// Standard normal (Box & Muller 1958).
     pub fn normal(&mut self) -> f64 {
         (-2.0 * self.between(f64::MIN_POSITIVE, 1.0).ln()).sqrt() * self.between(0.0, std::f64::consts::TAU).cos()
     }

@@ -1,5 +1,5 @@
-//! Tokens of our own making with one thing wrong each, and twins with the same thing in an honest form: an honest market to begin with,
-//! and what a case changes. Written as the tables of a dataset. Nothing is judged here.
+//! Synthetic tokens with a single fault each, and honest twins with its benign form: an honest base market, and the changes of a case.
+//! Written as a dataset's tables. Nothing is judged here.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -27,7 +27,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("funding", "from_address,to_address,timestamp"),
 ];
 
-/// A token's rows while they are made up.
+/// Rows of a token under construction.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) token: String,
@@ -46,9 +46,9 @@ pub(crate) struct Case {
     /// (time, block, from, to, value, succeeded)
     pub(crate) transfers: Vec<(i64, i64, String, String, u128, bool)>,
     pub(crate) balances: BTreeMap<String, u128>,
-    /// What the holder table says instead of the balances.
+    /// Overrides the balances in the holder table.
     pub(crate) holders: Option<Vec<(String, f64)>>,
-    /// (holder, liquidity tokens)
+    /// (holder, LP tokens)
     pub(crate) liquidity: Vec<(String, f64)>,
     rows: Vec<(&'static str, String)>,
 }
@@ -82,15 +82,15 @@ impl Case {
         case
     }
 
-    /// A new address.
+    /// Returns a new address.
     pub(crate) fn person(&mut self) -> String {
         self.people += 1;
         let mut random = Random(self.number << 24 | self.people);
-        // High bits set: no address is small enough to be nobody's.
+        // High bits set, so that no address counts as a burn address.
         format!("0xa{:015x}{:016x}{:08x}", random.word() >> 4, self.number << 24 | self.people, 0x77)
     }
 
-    /// An amount; over four powers of ten, as organic ones are.
+    /// A random amount, log-uniform over four powers of ten, as organic ones are.
     pub(crate) fn organic(&mut self, largest: f64) -> u128 {
         (largest * 10_f64.powf(-4.0 * self.random.unit())) as u128 + 1
     }
@@ -103,7 +103,7 @@ impl Case {
         self.rows.push((table, text));
     }
 
-    /// A transfer that succeeds, of no more than the sender has; blocks are 12 s.
+    /// Appends a successful transfer of at most the sender's balance; blocks are 12 s.
     pub(crate) fn send(&mut self, time: i64, from: &str, to: &str, value: u128) -> u128 {
         let value = if from == ZERO { value } else { value.min(self.balances.get(from).copied().unwrap_or_default()) };
         if value > 0 {
@@ -116,7 +116,7 @@ impl Case {
         value
     }
 
-    /// The mint, half of it into the pool, most of the rest given to many in different amounts.
+    /// Mints the supply, moves half of it into the pool and distributes most of the rest in different amounts.
     pub(crate) fn launch(&mut self) {
         let (creator, pool) = (self.creator.clone(), self.pool.clone());
         self.send(START, ZERO, &creator, SUPPLY);
@@ -130,7 +130,7 @@ impl Case {
         self.row("pools", row);
     }
 
-    /// Purchases, sales and gifts over some days, an hour after the launch at the earliest.
+    /// Purchases, sales and gifts over some days, starting an hour after the launch at the earliest.
     pub(crate) fn trade(&mut self, count: usize, selling: f64, days: i64) {
         let traders = self.people((count / 3).clamp(12, 400));
         let mut times: Vec<i64> = (0..count).map(|_| START + HOUR + (self.random.unit() * (days * DAY) as f64) as i64).collect();
@@ -153,13 +153,13 @@ impl Case {
         }
     }
 
-    /// Events of the pool with reserves (token, other).
+    /// Appends an event of the pool with reserves (token, other).
     pub(crate) fn pool_event(&mut self, pool: &str, time: i64, kind: &str, token: f64, other: f64) {
         let row = format!("{pool},{time},{},{kind},{token:.0},{other:.0},", BLOCK + (time - START) / 12);
         self.row("pool_events", row);
     }
 
-    /// Holders as given, in whole tokens; no transfers are needed.
+    /// Sets the holders' balances, in whole tokens, without transfers.
     pub(crate) fn held(&mut self, balances: &[f64]) {
         let people = self.people(balances.len());
         self.holders = Some(people.into_iter().zip(balances.iter().copied()).collect());

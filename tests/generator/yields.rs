@@ -1,5 +1,5 @@
-//! Yield problems made to measure, the same for the same seed: pools as lists of them have it, dirty rows among them, a wallet of a
-//! given worth, and wishes that rotate. For tests and benches.
+//! Synthetic yield problems, reproducible from a seed: pools as in real lists, dirty rows among them, a wallet of given value, and rotating
+//! preferences. For tests and benches.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
 use ruint::aliases::U256;
@@ -14,11 +14,11 @@ use tokendeck::{
 
 use crate::random::Random;
 
-/// Pools, tokens and wallets of the benchmark.
+/// Numbers of pools and tokens, and wallet values, of the benchmark.
 pub const POOLS: [usize; 4] = [20, 200, 2_000, 20_000];
 pub const TOKENS: [usize; 3] = [1, 5, 50];
 pub const WALLETS: [f64; 3] = [5e3, 1e6, 1e8];
-/// With each of these, and four seeds: 144 instances.
+/// Four seeds for each combination: 144 instances.
 pub const SEEDS: [u64; 4] = [11, 23, 37, 59];
 
 const CHAINS: [(&str, f64); 6] = [("eth", 0.63), ("base", 0.004), ("arb1", 0.008), ("oeth", 0.002), ("bnb", 0.011), ("pol", 0.001)];
@@ -39,7 +39,7 @@ impl Instance {
         Pools::from_rows(&self.rows, |chain| self.gas.iter().find(|row| row.chain == *chain).and_then(GasRow::usd))
     }
 
-    /// The problem as a dataset: tokens, yields and gas.
+    /// Writes the problem as a dataset: tokens, yields and gas.
     pub fn write(&self, folder: &std::path::Path) {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let mut tokens = "token_address,symbol,name,chain,decimals,price\n".to_owned();
@@ -76,7 +76,7 @@ impl Instance {
     }
 }
 
-/// The 144 of the benchmark with what they are called by: pools, tokens, wallet.
+/// The 144 benchmark instances, each with (pools, tokens, wallet value).
 pub fn benchmark() -> impl Iterator<Item = ((usize, usize, f64), Instance)> {
     let mut count = 0;
     let sizes =
@@ -126,7 +126,7 @@ fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut
     let price = if stable { 1.0 } else { random.scale(0.5, 60_000.0) };
     let decimals = DECIMALS[random.below(DECIMALS.len())];
     let tokens = usd / price;
-    // Written as text, so that no float touches the last digits of the amount.
+    // Formatted as text, so that no float affects the last digits of the amount.
     let text = format!("{tokens:.0$}", decimals.min(6) as usize);
     let amount = amounts::from_tokens(&text, decimals).filter(|amount| !amount.is_zero()).unwrap_or(U256::ONE);
     WalletToken {
@@ -177,7 +177,7 @@ fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mu
     row
 }
 
-/// What is wrong in lists of pools.
+/// Corrupts a row as in real lists of pools.
 fn soil(row: &mut YieldRow, held: &[(Address, Chain, bool)], random: &mut Random) {
     match random.below(9) {
         0 => row.tvl = None,

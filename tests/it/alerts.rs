@@ -1,4 +1,4 @@
-//! Alerts fire once when their condition is met and was not before, whatever happens to the program in between.
+//! Alerts fire exactly once per transition to their condition being met, across crashes and restarts.
 
 mod trouble;
 
@@ -20,7 +20,7 @@ use tokendeck::{
 
 use crate::wait::{stays, wait_for, wait_until};
 
-/// Longer than a program takes to check the alerts: each does so twice a second.
+/// Longer than the interval of alert checks, which is half a second.
 const ROUND: Duration = Duration::from_millis(600);
 
 const A: &str = "0x000000000000000000000000000000000000000a";
@@ -28,7 +28,7 @@ const B: &str = "0x000000000000000000000000000000000000000b";
 
 fn write(folder: &Path, prices: &[(&str, &str, f64)]) {
     let rows: Vec<String> = prices.iter().map(|(address, symbol, price)| format!("{address},{symbol},{symbol},eth,{price}")).collect();
-    // Renamed, since a reload may come in the middle of a write.
+    // Renamed into place, since a reload may come in the middle of a write.
     let beside = folder.join(".tokens.tmp");
     std::fs::write(&beside, format!("token_address,symbol,name,chain,price\n{}\n", rows.join("\n"))).unwrap();
     std::fs::rename(beside, folder.join("tokens.csv")).unwrap();
@@ -59,10 +59,10 @@ impl Bench {
         Self { data, state, deck, jobs }
     }
 
-    /// Loads other prices and waits until the alert was checked with them.
+    /// Loads other prices and waits for the alert's check on them.
     fn load(&self, prices: &[(&str, &str, f64)], id: &str) -> Alert {
         let before = self.alert(id).checked_at;
-        // The times of checks are in milliseconds.
+        // Check times have millisecond resolution.
         std::thread::sleep(Duration::from_millis(2));
         write(self.data.path(), prices);
         self.deck.load().unwrap();
@@ -160,7 +160,7 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     assert_eq!(told(&bench.jobs, &mut heard), [""; 0], "once");
     assert_eq!(told(&bench.jobs, &mut Heard::default()), says, "each listener hears it");
 
-    // It is still met; the token is removed and comes back; it is not met; it is met again.
+    // Still met; token missing and back; not met; met again.
     assert_eq!(bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id).fired, 1);
     let gone = bench.load(&[(B, "B", 50.0)], id);
     assert!(gone.problem.is_some_and(|problem| problem.contains("No token")) && gone.holds == 1);
@@ -172,7 +172,7 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     bench.jobs.remove_alert(id).unwrap();
     assert_eq!(bench.jobs.remove_alert(id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
     assert_eq!(bench.list().fired.iter().filter(|fired| fired.alert_id == one.alert_id).count(), 2, "what it fired stays");
-    // Another dataset has none of them.
+    // Another dataset has no alerts.
     let kept = KeptJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
     assert_eq!(kept.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
     assert_eq!(kept.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
@@ -192,7 +192,7 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
     ] {
         let (found, detail) = refused(&wish(token, condition));
         assert!(found == code && detail.contains(says) && !detail.contains(pointer), "{condition}: {found:?} {detail}");
-        // Sent in a body, the wrong member is named by its JSON pointer.
+        // For a request body, the invalid member is named by its JSON pointer.
         let sent = AlertBody::refused(Problem::new(found, detail));
         assert!(sent.code == Code::InvalidValue && sent.detail.starts_with(&format!("`{pointer}`: ")), "{sent:?}");
     }
@@ -212,7 +212,7 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
 
 const CHILD: &str = "TOKENDECK_TEST_ALERTS";
 
-/// The program that is killed: it loads the data and checks the alerts until then.
+/// Child process to be killed: loads the data and checks the alerts until then.
 #[test]
 #[ignore = "started by the test below as a program of its own"]
 fn child_that_looks() {
@@ -226,7 +226,7 @@ fn child_that_looks() {
     std::thread::sleep(Duration::from_mins(1));
 }
 
-/// Kills until every change of the price was checked once: it fired as often as the condition came to be met.
+/// Kills the child repeatedly, until every price change has been checked: the firings equal the transitions.
 #[test]
 fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     let kills: u32 = std::env::var("TOKENDECK_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(12);
@@ -258,7 +258,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
             random ^= random >> 7;
             random ^= random << 17;
             std::thread::sleep(Duration::from_micros(random % patience));
-            // It checks within half a second, so a child that is killed too early again and again is given longer.
+            // A check takes up to half a second, so a child that is repeatedly killed too early is given longer.
             patience = (patience * 2).min(2_000_000);
             child.kill().unwrap();
             child.wait().unwrap();

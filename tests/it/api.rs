@@ -1,4 +1,4 @@
-//! The HTTP contract against a running server: statuses and codes, the order of the checks, entity tags, methods, request ids.
+//! The HTTP contract of a running server: statuses and codes, order of checks, entity tags, methods, request ids.
 
 mod docs;
 mod document;
@@ -210,7 +210,7 @@ fn a_matching_entity_tag_gets_304_and_head_no_body() {
     let upper = server.get(&format!("/tokens/0x{}?other=1", TOKEN[2..].to_uppercase()));
     assert_eq!((upper.header("etag"), &upper.body), (Some(etag.as_str()), &whole.body), "one question, one tag");
     assert_eq!(server.ask(&get(&format!("/tokens/{UNKNOWN}"), "If-None-Match: *\r\n")).status, 404);
-    // Of a server that has not answered it before, too.
+    // Also on a server that has not answered it before.
     assert_eq!(Running::start().ask(&get(&path, "If-None-Match: *\r\n")).status, 304);
     for untagged in ["/healthz", "/metrics", "/datasets", "/deep-analysis/jobs"] {
         assert_eq!(server.get(untagged).header("etag"), None, "{untagged}");
@@ -279,7 +279,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
     assert!(lines.any(|line| line == "event: dataset.reloaded"));
 }
 
-/// Gzip without its end.
+/// A gzip stream without its trailer.
 fn cut_off(text: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     packed.write_all(text).and_then(|()| packed.flush()).expect("packed");

@@ -1,5 +1,5 @@
-//! What holds the source together, as `src/lib.rs` states it: who may import whom, who may touch what, and how a file looks. Each
-//! rule names the file and the line that breaks it. The text is read as text: comments and tests at the end of a file are left out.
+//! The architecture rules of `src/lib.rs`: module dependencies, reserved words, file layout. Each violation names file and line. Sources
+//! are scanned as text, without comments and trailing test modules.
 
 mod inside;
 mod names;
@@ -11,7 +11,7 @@ use tokendeck::api::routes::ENDPOINTS;
 
 use self::source::{ROOT, Source, sources, words};
 
-/// Each part and the parts it may know.
+/// Allowed dependencies of each part.
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("spelling", &[]),
@@ -51,7 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that stand in some places only: the words, where, and why.
+/// Restricted words: the words, the allowed places, and why.
 const RESERVED: &[(&[&str], &[&str], &str)] = &[
     (
         &["object_store", "reqwest", "rustls", "UdpSocket", "UnixStream", "TcpSocket"],
@@ -75,20 +75,20 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
             "src/jobs",
             "src/config",
             "src/cli",
-            // Keys, in ~/.aws.
+            // Credentials, in ~/.aws.
             "src/wire/keys.rs",
-            // The process's own memory, from /proc.
+            // The process's own memory usage, from /proc.
             "src/api/metrics.rs",
         ],
         "files are touched in dataset, demo, state, jobs, config and cli",
     ),
     (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
-    // Which program opens a link is the system's.
+    // The command that opens a link depends on the system.
     (&["cfg"], &["src/tui/app/effects.rs"], "what is tested is what is shipped: a limit that tests want lower is an option of its type"),
     (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),
 ];
 
-/// What an analysis must not look at, for the same data to give the same bytes.
+/// Sources of impurity, forbidden in analyses for reproducible results.
 const IMPURE: &[&str] = &[
     "SystemTime",
     "wall_clock",
@@ -104,7 +104,7 @@ const IMPURE: &[&str] = &[
     "RwLock",
 ];
 
-/// All that lies at the top of the repository, beside what git ignores.
+/// Allowed top-level entries, besides those that git ignores.
 const TOP: &[&str] = &[
     ".cargo",
     ".ci",
@@ -124,13 +124,13 @@ const TOP: &[&str] = &[
     "tests",
 ];
 
-/// Folders right below the root that any machine may have and any text may name.
+/// Top-level directories common to all machines, which any text may name.
 const COMMON: &[&str] =
     &["bin", "boot", "data", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "run", "sbin", "srv", "sys", "tmp", "usr", "var"];
 
 const LINES_MAX: usize = 500;
 
-/// Fails with every line that breaks the rule.
+/// Fails the test with all violations of the rule.
 fn hold(rule: &str, broken: &[String]) {
     let mut says = format!("{rule}:\n");
     for line in broken {
@@ -165,7 +165,7 @@ fn every_part_imports_only_what_lies_below_it() {
         }
         broken.extend(source.climbs().into_iter().map(|line| format!("{}:{line}: climbs to the root by `super`", source.path)));
     }
-    // Were imports not found at all, nothing would be held.
+    // Guards against a scan that finds no imports at all.
     assert!(seen.len() >= 8, "{seen:?}");
     hold("imports go one way: wire, dataset, analysis, question, deck, jobs, document, api or tui, cli", &broken);
 }
@@ -264,7 +264,7 @@ fn the_top_of_the_repository_holds_what_it_should() {
     hold("not expected at the top of the repository", &broken);
 }
 
-/// Where this clone lies, and its user: a text that names one of them was written on a machine like this one.
+/// Paths of this clone and of its user: text naming one of them betrays the machine it was written on.
 fn places(root: &Path, home: Option<&str>) -> Vec<String> {
     let above = root.parent().map(|above| format!("{}/", above.display()));
     let home = home.map(|home| format!("{}/", home.trim_end_matches('/')));
@@ -277,13 +277,13 @@ fn tells(place: &str) -> bool {
     place.starts_with('/') && !inside.is_empty() && (inside.contains('/') || !common())
 }
 
-/// Whether a path below `place` stands in the text, not a longer path with the same folders in its middle.
+/// Whether the text names a path below `place`, not a longer path with the same folders in its middle.
 fn names(text: &str, place: &str) -> bool {
     let within = |c: char| c.is_alphanumeric() || "._-~*/{})>".contains(c);
     text.match_indices(place).any(|(at, _)| !text[..at].ends_with(within))
 }
 
-/// Every line with a path in it, of every file of the repository.
+/// All lines with a path in them, from all files of the repository.
 fn lines_with_paths() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for name in TOP.iter().filter(|name| **name != ".git") {
@@ -310,7 +310,7 @@ fn no_file_names_the_machine_it_was_written_on() {
     hold("a path of this machine", &lines_that_name(&places, &lines_with_paths()));
 }
 
-/// Places are spelled without their first sign here, or this file would name them.
+/// Written without the leading slash, or this file itself would violate the rule.
 #[test]
 fn a_clone_passes_wherever_it_lies() {
     let lines = lines_with_paths();

@@ -1,5 +1,5 @@
-//! What goes wrong around the program: folders that are no datasets, configurations that are not, a state that cannot be kept. Every
-//! command says it in one line that names the place, ends with 1 or 2, and never with a defect.
+//! Broken environments: invalid datasets, invalid configurations, unusable state folders. Every command reports it in one line that names
+//! the place and exits with 1 or 2, never with a defect.
 
 use std::{
     fs,
@@ -12,24 +12,24 @@ use tempfile::TempDir;
 
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
-/// What lies in the home of the person.
+/// A broken environment in the user's home.
 struct Mess {
     what: &'static str,
     files: &'static [(&'static str, &'static str)],
-    /// The commands that meet it.
+    /// The commands affected.
     commands: &'static [&'static [&'static str]],
     code: i32,
-    /// What the line must name.
+    /// Texts that the message must contain.
     says: &'static [&'static str],
 }
 
-/// Arguments, variables, and what is said.
+/// Arguments, environment variables, and the expected message.
 type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
 
-/// Every way to read the data.
+/// All commands that read the data.
 const READ: &[&[&str]] =
     &[&["check", "data"], &["get", "/tokens", "--data", "data"], &["serve", "--listen", "127.0.0.1:0", "--data", "data"]];
-/// Every way to start with a configuration.
+/// All commands that read a configuration.
 const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
 
 const MESSES: &[Mess] = &[
@@ -111,7 +111,7 @@ fn home(files: &[(&str, &str)]) -> TempDir {
     home
 }
 
-/// Exit code, stdout and stderr.
+/// Returns exit code, stdout and stderr.
 fn run(home: &Path, args: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
     command.args(args).env_clear().env("HOME", home).current_dir(home).envs(variables.iter().copied()).stdin(Stdio::null());
@@ -120,7 +120,7 @@ fn run(home: &Path, args: &[&str], variables: &[(&str, &str)]) -> (i32, String, 
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// The one line it said, without what a server logs before it.
+/// Returns stderr without a server's log lines.
 fn line(err: &str) -> Vec<&str> {
     err.lines().filter(|line| !(line.contains(" INFO ") || line.contains(" WARN "))).collect()
 }
@@ -140,7 +140,7 @@ fn every_mess_is_told_in_one_line() {
             let all = format!("{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}", mess.what);
             no_defect(&all);
             assert_eq!(code, mess.code, "{all}");
-            // `check` judges on stdout, in a table; a refusal is a line on stderr.
+            // `check` reports in a table on stdout, or refuses in a line on stderr.
             let said = if args.first() == Some(&"check") && err.is_empty() {
                 out
             } else {
@@ -198,7 +198,7 @@ fn what_cannot_be_kept_or_taken_is_said_with_a_way_out() {
         assert_eq!((code, out.as_str(), line(&err).len()), (1, "", 1), "{args:?}: {err}");
         assert!(err.contains(says), "{args:?}: {err}");
     }
-    // An answer needs no state.
+    // Answering needs no state.
     let (code, out, err) = run(home.path(), &["get", "/tokens", "--data", "data"], &[nowhere]);
     assert!(code == 0 && out.contains(TOKEN) && err.is_empty(), "{code} {out} {err}");
 }

@@ -1,4 +1,4 @@
-//! Large tables: what is read from the cache is what would be read into memory, through kills, damage, a second program, a full disk.
+//! The cache of large tables: equal to loading into memory, despite kills, damage, a second process, a full disk.
 
 mod candle_runs;
 mod grow;
@@ -31,11 +31,11 @@ use tokendeck::{
 
 use crate::{shared::skipped, wait::wait_until};
 
-/// Names the dataset and the cache for the program that is killed.
+/// Environment variable that passes dataset and cache to the child process to be killed.
 const CHILD: &str = "TOKENDECK_TEST_CACHE_CHILD";
 const TABLES: [&str; 5] = ["candles", "posts", "holders", "transfers", "pool_events"];
 
-/// Every table is large, and everything that happens to large ones happens to small ones.
+/// Limits so small that every table counts as large and every mechanism is exercised.
 fn options(cache: &Path) -> CacheOptions {
     CacheOptions {
         folder: Some(cache.to_owned()),
@@ -53,7 +53,7 @@ fn token(i: u64) -> String {
     format!("0x{:02x}{:038x}", if i.is_multiple_of(2) { 0xaa } else { i * 37 % 256 }, i)
 }
 
-/// Numbers without order, the same every time.
+/// Deterministic pseudo-random numbers.
 fn noise(i: u64) -> u64 {
     let mut x = i.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -61,12 +61,12 @@ fn noise(i: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Writes rows of text under a header.
+/// Writes a CSV file of generated rows.
 fn csv(path: PathBuf, header: &str, rows: u64, line: impl Fn(u64) -> String) {
     fs::write(path, format!("{header}\n{}", (0..rows).map(line).collect::<String>())).unwrap();
 }
 
-/// A dataset with all that can be odd: no order, repeated keys, bad cells, empty cells, several files, missing intervals.
+/// Writes a dataset with every irregularity: unsorted rows, repeated keys, bad cells, empty cells, several files, gaps.
 fn write(folder: &Path, rows: u64) {
     let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 12 });
     let line = |i: u64| format!("{},T{i},Token {i},eth,18,{}\n", token(i), i * 1000);
@@ -110,7 +110,7 @@ fn write(folder: &Path, rows: u64) {
     };
     let header = "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index";
     csv(folder.join("transfers.csv"), header, rows, transfer);
-    // Events have no key: rows that say the same are all kept.
+    // Events have no key: identical rows are all kept.
     let event = |i: u64| {
         let n = noise(i + 999_999);
         format!("0x{:040x},{},{},swap,{n},,,,\n", n % 7, 1_700_000_000 + n % 40, n % 3)
@@ -145,13 +145,13 @@ impl Bench {
     }
 }
 
-/// In what a repeated row differs from the one that is kept: a cached table tells it of the first hundred.
+/// The column in which a repeated row differs from the kept one; a cached table reports it for the first hundred only.
 fn differs(reason: &str) -> Option<(&str, &str)> {
     let (before, after) = reason.split_once(" and another value in `")?;
     Some((before, after.split_once('`')?.1))
 }
 
-/// How many findings of each reason, repeats together.
+/// Number of findings per reason; repeats are counted together.
 fn counts(table: &Table) -> BTreeMap<(String, Option<String>, String), u64> {
     let mut all = BTreeMap::new();
     for count in table.findings.counts() {
@@ -163,17 +163,17 @@ fn counts(table: &Table) -> BTreeMap<(String, Option<String>, String), u64> {
     all
 }
 
-/// The findings of single rows, but for repeats.
+/// Findings of single rows, except repeats.
 fn single_rows(table: &Table) -> Vec<&Finding> {
     table.findings.kept().iter().filter(|finding| !finding.reason.contains(" has the same ")).collect()
 }
 
-/// The findings of rows that come again.
+/// Findings of repeated rows.
 fn repeats(table: &Table) -> Vec<&Finding> {
     table.findings.kept().iter().filter(|finding| finding.reason.contains(" has the same ")).collect()
 }
 
-/// Row by row, finding by finding.
+/// Compares row by row and finding by finding.
 fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
     for (a, b) in plain.tables.iter().zip(&cached.tables) {
         let name = a.schema.name;
@@ -213,7 +213,7 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     assert_eq!(list(bench.cache.path()).len(), TABLES.len());
     let part = |entry: &tokendeck::dataset::cache::Entry| entry.part;
     assert!(!list(bench.cache.path()).iter().any(part), "nothing half made is left");
-    // In one group as in many.
+    // In one row group as in many.
     let cache = tempfile::tempdir().unwrap();
     let options = CacheOptions { group_max: 48 << 20, journal_every: 64 << 20, ..options(cache.path()) };
     assert_same(&bench.plain, &load_with(bench.data.path(), &options, &Silent).unwrap(), "in one group");
@@ -259,7 +259,7 @@ fn every_question_is_answered_the_same() {
     }
 }
 
-/// The program that is killed: it brings the dataset into the cache.
+/// Child process to be killed: imports the dataset into the cache.
 #[test]
 fn child_that_is_killed() {
     let Some(paths) = std::env::var_os(CHILD) else { return };
@@ -282,13 +282,13 @@ fn child(bench: &Bench) -> std::process::Child {
 fn a_kill_at_any_moment_costs_no_row() {
     let bench = bench(2_500);
     let (mut killed, mut resumed) = (0, 0);
-    // The time within which to kill: what an import takes on this machine, and less where it comes to be quicker.
+    // Time window of the kills: the duration of an import on this machine, reduced if later ones are faster.
     let begun = Instant::now();
     assert!(child(&bench).wait().unwrap().success());
     let mut whole = begun.elapsed().as_micros() as u64;
     for turn in 0..400u64 {
         if killed % 5 == 0 {
-            // From nothing now and then, else on from where the last kill left it.
+            // Sometimes from scratch, else resuming from the last kill.
             fs::remove_dir_all(bench.cache.path().join("tables")).ok();
         }
         let mut child = child(&bench);
@@ -307,7 +307,7 @@ fn a_kill_at_any_moment_costs_no_row() {
             break;
         }
     }
-    // How many fall into an import is the machine's luck; none at all would mean that nothing was tried.
+    // Timing decides how many kills hit an import; with none, nothing would have been tested.
     assert!(killed == 50 && resumed > 0, "{killed} were killed, {resumed} imports were left half made");
 }
 
@@ -331,9 +331,9 @@ fn damage_anywhere_is_noticed_and_mended() {
         let places = [0, 9, length / 7, length / 3, length / 2, length * 5 / 6, length - 30, length - 1];
         for place in places {
             let path = bench.entry(table).join(file);
-            // A file that may be mapped is not changed in place, even here.
+            // Replaced, not changed in place, since it may be memory-mapped.
             let mut bytes = fs::read(&path).unwrap();
-            // An index made anew may be some bytes shorter: it tells how long it took.
+            // A rebuilt index may be some bytes shorter: it contains its build time.
             let place = (place as usize).min(bytes.len() - 1);
             bytes[place] ^= 0x10;
             replace(&path, &bytes);
@@ -358,7 +358,7 @@ fn replace(path: &Path, bytes: &[u8]) {
     fs::rename(beside, path).unwrap();
 }
 
-/// Either the load sees it, or the first touch does and gives nothing; the load after has it whole.
+/// The load or the first access detects the damage and yields no rows; the next load is complete.
 fn mended(bench: &Bench, when: &str) {
     let dataset = bench.load();
     for table in &dataset.tables {
@@ -409,7 +409,7 @@ fn the_table_used_longest_ago_makes_room() {
     assert!(left.iter().filter(|table| *table == "candles").count() == 2 && left.contains(&"transfers".to_owned()), "{left:?}");
     assert!(left.len() <= TABLES.len(), "{left:?}");
     for entry in list(bench.cache.path()) {
-        // A program that another test starts holds this one's locks too until it runs.
+        // A child that another test starts inherits this process's locks until it executes its program.
         wait_until("the entry can be removed", || entry.remove());
     }
     assert!(list(bench.cache.path()).is_empty());

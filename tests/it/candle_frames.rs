@@ -1,4 +1,4 @@
-//! Frames made from finer candles: buckets, what fills them, and which series wins.
+//! Timeframes aggregated from finer candles: bucket boundaries, contributing candles, and precedence of series.
 
 use proptest::prelude::*;
 use tokendeck::{
@@ -12,7 +12,7 @@ use tokendeck::{
 /// Thursday 2026-01-01.
 const NEW_YEAR: i64 = 20_454 * DAY_MS;
 
-/// Candles from `start`, one a step, whose open is `price`, whose close is one more.
+/// One candle per step from `start`, opening at `price` and closing one higher.
 fn steps(start: i64, step: Interval, prices: &[f64]) -> CandleVec {
     let mut made = CandleVec::default();
     for (i, price) in prices.iter().enumerate() {

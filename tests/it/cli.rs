@@ -1,5 +1,5 @@
-//! The program as it is run: the success and failure of every command, exit codes and messages. The person's own configuration and state
-//! are neither read nor written.
+//! The program as a process: success and failure of every command, exit codes and messages. The user's own configuration and state are
+//! neither read nor written.
 
 mod help;
 mod serve;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-/// A folder to run the program in, which is also its home.
+/// A working folder of the program, which is also its home.
 struct Desk {
     folder: TempDir,
 }
@@ -39,7 +39,7 @@ impl Desk {
         command
     }
 
-    /// Exit code, stdout, stderr.
+    /// Returns exit code, stdout, stderr.
     fn run(&self, args: &[&str]) -> (i32, String, String) {
         told(&self.command(args).output().unwrap())
     }
@@ -115,7 +115,7 @@ fn the_configuration_is_found_by_variable_and_in_the_config_folder() {
     let said = |command: &mut Command| told(&command.output().unwrap()).2;
     let home = desk.path().join("home");
     let from_home = said(desk.command(&["check"]).env("XDG_CONFIG_HOME", &home));
-    // Relative to the file, not to the folder the program runs in.
+    // Relative to the file, not to the working directory.
     let expected = home.join("tokendeck/from_home");
     assert!(from_home.contains(&format!("no dataset in `{}`", expected.display())), "{from_home}");
     let from_variable = said(desk.command(&["check"]).env("XDG_CONFIG_HOME", &home).env("TOKENDECK_CONFIG", "named.toml"));

@@ -1,5 +1,5 @@
-//! Tables on a ClickHouse: a dataset over it is the dataset of the same rows from a file; whatever the engine does, right rows or a named
-//! reason come of it. The engine here is a test server that fails as it is told; `real` asks real ones.
+//! ClickHouse tables: a dataset over the engine equals one over the same rows in a file, and every engine failure yields correct rows or a
+//! stated reason. The engine here is a test server with fault injection; `real` uses real ones.
 
 pub(crate) mod in_place;
 #[path = "../../src/dataset/load/engine/in_place/tests/near.rs"]
@@ -53,7 +53,7 @@ fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
     wire_with(WireOptions { consent, sources, patience: patience(), ..WireOptions::default() })
 }
 
-/// Candles of one token, an hour each.
+/// Hourly candles of one token.
 fn candles(rows: u64) -> Rows {
     let times: Vec<i64> = (0..rows as i64).map(|i| (1_700_006_400 + i * 3_600) * 1_000).collect();
     let column = |name: &str, value: &dyn Fn(u64) -> f64| Series::new(name.into(), (0..rows).map(value).collect::<Vec<_>>()).into_column();
@@ -83,7 +83,7 @@ fn candles(rows: u64) -> Rows {
         ("note", "String"),
     ];
     let whole = DataFrame::new(rows as usize, columns).unwrap();
-    // In parts, as an engine sends them.
+    // In several batches, as an engine sends them.
     let mut frame = whole.slice(0, 1_000);
     for start in (1_000..rows as i64).step_by(1_000) {
         frame.vstack_mut(&whole.slice(start, 1_000)).unwrap();
@@ -91,7 +91,7 @@ fn candles(rows: u64) -> Rows {
     Rows { columns: columns_of.to_vec(), frame, newest }
 }
 
-/// The same rows as a text.
+/// The same rows as CSV.
 fn csv(rows: &Rows) -> String {
     let names: Vec<&str> = rows.columns.iter().map(|(name, _)| *name).collect();
     let mut text = names.join(",") + "\n";
@@ -111,7 +111,7 @@ fn csv(rows: &Rows) -> String {
     text
 }
 
-/// A dataset whose candles an engine has.
+/// A dataset whose candles are on an engine.
 struct Bench {
     server: Server,
     data: Data,
@@ -141,7 +141,7 @@ impl Bench {
     }
 }
 
-/// Why the candles are not there.
+/// Why the candles are unusable.
 fn reason(dataset: &Dataset) -> String {
     match &dataset.table("candles").unwrap().state {
         TableState::Unusable(reason) => reason.clone(),
@@ -188,7 +188,7 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
             let there = bench.ask(bench.load(&wire, rows_min), question);
             assert_eq!((here.0, here), (200, there), "{question}");
         }
-        // More rows there are another dataset here.
+        // More rows on the engine make another dataset.
         bench.server.put("candles", candles(6_000));
         let more = bench.load(&wire, rows_min);
         assert_eq!(more.table("candles").unwrap().height(), 6_000);
@@ -196,7 +196,7 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
     }
 }
 
-/// How an engine may fail, and what a person reads of it.
+/// Engine failures, and the message for the user.
 const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Said, "failed with code 395"),
     (Trouble::Fewer(2_900), "gave 2,900 of the 10,000 rows that were counted"),
@@ -270,7 +270,7 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         let table = later.table("candles").unwrap();
         assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
         assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")));
-        // Half of what is new is not taken for the whole.
+        // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("candles", candles(4_000));
         bench.server.trouble([Trouble::Fewer(3_500)]);
@@ -314,7 +314,7 @@ fn no_query_is_sent_before_the_person_agrees() {
         let open = asks(bench.path(), &wire);
         assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
     }
-    // A dataset cannot name a server, only what the person calls one.
+    // A dataset cannot name a server, only a source from the configuration.
     let wire = wire_of(Vec::new(), Consent::Always);
     assert!(reason(&bench.load(&wire, 1_000)).contains("say [sources.warehouse] kind = \"clickhouse\""));
     assert!(reason(&bench.data.load(None, 1_000).unwrap()).contains("only files here are read"));
@@ -334,7 +334,7 @@ fn a_query_over_a_limit_is_not_sent() {
     assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));
 }
 
-/// Cancels the load at a step of `candles`, counted from when rows come.
+/// Cancels the load at a given progress step of `candles`, counted from the first rows.
 struct CancelAt(std::sync::atomic::AtomicU64, u64);
 
 impl LoadProgress for CancelAt {
@@ -358,7 +358,7 @@ fn a_cancelled_load_kills_its_query() {
         let rows = bench.server.queries().iter().find(|query| query.contains("ArrowStream")).and_then(asked).unwrap();
         let killed = || bench.server.queries().iter().any(|query| query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC")));
         wait_until("the query is ended", killed);
-        // What came of it is not taken for the whole next time.
+        // Partial results are not taken for complete by the next load.
         bench.server.trouble([]);
         assert_eq!(bench.load(&wire, rows_min).table("candles").unwrap().height(), 10_000);
     }

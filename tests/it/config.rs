@@ -1,4 +1,4 @@
-//! The configuration file: what is refused and how that is said, where it is found, what paths are relative to.
+//! The configuration file: validation errors, search path, and the base of relative paths.
 
 use std::{fs, path::Path};
 
@@ -124,7 +124,7 @@ fn the_first_place_that_has_a_file_is_read() {
     let workers = |given: Option<&Path>, variable: Option<&Path>| Config::find(given, variable, Some(home)).unwrap().jobs.workers;
     assert_eq!(workers(Some(&given), Some(&variable)), 11);
     assert_eq!(workers(None, Some(&variable)), 12);
-    // The tests run where the project's own config.toml lies, which comes before the person's.
+    // The tests run beside the project's own config.toml, which takes precedence over the user's.
     assert_eq!(workers(None, Some(Path::new(""))), 2);
     let missing = folder.path().join("missing.toml");
     let said = Config::find(Some(&missing), Some(&variable), None).map(drop).unwrap_err();

@@ -1,4 +1,4 @@
-//! Datasets from files to tables: the recorded data, broken files, round trips through every format, and files of noise.
+//! Datasets from files to tables: the recorded data, broken files, round trips through every format, and fuzzed files.
 
 mod broken;
 mod mapping;
@@ -21,7 +21,7 @@ use tokendeck::{
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const ETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 
-/// A `tokens` table that has nothing wrong.
+/// A valid `tokens` table.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals\n\
     0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,18\n\
     0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,WETH,Wrapped Ether,eth,18\n";
@@ -36,7 +36,7 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
     folder
 }
 
-/// Loads a folder of files, with the good tokens unless they bring their own.
+/// Loads a folder of files, with the valid tokens unless they include their own.
 fn load_files(files: &[(&str, &[u8])]) -> Result<Dataset, LoadError> {
     let own = files.iter().any(|(name, _)| name.starts_with("tokens"));
     let folder = folder(files);
@@ -46,7 +46,7 @@ fn load_files(files: &[(&str, &[u8])]) -> Result<Dataset, LoadError> {
     load(folder.path(), &Silent)
 }
 
-/// As `load_files`, of files of text.
+/// Like `load_files`, for text files.
 fn load_texts(files: &[(&str, &str)]) -> Result<Dataset, LoadError> {
     load_files(&files.iter().map(|(name, text)| (*name, text.as_bytes())).collect::<Vec<_>>())
 }
@@ -55,7 +55,7 @@ fn table<'a>(dataset: &'a Dataset, name: &str) -> &'a Table {
     dataset.table(name).expect("in the schema")
 }
 
-/// The findings of a table, each as one line; notes of ignored columns left out.
+/// Findings of a table, one line each, except notes of ignored columns.
 fn findings(table: &Table) -> Vec<String> {
     let line = |finding: &tokendeck::dataset::findings::Finding| {
         let row = finding.row.map(|row| format!(":{row}")).unwrap_or_default();
@@ -66,7 +66,7 @@ fn findings(table: &Table) -> Vec<String> {
     table.findings.kept().iter().map(line).collect()
 }
 
-/// Panics of the decoders are caught; this keeps them from filling the test's output, and nothing else.
+/// Silences the panic messages of decoders, whose panics are caught.
 fn hush_decoders() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

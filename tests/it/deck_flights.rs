@@ -1,5 +1,5 @@
-//! One request asked by many at once is answered once, and whoever answers it may go away, fail or break without harm to the others.
-//! Quick questions do not wait behind heavy ones.
+//! Single flight: concurrent identical requests are computed once, and cancellation, failure or panic of the computing caller does not harm
+//! the others. Quick questions do not queue behind heavy ones.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ use tokendeck::{
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 
-/// What a run of the question does once it is let go.
+/// Scripted outcome of a run of the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Answers,
@@ -31,11 +31,11 @@ enum Fate {
     Fails,
 }
 
-/// What the test and the runs share.
+/// State shared by the test and the runs.
 #[derive(Debug, Default)]
 struct Stage {
     runs: AtomicUsize,
-    /// The fates that runs have been given, in order.
+    /// Outcomes assigned to the runs, in order.
     fates: Mutex<Vec<Fate>>,
     changed: Condvar,
 }
@@ -55,7 +55,7 @@ impl Stage {
     }
 }
 
-/// A question that waits on the stage if it is heavy.
+/// A question that, if heavy, waits for its scripted outcome.
 #[derive(Clone)]
 struct Staged {
     stage: Arc<Stage>,
@@ -136,7 +136,7 @@ fn outcome(pending: &mut Pending<usize>) -> std::result::Result<usize, Code> {
     wait_for("the outcome", || pending.poll_now()).map(|known| known.answer).map_err(|problem| problem.code)
 }
 
-/// Time for the others to come to where they wait, and not to run.
+/// Gives the other callers time to reach their wait; none may run.
 fn settle(house: &House) {
     stays("one run", Duration::from_millis(100), || house.stage.runs() == 1);
 }
@@ -166,7 +166,7 @@ fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
             assert_eq!(outcome(&mut one).err(), first);
         } else {
             drop(one);
-            // The second run waits for the second fate.
+            // The second run waits for the second outcome.
             house.stage.wait_for_run(2);
             house.stage.let_go(Fate::Fails);
         }

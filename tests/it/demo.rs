@@ -1,4 +1,4 @@
-//! The demo data: the same bytes for the same seed, without a fault, and never written over anybody's own data.
+//! The demo data: byte-identical for a seed, free of findings, and never written over a user's own data.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -19,7 +19,7 @@ fn small() -> DemoOptions {
     DemoOptions { tokens: 14, days: 60, ..DemoOptions::default() }
 }
 
-/// A small market and where it lies, for tests that read one again and again.
+/// A small market and its folder, shared by tests that only read it.
 pub(crate) fn market() -> (tempfile::TempDir, PathBuf) {
     let folder = written(&DemoOptions { tokens: 14, days: 200, ..DemoOptions::default() });
     let path = folder.path().to_owned();
@@ -128,7 +128,7 @@ fn the_loader_finds_no_fault_in_any_format() {
         let loaded = dataset.tables.iter().filter(|table| table.loaded()).count();
         assert_eq!(loaded, names(folder.path()).len() - 2, "{format:?}: all files but README.md and dataset.toml are tables");
         for table in &dataset.tables {
-            // Amounts that end in zeros look as if they had been floating-point numbers.
+            // Amounts with trailing zeros look like rounded floating-point numbers.
             let faults: Vec<_> = table.findings.counts().iter().filter(|finding| !finding.reason.contains("is approximate")).collect();
             assert!(faults.is_empty(), "{}: {faults:?}", table.schema.name);
         }

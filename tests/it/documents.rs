@@ -1,4 +1,4 @@
-//! The files that are written from tables: `config.toml`, the README's tables, the checks. `TOKENDECK_BLESS=1` writes them afresh.
+//! Files generated from tables: `config.toml`, the README's tables, the checks. `TOKENDECK_BLESS=1` rewrites them.
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -15,7 +15,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_default()
 }
 
-/// The file must be `expected`, or becomes it when asked to.
+/// Compares the file with `expected`, or overwrites it when blessing.
 fn hold(name: &str, expected: &str) {
     if std::env::var_os("TOKENDECK_BLESS").is_some() {
         fs::write(path(name), expected).unwrap();
@@ -23,7 +23,7 @@ fn hold(name: &str, expected: &str) {
     assert!(read(name) == expected, "{name} is not as its table says: run the tests with TOKENDECK_BLESS=1 and read what changed");
 }
 
-/// The README with `content` between the two comments.
+/// The README with `content` between the two marker comments.
 fn filled(readme: &str, name: &str, content: &str) -> String {
     let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let before = readme.split(&start).next().unwrap();
@@ -52,10 +52,10 @@ fn config_toml_says_every_default() {
     let file = path("config.toml");
     let config = Config::parse(Some(&file), &read("config.toml")).unwrap();
     let mut usual = Config::parse(None, "").unwrap();
-    // The one path that is relative to the file.
+    // The only path relative to the file.
     usual.datasets.dir = path("datasets");
     usual.file = Some(file);
-    // What the file says is what is by default.
+    // The file's values equal the defaults.
     usual.given.clone_from(&config.given);
     assert_eq!(config, usual);
 }

@@ -1,5 +1,5 @@
-//! `tokendeck import` as it is run: every format, what goes wrong with files in practice, and what an import may not do: lose a line of
-//! the person's, write twice what is there, or leave a table half written.
+//! `tokendeck import` as a process: every format, practical defects of files, and its guarantees: no line of the user's is lost, nothing is
+//! written twice, no table is left half written.
 
 mod amounts;
 mod assumed;
@@ -29,7 +29,7 @@ const PEPE: &str = "0x6982508145454ce325ddbe47a25d4ec3d2311933";
 const TOKENS: &str = "token_address,symbol,name,chain,decimals\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,18\n\
                       0x6982508145454ce325ddbe47a25d4ec3d2311933,PEPE,Pepe,eth,18\n";
 
-/// A place with a dataset folder to import into.
+/// A working folder with a dataset folder to import into.
 struct Desk {
     place: TempDir,
 }
@@ -39,7 +39,7 @@ impl Desk {
         Self { place: tempfile::tempdir().unwrap() }
     }
 
-    /// With the tokens UNI and PEPE, imported.
+    /// With the tokens UNI and PEPE imported.
     fn new() -> Self {
         let desk = Self::empty();
         desk.write("list.csv", TOKENS);
@@ -68,28 +68,28 @@ impl Desk {
         command
     }
 
-    /// Any command of the program, in this place.
+    /// Any command of the program, run in this folder.
     fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
         command.args(args).current_dir(self.place.path()).env("HOME", self.place.path()).stdin(Stdio::null());
         command
     }
 
-    /// Exit code, the report, stderr.
+    /// Returns exit code, report and stderr.
     fn run(&self, args: &[&str]) -> (i32, Value, String) {
         let output: Output = self.command(args).arg("--json").output().unwrap();
         let report = serde_json::from_slice(&output.stdout).unwrap_or_default();
         (output.status.code().unwrap_or(-1), report, String::from_utf8(output.stderr).unwrap())
     }
 
-    /// The report of an import that takes everything.
+    /// Imports all files successfully; returns the report.
     fn imports(&self, args: &[&str]) -> Value {
         let (code, report, err) = self.run(args);
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {report:#}");
         report
     }
 
-    /// What stderr says of an import that refuses.
+    /// Runs a refused import; returns stderr.
     fn refuses(&self, args: &[&str]) -> String {
         let (code, _, err) = self.run(args);
         assert_eq!(code, 1, "{args:?}: {err}");
@@ -100,7 +100,7 @@ impl Desk {
         load(&self.data(), &Silent).expect("what was imported loads")
     }
 
-    /// The dataset, in which nothing is found wrong; notes (a pool too small for a plan) are no faults.
+    /// Loads the dataset, asserting that it has no findings; notes (a pool too small for a plan) are allowed.
     fn clean(&self) -> Dataset {
         let dataset = self.dataset();
         for table in &dataset.tables {
@@ -111,25 +111,25 @@ impl Desk {
     }
 }
 
-/// What became of the rows of a file for a table: new, changed, same, repeated, set aside, left out.
+/// Row counts of a file for a table: new, changed, same, repeated, rejected, left out.
 fn taken(report: &Value, file: usize, table: &str) -> [u64; 6] {
     let taken = report["files"][file]["taken"].as_array().unwrap().iter().find(|taken| taken["table"] == table);
     let taken = taken.unwrap_or_else(|| panic!("nothing for {table}: {report:#}"));
     ["new", "changed", "same", "repeated", "set_aside", "left_out"].map(|name| taken[name].as_u64().unwrap())
 }
 
-/// The reasons found in a file, with their counts.
+/// Finding reasons of a file, with their counts.
 fn reasons(report: &Value, file: usize) -> Vec<(String, u64)> {
     let counts = report["files"][file]["counts"].as_array().unwrap();
     counts.iter().map(|count| (count["reason"].as_str().unwrap().to_owned(), count["count"].as_u64().unwrap())).collect()
 }
 
-/// A line of a command in its words.
+/// Splits a command line into words.
 fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// Twenty rows, of the numbers from 1.
+/// Twenty rows, numbered from 1.
 fn rows(of: impl Fn(u32) -> String) -> String {
     (1..=20).map(of).collect()
 }
@@ -142,7 +142,7 @@ fn address(text: &str) -> Address {
     Address::parse(text).unwrap()
 }
 
-/// Every file of a folder with its bytes.
+/// All files of a folder with their bytes.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];

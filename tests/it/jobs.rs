@@ -1,4 +1,4 @@
-//! Deep-analysis jobs: from the request to the report, and what a kill, a damaged store, a full queue and a second program do to them.
+//! Deep-analysis jobs: from request to report, and under kills, a damaged store, a full queue and a second process.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -20,7 +20,7 @@ use tokendeck::{
 
 use crate::wait::wait_until;
 
-/// The first of the tokens has candles and a pool, the others nothing.
+/// The first token has candles and a pool, the others nothing.
 fn token(i: usize) -> Address {
     Address::parse(&format!("0x{:040x}", i + 0xa000)).expect("an address")
 }
@@ -157,7 +157,7 @@ fn a_report_keeps_the_sources_its_job_read() {
     };
     let before = sources();
     assert!(before.contains("| tokens | 100 |") && before.contains("pools.csv"), "{before}");
-    // The files change, and the report does not: the job read the old ones.
+    // The files change, but not the report: the job read the old ones.
     std::fs::remove_file(bench.data.path().join("pools.csv")).expect("removed");
     std::fs::write(bench.data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{},T0,T,eth\n", token(0)))
         .expect("written");
@@ -234,7 +234,7 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     let bench = bench();
     let jobs = bench.open(1);
     let mut caught = None;
-    // The job may end before it is terminated: then once more.
+    // The job may end before it is terminated: then retry.
     for _ in 0..20 {
         let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
         wait_until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
@@ -301,7 +301,7 @@ fn two_programs_share_a_store_and_one_runs_it() {
     assert_eq!(first.job(&id), second.job(&id));
     wait_until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
     let long = first.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
-    // Terminated from the other program, or already done.
+    // Terminated by the other process, or already done.
     second.terminate(&long).map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
     assert!(first.job(&long).expect("the job").status.ended());
     drop(first);
@@ -362,7 +362,7 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
 
 const CHILD_STATE: &str = "TOKENDECK_TEST_JOBS_STATE";
 
-/// The program that is killed: it creates jobs and prints each once it is acknowledged.
+/// Child process to be killed: creates jobs and prints each once it is acknowledged.
 #[test]
 #[ignore = "started by the test below as a program of its own"]
 fn child_that_creates_jobs() {
@@ -395,7 +395,7 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
         let reader = std::thread::spawn(move || {
             let mut ids = Vec::new();
             for line in out.lines().map_while(Result::ok) {
-                // A line that was cut off by the kill does not count.
+                // A line truncated by the kill does not count.
                 if let Some(id) = line.strip_prefix("acknowledged ").filter(|id| id.len() == 28) {
                     ids.push(id.to_owned());
                     sender.send(()).ok();

@@ -1,4 +1,4 @@
-//! The one test binary: each module tries a part of the program through its public face, as its user would.
+//! The single integration-test binary: each module tests a part of the program through its public interface, as its user would.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use {criterion as _, insta as _, proptest as _};

@@ -1,5 +1,5 @@
-//! One answer, whoever asks: what the API sends, what `tokendeck get` prints and what a view holds are the same bytes. Every endpoint
-//! that is read with GET has its cases here, and one without fails.
+//! Parity of the front ends: the API's answer, the output of `tokendeck get` and a view's data are the same bytes. Every GET endpoint needs
+//! cases here, or the test fails.
 
 mod in_place;
 mod mcp;
@@ -60,10 +60,10 @@ const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const NOBODY: &str = "0x00000000000000000000000000000000000000ff";
 
-/// How a view would ask what a request asks; its bytes, and the request in its canonical form.
+/// A view's equivalent of a request; returns its bytes, and the canonical request.
 type Held = fn(&Deck, &[(&str, &str)], &str) -> Result<(Vec<u8>, String)>;
 
-/// What stands for an address, a job: `{weth}`, `{uni}`, `{nobody}`, `{job}`.
+/// Cases by endpoint, with placeholders for addresses and jobs: `{weth}`, `{uni}`, `{nobody}`, `{job}`.
 const CASES: &[(&str, Option<Held>, &[&str])] = &[
     ("token", Some(held::<TokenQuestion>), &["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"]),
     (
@@ -244,7 +244,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         ],
     ),
     ("alerts", None, &["/alerts", "/alerts?limit=1", "/alerts?limit=0"]),
-    // A stream has no end; that it opens is the API's own test.
+    // A stream has no end; the API's own tests cover it.
     ("events", None, &[]),
     ("datasets", None, &["/datasets"]),
     ("healthz", None, &["/healthz"]),
@@ -266,12 +266,12 @@ fn held_tokens(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u
 
 fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {
     let known = deck.answer(question, &Progress::default())?;
-    // The typed answer is what is drawn; it must say what the bytes say.
+    // The typed answer, which views draw, must serialize to the same bytes.
     assert_eq!(serde_json::to_vec(&known.answer).unwrap(), known.json, "{}", Q::NAME);
     Ok(known.json.to_vec())
 }
 
-/// A server on a free port over its own deck, a second deck for what views hold, and a home for the command line.
+/// A server on a free port over its own deck, a second deck for the views' data, and a home for the command line.
 struct Faces {
     home: TempDir,
     _market: Option<TempDir>,
@@ -279,7 +279,7 @@ struct Faces {
     key: String,
     job: String,
     data: PathBuf,
-    /// The configuration of all three.
+    /// Configuration shared by all three.
     config: PathBuf,
     served: Arc<Deck>,
     view: Arc<Deck>,
@@ -346,7 +346,7 @@ impl Faces {
             command.args(["--body", "body.json"]);
         }
         let output = command.stdin(Stdio::null()).output().unwrap();
-        // What fetching will cost is told beside the answer.
+        // The estimated cost of remote fetches is printed beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
         let cost = |line: &str| line.contains(" elsewhere, up to ") || line.contains(" rows of `warehouse`, about ");
         let said = said.split_inclusive('\n').filter(|line| !cost(line)).collect();
@@ -359,7 +359,7 @@ impl Faces {
         places.iter().fold(target.to_owned(), |target, (name, value)| target.replace(name, value))
     }
 
-    /// Holds that the command line says what the API says.
+    /// Asserts that the command line gives the API's answer.
     fn compare(&self, target: &str, body: Option<&str>) -> (u16, Vec<u8>) {
         let (status, sent) = self.over_http(target, body);
         let (code, printed, said) = self.by_command(target, body);
@@ -376,7 +376,7 @@ impl Faces {
     }
 }
 
-/// What of an answer is the same for every run: not how long loading took, nor the figures of the process.
+/// The reproducible part of an answer: without load times and process metrics.
 fn lasting(target: &str, body: &[u8]) -> String {
     let text = String::from_utf8(body.to_vec()).unwrap();
     match target {
@@ -392,7 +392,7 @@ fn lasting(target: &str, body: &[u8]) -> String {
     }
 }
 
-/// The values of the route's placeholders in a target, and its query.
+/// Values of the route's placeholders in a target, and its query.
 fn arguments<'a>(route: &'a str, target: &'a str) -> (Vec<(&'a str, &'a str)>, &'a str) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pairs = route.split('/').zip(path.split('/'));
@@ -433,7 +433,7 @@ fn files_in_object_storage_are_answered_the_same_everywhere() {
     assert!(fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())), "{metrics}");
 }
 
-/// Asks every face up to so many cases of every endpoint; the endpoints that gave an answer.
+/// Asks every front end up to `most` cases per endpoint; returns the endpoints that answered.
 fn walk(faces: &Faces, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
     let mut answered = BTreeSet::new();
     for (name, held, targets) in CASES {

@@ -1,5 +1,5 @@
-//! What holds of chart patterns whatever the candles: finite answers in order that hardly cover each other, the same patterns when prices
-//! are scaled or come later, and the same proposals upside down.
+//! Invariants of chart patterns for any candles: finite, ordered and hardly overlapping answers, invariance to scaling and time shift, and
+//! mirrored proposals for mirrored prices.
 
 use proptest::prelude::*;
 use tokendeck::{
@@ -12,7 +12,7 @@ use tokendeck::{
 
 use super::trendline_properties::{anything, mapped, walk};
 
-/// Turns of random heights and lengths, close to levels of their own, with straight noisy legs between: patterns are frequent here.
+/// Random swings between levels with straight noisy legs, in which patterns are frequent.
 fn turns() -> impl Strategy<Value = CandleVec> {
     let turn = (3..14_usize, 0..40_u32);
     (prop::collection::vec(turn, 8..30), prop::collection::vec(0..100_u32, 64), -12..12_i32).prop_map(|(turns, noise, exponent)| {
@@ -56,7 +56,7 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
         prop_assert!(detail.boundary.iter().all(|line| line.from.price.is_finite() && line.to.price.is_finite()), "{:?}", pattern);
         let (told, logit) =
             (detail.why.iter().map(|part| part.contribution).sum::<f64>(), (pattern.confidence / (1.0 - pattern.confidence)).ln());
-        // Whatever is so sure that the odds leave the numbers has no logarithm to add up to.
+        // At a confidence of exactly 0 or 1 the log-odds are infinite, with nothing to add up to.
         prop_assert!(!logit.is_finite() || (told - logit).abs() < 1e-6 * (1.0 + logit.abs()), "{} of {}: {:?}", told, logit, detail.why);
         prop_assert!(detail.anchors.windows(2).all(|two| two[0].index <= two[1].index), "{:?}", pattern);
         prop_assert!(detail.anchors.iter().all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index)));
@@ -67,7 +67,7 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
     Ok(())
 }
 
-/// No two cover the same stretch: what both cover is at most half of what either does. A flag within a channel is another matter.
+/// Asserts that no two patterns overlap by more than half of either. A flag within a channel is exempt.
 fn assert_apart(answer: &PatternsAnswer) -> Result<(), TestCaseError> {
     for (k, a) in answer.patterns.iter().enumerate() {
         for b in &answer.patterns[k + 1..] {
@@ -84,7 +84,7 @@ fn gist(answer: &PatternsAnswer) -> Vec<(PatternName, usize, usize, f64)> {
     answer.patterns.iter().map(|p| (p.name, p.start_index, p.end_index, p.confidence)).collect()
 }
 
-/// Upside down: every price one over it, highs and lows exchanged.
+/// Mirrors the prices: reciprocals, with highs and lows exchanged.
 fn mirrored(candles: &CandleVec) -> CandleVec {
     let turned = mapped(candles, |price| 1.0 / price);
     CandleVec { high: turned.low.clone(), low: turned.high.clone(), ..turned }
@@ -134,8 +134,8 @@ proptest! {
         prop_assert_eq!(gist(&patterns(&shifted.as_candles(), false)), expected);
     }
 
-    /// What is proposed, that is. How likely it is differs: chartists draw more tops and more falling flags. Where rounding tips a
-    /// tolerance or a tie the sets differ; a change of a millionth then changes the upright set as well.
+    /// Holds for proposals only: their confidence differs, since chartists draw more tops and more falling flags. Where rounding tips a
+    /// tolerance or a tie the sets differ; a relative change of a millionth then changes the upright set as well.
     #[test]
     fn upside_down_the_proposals_are_the_mirrors(candles in turns()) {
         let names = |candles: &CandleVec, mirror: bool| {
@@ -153,7 +153,7 @@ proptest! {
             };
             let tips = [1e-14, 1e-12, 1e-9, 1e-6].into_iter().flat_map(|by| [by, -by]).any(|by| names(&nudged(by), false) != upright);
             let odd: Vec<_> = upright.iter().filter(|one| !turned.contains(one)).chain(turned.iter().filter(|one| !upright.contains(one))).collect();
-            // Of two lines that fit equally well, rounding picks one.
+            // Between two lines that fit equally well, rounding decides.
             prop_assert!(tips || odd.len() <= 1 + upright.len() / 50, "{odd:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! GET /technical/{address}/patterns and the figures it adds to lists of tokens, through the whole path from files to bytes: shape,
-//! order, explanation, refusals, bad candles.
+//! GET /technical/{address}/patterns and its columns in token lists, end to end from files to bytes: shape, order, explanation, refusals,
+//! bad candles.
 
 use std::{fmt::Write as _, fs, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const OTHER: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 
-/// An API over a folder with these candles of `TOKEN`, one a day; none leaves the table out.
+/// An API over a folder with these daily candles of `TOKEN`; without rows the table is absent.
 fn api(rows: &[[f64; 5]]) -> (TempDir, Arc<Api>) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
@@ -54,13 +54,13 @@ fn patterns(api: &Arc<Api>, query: &str) -> Value {
     body
 }
 
-/// Candles with one easy instance of each of these, one after another.
+/// Candles with one easy instance of each pattern, concatenated.
 fn shapes(names: &[&'static str]) -> Vec<[f64; 5]> {
     let mut random = Random(DEVELOPMENT ^ 0x51ab);
     let mut rows: Vec<[f64; 5]> = Vec::new();
     for name in names {
         let bars = case(&mut random, name, Kind::Easy).bars;
-        // Each begins where the one before ended.
+        // Each begins at the previous close.
         let scale = rows.last().map_or(1.0, |last| last[3] / bars.open[0]);
         rows.extend((0..bars.len()).map(|i| [bars.open[i] * scale, bars.high[i] * scale, bars.low[i] * scale, bars.close[i] * scale, 7.0]));
     }
@@ -143,7 +143,7 @@ fn an_explanation_tells_the_record_of_the_names_it_found() {
     assert_eq!(plain, levels, "the rest is the same");
 }
 
-/// Seconds since 1970 of `2026-08-14T00:00:00Z`.
+/// Unix seconds of `2026-08-14T00:00:00Z`.
 fn chrono_seconds(text: &str) -> i64 {
     chrono::DateTime::parse_from_rfc3339(text).unwrap_or_else(|error| panic!("`{text}`: {error}")).timestamp()
 }
@@ -183,7 +183,7 @@ fn every_timeframe_is_answered_and_one_finer_than_the_data_is_empty() {
 fn bad_candles_are_passed_over_and_few_say_hold() {
     let flat = |n: usize| vec![[2.0, 2.0, 2.0, 2.0, 1.0]; n];
     let good = shapes(&["double_bottom"]);
-    // Every seventh candle cannot be believed; the pattern stands in the others.
+    // Every seventh candle is invalid; the pattern is in the others.
     let spoilt = |bad: [f64; 5]| -> Vec<[f64; 5]> { good.iter().enumerate().map(|(i, row)| if i % 7 == 3 { bad } else { *row }).collect() };
     let cases = [
         ("one", flat(1), true),

@@ -1,5 +1,5 @@
-//! How right the detector is on labelled cases, by bounds looser than what is measured, so that only a real loss breaks them; and that
-//! the generator makes what its labels say. `cargo bench --bench accuracy -- patterns` prints the figures.
+//! Accuracy of the detector on labelled cases, with bounds looser than the measured values, so that only real regressions fail; and
+//! consistency of the generator with its labels. `cargo bench --bench accuracy -- patterns` prints the figures.
 
 #[path = "../generator/detector.rs"]
 mod detector;
@@ -36,8 +36,8 @@ fn the_detector_finds_what_is_there_and_little_else() {
     ] {
         assert!(value >= least, "{what}: {value:.3} is below {least}");
     }
-    // What is found in a random walk is not false: chartists draw there as much as on a market. So there is no bound on precision or on
-    // calibration here either (both count every find beside the label as wrong); the real charts below have them.
+    // A finding in a random walk is not false: chartists draw there as much as on a market. So precision and calibration, which count every
+    // finding beside the label as wrong, have no bound here; the real charts below do.
     for (what, value, most) in [
         ("patterns per 1,000 candles of a random walk", score.false_per_thousand(), 40.0),
         ("near misses reported", score.near_misses(), 0.06),
@@ -47,8 +47,8 @@ fn the_detector_finds_what_is_there_and_little_else() {
     }
 }
 
-/// The built-in model has seen these charts, so this guards the program, not the method: out of fold the figures are lower, and
-/// `cargo bench --bench accuracy -- charts` prints them.
+/// The built-in model was trained on these charts, so this guards the program, not the method: out-of-fold figures are lower, and `cargo
+/// bench --bench accuracy -- charts` prints them.
 #[test]
 fn real_charts_are_read_as_chartists_read_them() {
     if shared("data/charts").is_none() {
@@ -114,7 +114,7 @@ fn made_up_series_are_candles_and_hold_their_labels() {
             assert!(!rule.is_empty());
         }
     }
-    // The same seed makes the same series; another makes others.
+    // The same seed reproduces the series; another does not.
     let again = set(DEVELOPMENT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });
     assert_eq!(again.cases[0].bars, cases[0].bars);
     let other = set(REPORT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });

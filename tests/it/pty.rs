@@ -1,5 +1,5 @@
-//! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
-//! may befall a terminal in between.
+//! The dashboard end to end: the real program in a real terminal, from the first screen to the exit code, through resizes, suspends and
+//! hang-ups.
 
 mod defect;
 mod screening;
@@ -22,7 +22,7 @@ use crate::wait::{stays, wait_until};
 const ESC: &str = "\x1b";
 const CTRL_L: &str = "\x0c";
 const CTRL_Z: &str = "\x1a";
-/// The token the demo data begin with, and another.
+/// The first token of the demo data, and another.
 const LARGEST: (&str, &str) = ("USDT", "0xdac17f958d2ee523a2206206994597c13d831ec7");
 const OTHER: (&str, &str) = ("UNI", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984");
 
@@ -55,7 +55,7 @@ fn the_palette_finds_a_token_and_selects_it() {
     terminal.see("palette");
     terminal.keys("unis");
     terminal.see("› unis");
-    // What is pasted is text, line breaks and all.
+    // Bracketed paste inserts text, line breaks included.
     terminal.keys("\x1b[200~w\rap\x1b[201~");
     terminal.see("› uniswap");
     terminal.keys("\r");
@@ -133,9 +133,9 @@ fn a_window_too_small_says_so_and_recovers() {
             let lines: Vec<String> = screen.contents().lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
             lines == [says]
         });
-        // Keys still count, and cost nothing.
+        // Key presses are still processed.
         terminal.keys("?j/x");
-        // Two that are read at once are one.
+        // Two Esc read at once count as one.
         for _ in 0..2 {
             terminal.settle();
             terminal.keys(ESC);
@@ -265,7 +265,7 @@ fn without_a_place_for_state_it_runs_and_says_so() {
     terminal.keys("q");
     assert_eq!(terminal.exit(), 0);
     terminal.restored();
-    // Said where it can still be read.
+    // Printed where it remains readable.
     terminal.see("tokendeck: warning: cannot");
 }
 
@@ -302,12 +302,12 @@ fn at_rest_nothing_is_written_and_no_time_is_spent() {
     let terminal = home.open();
     terminal.keys("y");
     terminal.see("copied address");
-    // The message in the footer goes by itself, once.
+    // The message in the footer expires by itself, once.
     terminal.see_no("copied address");
     terminal.settle();
     let before = (terminal.written(), terminal.ticks());
     stays("nothing is written at rest", Duration::from_secs(2), || terminal.written() == before.0);
-    // A hundredth of a second may fall to anyone on a busy machine; a loop that runs on takes two hundred.
+    // A tick is a hundredth of a second; a busy machine may cost a few, a busy loop two hundred.
     let spent = terminal.ticks() - before.1;
     assert!(spent <= 10, "{spent} ticks spent at rest");
 }
@@ -341,7 +341,7 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     again.see("UNI is off the watchlist");
     again.keys("q");
     assert_eq!(again.exit(), 0);
-    // What cannot be read, or is gone, is as if it had not been kept.
+    // Unreadable or outdated session values are ignored.
     home.write(
         "state/tokendeck/session.json",
         "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\", \"theme\": 7, \"views\": []}",
@@ -373,14 +373,14 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     terminal.keys("\r");
     terminal.see("this file exists: Enter again replaces it");
     assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
-    // Under another name nothing is replaced; a second Enter on this one does it.
+    // Under another name nothing is replaced; a second Enter on this one replaces it.
     fs::write(&written, "old").unwrap();
     terminal.keys("\r");
     terminal.see_no("this file exists");
     terminal.see("tokendeck-candles.csv");
     let whole = || fs::read_to_string(&written).is_ok_and(|text| text.lines().count() - 1 == rows);
     wait_until("the file is replaced", whole);
-    // What can never match is refused where it is typed.
+    // A condition that can never match is refused while typing.
     terminal.keys("/close>2026-01");
     terminal.see("`2026-01` is not a number");
 }

@@ -1,5 +1,5 @@
-//! Files elsewhere: a dataset over an object server is the dataset of the same files from disk; whatever the server does, right bytes or
-//! a named reason come of it; no key leaves; nobody is asked who was not agreed to.
+//! Remote files: a dataset on an object server equals the same files on disk; every server failure yields correct bytes or a stated reason;
+//! no credential leaks; no server is contacted without consent.
 
 mod faults;
 mod manners;
@@ -34,7 +34,7 @@ use self::server::Server;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-/// Timeouts and retries as short as a test can have them.
+/// Timeouts and retries as short as possible.
 fn short() -> Patience {
     let ms = Duration::from_millis;
     Patience { connect: ms(500), silence: ms(60), retries: 2, pause: ms(1), pause_max: ms(4) }
@@ -54,12 +54,12 @@ fn sources(server: &Server) -> Vec<Source> {
     vec![bucket, Source { name: "web".into(), kind: SourceKind::Https, url: server.url(), ..Source::default() }]
 }
 
-/// The server as the person describes it.
+/// The server as configured by the user.
 fn options(server: &Server) -> WireOptions {
     WireOptions { consent: Consent::Always, sources: sources(server), patience: short(), ..WireOptions::default() }
 }
 
-/// A wire that remembers nothing of other runs.
+/// A client without persisted consent and budget.
 pub(crate) fn wire_with(options: WireOptions) -> Arc<Wire> {
     Wire::new(options, Arc::new(MemoryLedger::default()))
 }
@@ -68,7 +68,7 @@ fn wire(server: &Server) -> Arc<Wire> {
     wire_with(options(server))
 }
 
-/// A dataset's folder, and the cache of those who load it.
+/// A dataset's folder and cache.
 pub(crate) struct Data {
     pub(crate) folder: TempDir,
     pub(crate) cache: TempDir,
@@ -91,7 +91,7 @@ impl Data {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// A table of `rows_min` rows goes into the cache.
+    /// Tables from `rows_min` rows on are cached on disk.
     pub(crate) fn options(&self, rows_min: u64) -> CacheOptions {
         CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
     }
@@ -100,24 +100,24 @@ impl Data {
         load_as(self.path(), &self.options(rows_min), wire, &Silent, None, false)
     }
 
-    /// What the cache holds is gone.
+    /// Empties the cache.
     pub(crate) fn clear_cache(&self) {
         fs::remove_dir_all(self.cache.path()).ok();
     }
 
-    /// The answer to a request, as the API would send it.
+    /// The API's answer to a request.
     pub(crate) fn ask(&self, dataset: Dataset, path: &str) -> (u16, String) {
         ask(&api_over(self.path(), dataset), path)
     }
 }
 
-/// Every file below a folder.
+/// All files below a folder.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     below.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
-/// An API over this dataset, which stays whatever happens to its files.
+/// An API over this dataset, which is never reloaded.
 pub(crate) fn api_over(folder: &Path, dataset: Dataset) -> Arc<Api> {
     let deck = Deck::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
     deck.stand_on(dataset);
@@ -129,7 +129,7 @@ pub(crate) fn ask(api: &Arc<Api>, path: &str) -> (u16, String) {
     (reply.status, String::from_utf8(reply.body.to_vec()).unwrap())
 }
 
-/// Holds that the two have the same rows, in memory or in the cache.
+/// Asserts that both have the same rows, in memory or cached.
 pub(crate) fn same_rows(a: &Table, b: &Table) {
     assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad), "{}: {:?} {:?}", a.schema.name, b.state, b.findings.kept());
     assert!(a.frame.equals_missing(&b.frame) && a.others.equals_missing(&b.others), "{}: {:?}\n{:?}", a.schema.name, a.frame, b.frame);
@@ -139,7 +139,7 @@ pub(crate) fn same_rows(a: &Table, b: &Table) {
     }
 }
 
-/// A dataset whose tables lie on a server.
+/// A dataset whose tables are on a server.
 pub(crate) struct Bench {
     server: Server,
     data: Data,
@@ -153,7 +153,7 @@ impl Deref for Bench {
     }
 }
 
-/// The files of the demo data, by table.
+/// Files of the demo data, by table.
 fn files(data: &Path) -> Vec<(String, PathBuf)> {
     let known: BTreeSet<&str> = tokendeck::dataset::schema::TABLES.iter().map(|schema| schema.name).collect();
     let mut files: Vec<_> = fs::read_dir(data)
@@ -167,7 +167,7 @@ fn files(data: &Path) -> Vec<(String, PathBuf)> {
 }
 
 impl Bench {
-    /// The data of a folder, each table by a URL of its own.
+    /// The data of a folder, each table under its own URL.
     pub(crate) fn of(data: &Path) -> Self {
         let bench = Self { server: Server::start(), data: Data::new(&[]) };
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
@@ -182,14 +182,14 @@ impl Bench {
         bench
     }
 
-    /// A dataset as this `dataset.toml` has it; `WEB` stands for the server's address.
+    /// A dataset with this `dataset.toml`, in which `WEB` stands for the server's address.
     fn with(manifest: &str) -> Self {
         let bench = Self { server: Server::start(), data: Data::new(&[]) };
         bench.write("dataset.toml", &manifest.replace("WEB", &bench.server.url()));
         bench
     }
 
-    /// A `config.toml` that has the server as a bucket and as a web server, and agrees.
+    /// A `config.toml` that configures the server as bucket and as web server, with consent.
     pub(crate) fn config(&self) -> String {
         let url = self.server.url();
         format!(
@@ -202,14 +202,14 @@ impl Bench {
         self.load_with(wire, 200_000, &Silent)
     }
 
-    /// As an import that is cut off: it notes often how far it has come.
+    /// Loads with frequent checkpoints, as tests of interruption need.
     fn load_with(&self, wire: &Arc<Wire>, rows_min: u64, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
         let options = CacheOptions { journal_every: 32 << 10, ..self.options(rows_min) };
         load_as(self.path(), &options, Some(wire), progress, None, false)
     }
 }
 
-/// Everything a table says, with files called by their last name.
+/// Everything reported about a table, with files reduced to their base names.
 fn told(table: &Table) -> String {
     let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
     let findings: Vec<_> = table
@@ -254,7 +254,7 @@ fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
         let there = bench.load_with(&wire, rows_min, &Silent).unwrap();
         assert_same(&here, &there);
         let fetched = wire.figures().bytes;
-        // Once more: what is here is not fetched again.
+        // A second load fetches nothing again.
         let again = bench.load_with(&wire, rows_min, &Silent).unwrap();
         assert_same(&here, &again);
         assert_eq!(wire.figures().bytes, fetched);
@@ -267,7 +267,7 @@ fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
     }
 }
 
-/// A text with rows of every kind of trouble, as many as asked for.
+/// Candle rows including every kind of defect.
 fn candles(first: u64, rows: u64) -> String {
     let token = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
     let row = |i: u64| format!("{token},{},1.5,2,1,{},7,1h\n", 1_700_006_400 + i * 3_600, if i.is_multiple_of(50) { "x" } else { "1.7" });

@@ -1,5 +1,5 @@
-//! Whole screens over the demo market: every view at three sizes as text, and the same text in every theme. The clock stands still,
-//! so that a screen is the same tomorrow. The Data view shows load times and is left to its own tests.
+//! Screen snapshots over the demo market: every view at three sizes as text, and the same text in every theme. The clock is fixed, so that
+//! screens are reproducible. The Data view shows load times and is left to its own tests.
 
 use std::{path::Path, sync::Arc};
 
@@ -45,7 +45,7 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
     run::picture(setup, view, size, |_| ()).0
 }
 
-/// Tries every view, one beside the other: a picture is waited for until nothing has come for a while.
+/// Renders every view in parallel; each waits until no more answers arrive for a while.
 fn in_each_view(views: &[ViewRow], test: impl Fn(&ViewRow) + Sync) {
     std::thread::scope(|scope| {
         for view in views {
@@ -93,7 +93,7 @@ fn a_theme_changes_colours_and_no_letter() {
     });
 }
 
-/// Where a number ends with `…`: its first digits would read as another number. Of names and hashes any part may be left out.
+/// Finds a number truncated with `…`: its first digits would read as another number. Names and hashes may be truncated anywhere.
 fn cut_number(text: &str) -> Option<&str> {
     let before = |at: usize| text[..at].rsplit(|c: char| c.is_whitespace() || "│(".contains(c)).next().unwrap_or_default();
     let is_number = |word: &&str| word.ends_with(|c: char| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
@@ -113,7 +113,7 @@ fn no_number_is_cut_at_any_size() {
     });
 }
 
-/// Contrast of WCAG 2.2, 1.4.3; none of colours that the terminal chooses.
+/// Contrast ratio of WCAG 2.2, 1.4.3; `None` for colours that the terminal chooses.
 fn contrast(a: Color, b: Color) -> Option<f64> {
     let luminance = |color: Color| {
         let Color::Rgb(r, g, b) = color else { return None };
@@ -136,7 +136,7 @@ fn every_letter_can_be_read() {
             let buffer = screen(&deck, view.id, SIZES[1], &palette, Options::default(), false);
             for (place, cell) in buffer.content().iter().enumerate().filter(|(_, cell)| cell.symbol().contains(char::is_alphanumeric)) {
                 let found = contrast(cell.fg, cell.bg).expect("colours of the palette");
-                // The selected row says the same twice, by its ground and its weight.
+                // The selected row is marked twice, by background and weight, so a lower contrast suffices.
                 let wanted = if Some(cell.bg) == selection { 3.0 } else { 4.5 };
                 assert!(found >= wanted, "{} in {}: {found:.1} of `{}` at {place}", view.word, palette.name, cell.symbol());
             }
@@ -164,7 +164,7 @@ fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
     in_each_view(VIEWS, |view| {
         for size in SIZES {
             let text = picture::text(&screen(&deck, view.id, size, &Palette::dark(), Options::default(), true));
-            // Names and titles of the data are in any script.
+            // Names and titles in the data may be in any script.
             let of_data = |c: char| c.is_alphanumeric() || c > '\u{1f000}' || "：？！，、（）「」。∞".contains(c);
             let strange: String = text.chars().filter(|c| !c.is_ascii() && !of_data(*c)).collect();
             assert!(strange.is_empty(), "{} at {size:?}: {strange}", view.word);

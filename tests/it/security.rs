@@ -1,4 +1,4 @@
-//! Planted cases: what is wrong is found, its honest twin is not, and the answer holds together.
+//! Planted cases: each fault is found, its honest twin is not accused, and the answer is consistent.
 
 #[path = "../generator/security/planted.rs"]
 mod planted;
@@ -66,7 +66,7 @@ fn what_is_planted_is_found_and_its_honest_twin_is_not() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Every code of the two parts, and the three of the third that come from data.
+    // All codes of the two parts, and the three of the third that come from data.
     let codes: std::collections::BTreeSet<AnomalyCode> = tokens.iter().map(|(code, ..)| *code).collect();
     let all = AnomalyCode::ALL.iter().filter(|code| {
         code.part() != Part::Code || matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates | AnomalyCode::SimilarToScam)
@@ -155,12 +155,12 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
     );
 }
 
-/// A coin, and a token whose liquidity, all in wallets, was pulled from the pool where it was traded for the coin.
+/// A coin, and a token whose liquidity (LP tokens in wallets) was pulled from the pool where it traded against the coin.
 fn rugged(coin: &str, symbol: &str, listed: &str, more: &[&str]) -> (Arc<Snapshot>, String) {
     let mut case = Case::new(7);
     market(&mut case);
     let (token, creator) = (case.token.clone(), case.creator.clone());
-    // Beside the pool of `launch`, which is small beside this one.
+    // Far larger than the pool of `launch`.
     let pool = case.person();
     case.row("pools", format!("{pool},uniswap-v2,eth,{coin},{token},9000000,5000"));
     case.row("tokens", format!("{coin},{symbol},A coin,eth,6,1000000000,,{listed}"));
@@ -185,11 +185,11 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
     };
     let coin = "0xb000000000000000000000000000000000000001";
     let rival = "0xb000000000000000000000000000000000000002,USDC,Other coin,eth,6,1,,true";
-    // (symbol, listed, more tokens, whether the coin is what is paid with)
+    // (symbol, listed, more tokens, whether the coin is the quote)
     let cases: [(&str, &str, &[&str], bool); 4] = [
         ("USDC", "", &[], true),
         ("ANY", "true", &[], true),
-        // Somebody who only bears the symbol, beside the one who is listed; the case's token is in more pools.
+        // An impostor with a listed coin's symbol; the case's token is in more pools.
         ("USDC", "", &[rival], false),
         ("ANY", "", &[], false),
     ];

@@ -1,5 +1,4 @@
-//! Token contracts as registry packages ship them, compiled by others: made over in ways that keep every jump where it is, the same is
-//! found in them as before, no more and no less.
+//! Third-party token contracts as shipped in registry packages: bytecode changes that keep every jump target must not change the findings.
 
 use std::{collections::BTreeSet, fs::File};
 
@@ -12,13 +11,13 @@ use tokendeck::{
 use crate::{security_mutants::mutants::clone_of, shared::shared};
 
 const BEHIND: [u8; 20] = [0xC4; 20];
-/// Longest code that is looked at, and codes: at the lowest level of optimisation a test must end too.
+/// Maximum code length and number of codes: the test must also finish in unoptimised builds.
 const LENGTH_MAX: usize = 9_000;
 const ARTIFACTS_MAX: usize = 20;
 
 type Codes = BTreeSet<&'static str>;
 
-/// Runtime codes of honest tokens from packages; none, with a word, where the data are not there.
+/// Runtime bytecode of honest tokens from packages; `None`, with a message, if the data are missing.
 fn artifacts() -> Option<Vec<Vec<u8>>> {
     let file = File::open(shared("data/security/contracts.parquet")?).expect("the contracts");
     let frame = ParquetReader::new(file).finish().unwrap();
@@ -33,7 +32,7 @@ fn artifacts() -> Option<Vec<Vec<u8>>> {
     Some(codes.into_iter().collect())
 }
 
-/// The codes that executing it raises; none where it does not trade by itself.
+/// Codes raised by execution; `None` if the token does not trade by itself.
 fn found(input: &CodeInput<'_>) -> Option<Codes> {
     let report = inspect(&CodeInput { has_source: true, ..*input }, &Budget::default(), &|| false);
     report.conclusive.then(|| report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect())
@@ -48,7 +47,7 @@ fn before(front: &[u8], code: &[u8]) -> Codes {
     found(&CodeInput { runtime: front, behind: &behind, ..CodeInput::default() }).unwrap_or_default()
 }
 
-/// Rows of the dispatcher that lie one after the other change places: `DUP1 PUSH4 EQ PUSH2 JUMPI`, eleven bytes each.
+/// Permutes adjacent dispatcher rows: `DUP1 PUSH4 EQ PUSH2 JUMPI`, eleven bytes each.
 fn reordered(code: &[u8]) -> Vec<u8> {
     const ROW: usize = 11;
     let row = |at: usize| {
@@ -68,12 +67,12 @@ fn reordered(code: &[u8]) -> Vec<u8> {
     made
 }
 
-/// Other bytes where the hash of the source stands, and behind the end.
+/// Replaces the metadata's source hash, and the bytes after the end.
 fn restamped(code: &[u8]) -> Vec<u8> {
     let length = code[code.len() - 2..].iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
     let mut made = code.to_vec();
     if let Some(start) = code.len().checked_sub(length + 2).filter(|_| (32..=64).contains(&length)) {
-        // Past the name of the hash, its bytes.
+        // Skips the hash's name to reach its bytes.
         for byte in &mut made[start + 12..start + 32] {
             *byte ^= 0x5a;
         }

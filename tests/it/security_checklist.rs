@@ -1,5 +1,4 @@
-//! The checklist of a token: every check once, what could not run said to be so, and the words that follow from it. One test for each
-//! fault that a person met.
+//! The checklist of a token: every check exactly once, unavailable checks marked, and the resulting wording. One test per reported bug.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,7 +43,7 @@ fn of_folder(folder: &Path) -> Snapshot {
     Snapshot::new(1, load(folder, &Silent).expect("a dataset"), AnswerSettings::default())
 }
 
-/// The explained answers of the demo's tokens that have one, worked out for the first test that looks at them.
+/// Explained answers of the demo's tokens that have one, computed by the first test that needs them.
 fn demo_answers() -> &'static [SecurityInference] {
     static ANSWERS: OnceLock<Vec<SecurityInference>> = OnceLock::new();
     ANSWERS.get_or_init(|| {
@@ -70,7 +69,7 @@ fn check(answer: &SecurityInference, code: AnomalyCode) -> &Check {
     answer.checks.iter().flatten().find(|check| check.code == code).expect("every code is listed")
 }
 
-/// What holds for every checklist.
+/// Invariants of every checklist.
 fn assert_whole(answer: &SecurityInference) {
     let checks = answer.checks.as_ref().expect("it is explained");
     let codes: BTreeSet<AnomalyCode> = checks.iter().map(|check| check.code).collect();
@@ -93,7 +92,7 @@ fn a_check_that_passed_shows_the_calls_and_rows_behind_it() {
         for check in answer.checks.iter().flatten() {
             assert!(check.proof.is_empty() || check.state == CheckState::Passed, "{check:?}");
             for proof in &check.proof {
-                // A call has what stood before and after it; rows have an address.
+                // Proof by call has a before and an after; proof by rows has an address.
                 let call = proof.before.is_some() && proof.after.is_some() && proof.caller.is_some();
                 let more = proof.what.starts_with("and ");
                 let rows = !proof.rows.is_empty() && proof.rows.iter().all(|row| row.address.or(row.to_address).is_some());
@@ -108,7 +107,7 @@ fn a_check_that_passed_shows_the_calls_and_rows_behind_it() {
             washed += 1;
         }
     }
-    // What hangs on comparisons and figures alone has no rows.
+    // Codes based on comparisons and aggregates only have no rows.
     let least = [
         AnomalyCode::SellBlocked,
         AnomalyCode::OwnerDrain,
@@ -152,7 +151,7 @@ fn few_checks_make_the_word_not_enough_data_and_leave_the_score() {
     assert_eq!(sell.state, CheckState::NotChecked);
     assert!(sell.missing.as_ref().is_some_and(|missing| missing.contains("`contracts`") && missing.contains("`bytecode`")), "{sell:?}");
     assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked < 0.5));
-    // Neither scams nor labels are there, so nobody can have said anything.
+    // Neither scams nor labels are loaded, so the check cannot have run.
     assert_eq!(check(&answer, AnomalyCode::KnownScam).state, CheckState::NotChecked);
 }
 
@@ -224,7 +223,7 @@ fn calls_are_named_and_their_change_is_written_out() {
     assert!(seen > 0);
 }
 
-/// The token's answer by symbol.
+/// Returns the token's answer by symbol.
 fn of_symbol(demo: &Snapshot, symbol: &str) -> SecurityInference {
     let token = demo.dataset.tokens().iter().find(|token| token.row.symbol.as_deref() == Some(symbol)).expect(symbol);
     ask(demo, token.row.token_address)

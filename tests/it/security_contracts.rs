@@ -1,5 +1,5 @@
-//! What the tests of contracts have in common: a deck over tables of contracts and its answers, what executing a contract raises, and
-//! whether that is what the contract was planted with.
+//! Shared helpers of the contract tests: a deck over contract tables and its answers, execution of a contract, and comparison of the
+//! findings with the planted faults.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -33,7 +33,7 @@ pub(crate) fn ask(deck: &Deck, contract_address: Address) -> Result<SecurityInfe
     deck.answer(&SecurityQuestion { contract_address, explain: true }, &Progress::default()).map(|known| known.answer.clone())
 }
 
-/// What comes of deploying the contract, whose constructor takes nothing, and of trading its token.
+/// Deploys the contract, whose constructor takes no arguments, and trades its token.
 pub(crate) fn executed(code: &ContractCode) -> CodeReport {
     let input = CodeInput {
         runtime: &code.runtime,
@@ -49,7 +49,7 @@ pub(crate) fn codes(report: &CodeReport) -> Codes {
     report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
 }
 
-/// What is wrong with what was found: faults missed, and codes that nothing bears out.
+/// Describes wrong findings: missed faults, and unjustified codes; `None` if all is right.
 pub(crate) fn wrong(what: &str, contract: &Contract, found: &Codes) -> Option<String> {
     let missed: Vec<_> = contract.fires.iter().filter(|code| !found.contains(*code)).collect();
     let borne_out = |code: &&&'static str| contract.fires.contains(*code) || contract.also.contains(*code);

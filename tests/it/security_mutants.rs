@@ -1,5 +1,5 @@
-//! Every planted contract and its honest twin, made over as other compilers write them and put behind proxies: each fault is still
-//! found, no twin is accused.
+//! All planted contracts and honest twins, mutated as other compilers would emit them and placed behind proxies: each fault is still found,
+//! no twin is accused.
 
 #[path = "../generator/security/mutants.rs"]
 pub(crate) mod mutants;
@@ -15,7 +15,7 @@ use tokendeck::{
 
 use crate::security_contracts::{Codes, ask, codes, deck_of, executed, wrong};
 
-/// Changes that are made one after the other.
+/// Combinations of mutations, applied in order.
 const TOGETHER: [&[Change]; 4] = [
     &[Change::Order, Change::Rename],
     &[Change::Pack, Change::Dead, Change::Vyper],
@@ -25,7 +25,7 @@ const TOGETHER: [&[Change]; 4] = [
 const SEEDS: std::ops::Range<u64> = 1..4;
 const IMPLEMENTATION: [u8; 20] = [0xC4; 20];
 const FACET: [u8; 20] = [0xC5; 20];
-/// What the twins and the faults behind proxies are besides.
+/// Code additionally expected of contracts behind proxies.
 const PROXY: &str = "PROXY";
 
 fn found(input: &CodeInput<'_>) -> Codes {
@@ -43,7 +43,7 @@ fn whatever_compiler_wrote_it_a_fault_is_found_and_its_twin_is_not_accused() {
     let (mut count, mut problems) = (0, Vec::new());
     for (fault, twin) in pairs() {
         for (change, seed) in changes.iter().flat_map(|change| SEEDS.map(move |seed| (change, seed))) {
-            // What hangs on no chance is done once.
+            // Deterministic mutations run once.
             let chance = change.iter().any(|change| matches!(change, Change::Order | Change::Rename | Change::Dead));
             if seed > SEEDS.start && !chance {
                 continue;
@@ -62,7 +62,7 @@ fn whatever_compiler_wrote_it_a_fault_is_found_and_its_twin_is_not_accused() {
 
 #[test]
 fn a_mutant_behaves_as_what_it_was_made_of() {
-    // Were a change to break the code, nothing would be found in a twin, and that would prove nothing.
+    // Guards against mutations that break the code: nothing found in a broken twin would prove nothing.
     let honest = contract("owner_mint").unwrap().code(&Identity::default());
     for change in CHANGES.iter().filter(|change| **change != Change::Pack) {
         let made = mutant(&honest, &[*change], 1).unwrap_or_else(|| panic!("{change:?} changes nothing"));
@@ -88,7 +88,7 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
     };
     let at = |slot: u8| number(slot.into());
     let owner = [0xA1; 20];
-    // As the constructor leaves it: the supply, and who owns it.
+    // Storage after the constructor: the supply, and the owner.
     let mut storage = vec![(at(2), number(Identity::default().supply)), (at(3), word(owner))];
     let (mut count, mut problems) = (0, Vec::new());
     for contract in pairs().into_iter().flat_map(|(fault, twin)| [fault, twin]) {
@@ -125,14 +125,14 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
     let (named, beacon_at) = (Address([0xC6; 20]), Address([0xC7; 20]));
     let slot = |slot: &str, address: Address| format!("\"{{\"\"{slot}\"\": \"\"{address}\"\"}}\"");
     let faulty = contract("owner_drain").unwrap().runtime();
-    // Address, code, storage: what stands behind, then the proxies.
+    // (address, code, storage): implementation and beacon, then the proxies.
     let rows = [
         (named, faulty, String::new()),
         (beacon_at, beacon(), slot("0x0", named)),
         (Address([0x11; 20]), clone_of(named.0), String::new()),
         (Address([0x12; 20]), proxy_1967(), slot(&format!("0x{IMPLEMENTATION_SLOT}"), named)),
         (Address([0x13; 20]), beacon_proxy(beacon_at.0), String::new()),
-        // A clone of the proxy before: the implementation is three steps away.
+        // A clone of the previous proxy: the implementation is three steps away.
         (Address([0x15; 20]), clone_of([0x13; 20]), String::new()),
         (Address([0x14; 20]), clone_of([0xC9; 20]), String::new()),
     ];
@@ -149,7 +149,7 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         let answer = ask(&deck, *address).unwrap();
         let found = &answer.anomaly_detection.code_patterns.anomalies;
         let has = |code: &str| found.iter().any(|text| text.starts_with(code));
-        // The last one's implementation is not there, which is said.
+        // The last one's implementation is missing, which must be reported.
         let known = i + 1 < rows.len();
         assert!(has("PROXY") && has("OWNER_DRAIN") == known, "{i}: {found:?}");
         assert_eq!(answer.recommendation.contains("is not in `contracts`"), !known, "{i}: {}", answer.recommendation);

@@ -1,5 +1,5 @@
-//! Each code of the part about code: the contract that must raise it, and the honest twin that must not; and bytecode that means harm to
-//! whoever executes it, asked of the endpoint.
+//! Each code of the code part: the contract that must raise it, and the honest twin that must not; and bytecode hostile to its interpreter,
+//! sent through the endpoint.
 
 use std::{fmt::Write as _, time::Instant};
 
@@ -21,7 +21,7 @@ fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
 
 #[test]
 fn every_code_that_executing_can_raise_is_planted() {
-    // UNVERIFIED is the dataset's, the others compare with other tokens.
+    // UNVERIFIED comes from the dataset; the others compare with other tokens.
     let elsewhere = ["UNVERIFIED", "IMPERSONATES", "SIMILAR_TO_SCAM", "KNOWN_SCAM"];
     for code in AnomalyCode::of(Part::Code).map(AnomalyCode::word).filter(|code| !elsewhere.contains(code)) {
         let planted = contracts().find(|contract| contract.fires.contains(&code));
@@ -32,13 +32,13 @@ fn every_code_that_executing_can_raise_is_planted() {
 
 #[test]
 fn a_renamed_fault_is_still_found() {
-    // Other names, other metadata: the selectors stay, but nothing may hang on the words.
+    // Other names and metadata: the selectors stay, and the findings must not depend on names.
     let planted = contract("sell_block_pair").unwrap();
     let report = executed(&planted.code(&Identity { name: "Calm Lake", symbol: "LAKE", decimals: 6, supply: 1 << 60 }));
     assert!(report.anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::SellBlocked && anomaly.fatal));
 }
 
-/// A token's code of three hundred invented instructions, among them what its makers are used to write.
+/// Bytecode of three hundred invented instructions, with idioms of its author.
 fn made_by(maker: &str, seed: u64) -> String {
     let mut code = "63a9059cbb6370a082316318160ddd".to_owned();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -79,14 +79,14 @@ fn code_like_that_of_the_datasets_scams_is_told_apart() {
     assert_eq!(found(1), None);
 }
 
-/// A token whose every function runs `body`, which begins with a jump target at 0x3d.
+/// A token whose functions all run `body`, which begins with a JUMPDEST at 0x3d.
 fn token_of(body: &str) -> String {
     let selectors = ["a9059cbb", "70a08231", "095ea7b3", "23b872dd", "18160ddd"];
     let rows = selectors.map(|selector| format!("8063{selector}1461003d57")).concat();
     format!("60003560e01c{rows}{body}")
 }
 
-/// Bytecode that costs whoever executes it, and what is no bytecode at all.
+/// Bytecode that is expensive to execute, and invalid bytecode.
 fn hostile() -> Vec<(&'static str, String)> {
     let joined = |parts: Vec<String>| parts.concat();
     let garbage = joined((0..30_000_u32).map(|i| format!("{:02x}", (i.wrapping_mul(2_654_435_761) >> 13) & 0xff)).collect());
@@ -130,7 +130,7 @@ fn hostile_bytecode_is_answered_within_the_budget() {
         match answer {
             Ok(answer) => {
                 let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
-                // Unknown is never safe: whatever could not be executed is no better than code that is not there.
+                // Unknown is never safe: code that could not be executed is no better than missing code.
                 assert!(answer.security_score <= 60, "{what}: {}", answer.security_score);
                 let named = execution.is_some_and(|execution| !execution.unfinished.is_empty());
                 let accused = !answer.anomaly_detection.code_patterns.anomalies.is_empty();

@@ -1,5 +1,4 @@
-//! A contract with its storage in the dataset, asked about through the endpoint's question: what the storage shows is a fact, and a
-//! storage that cannot be read is named.
+//! Contracts with storage in the dataset, through the endpoint's question: values in storage are facts, and unreadable storage is reported.
 
 use std::fmt::Write as _;
 
@@ -15,7 +14,7 @@ const OWNER: Address = Address([0xA1; 20]);
 const NOBODY: Address = Address([0; 20]);
 const SUPPLY: &str = "\"\"0x2\"\": \"\"0x033b2e3c9fd0803ce8000000\"\"";
 
-/// The answers for contracts by name, each with who the dataset says owns it and what it has for its storage.
+/// Answers for contracts by name, each with its owner and storage in the dataset.
 fn answers(cases: &[(&str, Address, String)]) -> Vec<SecurityInference> {
     let mut tokens = "token_address,symbol,name,chain,decimals\n".to_owned();
     let mut rows = "token_address,bytecode,creator,owner,storage\n".to_owned();
@@ -61,7 +60,7 @@ fn what_the_storage_in_the_dataset_shows_is_a_fact() {
         assert_eq!((execution.deployed_by.as_deref(), execution.unfinished.len()), (Some("snapshot"), 0), "{name}");
     }
     assert!(answers[3].recommendation.starts_with("AVOID") && answers[3].recommendation.contains("in the storage of the dataset"));
-    // What nobody can do is said and counts for nothing.
+    // A power that nobody can exercise is reported without weight.
     let renounced = &answers[1];
     assert!(!renounced.recommendation.contains("mints"), "{}", renounced.recommendation);
     assert!(renounced.anomaly_detection.code_patterns.anomalies.iter().any(|text| text.contains("nobody can")));

@@ -1,9 +1,9 @@
-//! The data beside the checkout, which not every machine has. A test that needs them is skipped with a message; where the checks find
-//! them, they set `TOKENDECK_SHARED=required`, and a test that did not find its data fails.
+//! Data beside the checkout, which not every machine has. A test without them is skipped with a message; with `TOKENDECK_SHARED=required`,
+//! as set by the checks if the data exist, it fails instead.
 
 use std::{env, io::Write as _, path::Path};
 
-/// The whole path of `path` below `../shared`, if it is there.
+/// Absolute path of `path` below `../shared`, if it exists.
 pub(crate) fn shared(path: &str) -> Option<String> {
     let whole = format!("{}/../shared/{path}", env!("CARGO_MANIFEST_DIR"));
     if Path::new(&whole).exists() {
@@ -14,7 +14,7 @@ pub(crate) fn shared(path: &str) -> Option<String> {
     None
 }
 
-/// Says on the terminal, past the capture of what passing tests print, that nothing was checked.
+/// Reports a skipped test on stderr, bypassing the output capture of passing tests.
 pub(crate) fn skipped(because: &str) {
     writeln!(std::io::stderr(), "skipped: {because}").ok();
 }

@@ -1,4 +1,4 @@
-//! What is kept for a user: keys that open the API, the watchlist, the session; and what happens when the files are not as left.
+//! Per-user state: API keys, watchlist, session; and damaged or modified state files.
 
 use std::{fs, path::Path};
 
@@ -104,7 +104,7 @@ fn a_running_program_sees_new_and_revoked_keys_at_once() {
     for (i, key) in made.iter().enumerate() {
         let name = if i % 2 == 0 { &key.id } else { key.reveal() };
         assert_eq!(command.revoke(name).as_ref(), Ok(key));
-        // A key that was good may be so for a moment longer.
+        // A revoked key may remain valid for a moment.
         if i < 2 {
             wait_until("the key is refused", || !server.accepts(key.reveal().as_bytes()));
         }

@@ -1,5 +1,5 @@
-//! How near trendlines come to the true lines of made-up channels, and how often the trend word is right. The bounds are looser than
-//! what is measured, so that only a real loss breaks them. `cargo test --release trendline_accuracy -- --nocapture` prints the figures.
+//! Accuracy of trendlines on synthetic channels, and of the trend word. Bounds are looser than the measured values, so that only real
+//! regressions fail. `cargo test --release trendline_accuracy -- --nocapture` prints the figures.
 
 use tokendeck::{
     analysis::{
@@ -15,7 +15,7 @@ use crate::{random::Random, shared::shared};
 #[path = "../../benches/accuracy/trends/marks.rs"]
 mod marks;
 
-/// Candles that wander between two parallel lines, and those lines in units of the channel: floor(x) = base + slope·x, height 1.
+/// Candles between two parallel lines, and those lines in units of the channel: floor(x) = base + slope·x, height 1.
 struct Channel {
     candles: CandleVec,
     base: f64,
@@ -27,9 +27,9 @@ struct Channel {
 struct Recipe {
     name: &'static str,
     candles: (usize, usize),
-    /// Wicks on each side that stab through the line, at most.
+    /// Maximum number of wicks per side that pierce the line.
     false_wicks: usize,
-    /// How far turns miss the line, in units of the noise.
+    /// Maximum distance of turns from the line, in units of the noise.
     slack: f64,
     goal: f64,
     bound: f64,
@@ -55,7 +55,7 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     let drift = random.between(-2.5, 2.5);
     let slope = drift * height / n as f64;
     let base = height * (3.0 + random.between(0.0, 10.0));
-    // A line that fewer than three turns touch is nobody's to find.
+    // A line touched by fewer than three turns cannot be found.
     let path = loop {
         let path = path(random, n);
         let turns = |low: bool| path.iter().filter(|(level, turns)| *turns && (*level < 0.5) == low).count();
@@ -94,7 +94,7 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     Channel { candles: made, base, slope, height }
 }
 
-/// Levels between 0 and 1 and whether the path turns there: legs from one line to the other, a fifth of which stop short.
+/// Levels between 0 and 1 with a flag for turns: legs from one line to the other, a fifth of which stop short.
 fn path(random: &mut Random, n: usize) -> Vec<(f64, bool)> {
     let legs = 7 + random.below(5);
     let mut low = random.below(2) == 0;
@@ -112,7 +112,7 @@ fn path(random: &mut Random, n: usize) -> Vec<(f64, bool)> {
     levels
 }
 
-/// Share of lines that stay within a tenth of the channel's height of the true one, from the first candle to the last.
+/// Fraction of lines within a tenth of the channel's height of the true one over all candles.
 fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
     let mut random = Random(seed);
     let mut hits = 0;
@@ -143,12 +143,12 @@ fn lines_come_within_a_tenth_of_the_channel() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Closes of noise around a level, or around a rise of so many standard deviations of the noise.
+/// Closes of noise around a level, or around a rise of so many standard deviations.
 fn noisy(random: &mut Random, n: usize, rise: f64) -> CandleVec {
     swaying(random, n, rise, 0.0)
 }
 
-/// The same with noise of which `memory` lasts from one close to the next: AR(1).
+/// Like `noisy`, with AR(1) noise of coefficient `memory`.
 fn swaying(random: &mut Random, n: usize, rise: f64, memory: f64) -> CandleVec {
     let mut made = CandleVec::default();
     let mut noise = random.normal();
@@ -188,7 +188,7 @@ fn noise_about_a_level_is_seldom_called_a_trend_and_a_rise_out_of_it_always() {
     }
 }
 
-/// The tests against noise, which no longer decide the word, keep what they promise.
+/// The significance tests against noise, which no longer decide the trend word, keep their error rates.
 #[test]
 fn noise_with_memory_is_seldom_significant() {
     const ROUNDS: usize = 1_000;
@@ -204,7 +204,7 @@ fn noise_with_memory_is_seldom_significant() {
     }
 }
 
-/// Out of sample is what `cargo bench --bench accuracy -- trends` prints; here the weights have seen the spans.
+/// In sample: the weights were fitted to these spans. `cargo bench --bench accuracy -- trends` prints the out-of-sample figures.
 #[test]
 fn real_spans_are_called_what_two_chartists_call_them() {
     if shared("data/charts").is_none() {

@@ -1,4 +1,4 @@
-//! What holds of trendlines whatever the candles: finite answers, scaling, shifting and mirroring, no close beyond a line.
+//! Invariants of trendlines for any candles: finite answers, scaling, shifting and mirroring, no close beyond a line.
 
 use proptest::prelude::*;
 use tokendeck::{
@@ -29,7 +29,7 @@ pub(super) fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Candl
     })
 }
 
-/// Candles of anything, half of them ordered as a valid candle's prices are.
+/// Arbitrary candles, half of them with validly ordered prices.
 pub(super) fn anything() -> impl Strategy<Value = CandleVec> {
     let odd = prop::sample::select(vec![
         f64::NAN,
@@ -91,7 +91,7 @@ fn assert_sound(answer: &TrendlineAnswer) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The tolerance, from its definition.
+/// The tolerance, computed from its definition.
 fn tolerance(candles: &Candles) -> f64 {
     let valid: Vec<usize> = (0..candles.len()).filter(|&i| candles.valid(i)).collect();
     let quantile = |mut numbers: Vec<f64>, q: f64| {
@@ -163,7 +163,7 @@ proptest! {
         let mut mirrored = mapped(&candles, |price| 1.0 / price);
         std::mem::swap(&mut mirrored.high, &mut mirrored.low);
         let (here, there) = (trendlines(&candles.as_candles(), 200, false), trendlines(&mirrored.as_candles(), 200, false));
-        // A bad high becomes a bad low, so the same candles are valid. Rounding decides where two words are as likely.
+        // A bad high becomes a bad low, so the same candles are valid. Between equally likely words rounding decides.
         prop_assume!((here.confidence - 0.5).abs() > 1e-6);
         let swapped = match here.trend {
             Trend::Uptrend => Trend::Downtrend,

@@ -1,18 +1,18 @@
-//! Waiting for what comes by itself: it is looked for again and again until it is there, and what never comes fails the test by name.
-//! An absence shows in time alone: `stays` looks all the while, and its time is just longer than what must not come would take.
+//! Waiting for asynchronous events: polls until the condition holds, and fails by name on timeout. Absence can only be shown over time:
+//! `stays` polls for slightly longer than the unwanted event would take.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// How long anything may take on a machine that has much else to do; reached by a failure alone.
+/// Timeout for anything on a busy machine; reached on failure only.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Between two looks.
+/// Polling interval.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// Waits until `look` finds it.
+/// Polls until `look` returns a value.
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -24,12 +24,12 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// Waits until it holds.
+/// Polls until the condition holds.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     wait_for(what, || holds().then_some(()));
 }
 
-/// Holds that it stays so for the time.
+/// Asserts that the condition holds for the whole time.
 pub(crate) fn stays(what: &str, time: Duration, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     loop {

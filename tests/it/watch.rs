@@ -1,4 +1,4 @@
-//! Files that change while a deck runs: the next generation is loaded without being asked for, and never from a file half written.
+//! Files that change while a deck runs: the next generation is loaded automatically, and never from a half-written file.
 
 use std::{
     fs::{self, File},
@@ -20,7 +20,7 @@ use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-/// Longer than an unwanted load would take to come: files are read once they are unchanged for 150 ms.
+/// Longer than an unwanted load would take: files are read once they are unchanged for 150 ms.
 const UNDISTURBED: Duration = Duration::from_millis(500);
 
 fn tokens(price: u32) -> String {
@@ -45,7 +45,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A deck on the folder `data` of a new place, which `prepare` has filled with price 1.
+    /// A deck on the folder `data` of a new place, filled by `prepare` with price 1.
     fn watched_by(watch: impl FnOnce(&Arc<Deck>), prepare: impl FnOnce(&Path)) -> Self {
         let place = tempfile::tempdir().unwrap();
         prepare(place.path());
@@ -67,7 +67,7 @@ impl Desk {
         Self::new(|place| write(&place.join("data"), 1))
     }
 
-    /// The price and the label's name in the current generation.
+    /// Price and label name in the current generation.
     fn current(&self) -> (u32, u32) {
         let snapshot = self.deck.snapshot().unwrap();
         let token = Address::parse(TOKEN).unwrap();
@@ -80,7 +80,7 @@ impl Desk {
         wait_until(&format!("price and name {what:?}"), || self.current() == what);
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event, if there is one.
     fn next_event(&mut self) -> Option<DeckEvent> {
         loop {
             match self.events.try_recv() {
@@ -91,7 +91,7 @@ impl Desk {
         }
     }
 
-    /// Waits for the reason of a load that failed.
+    /// Waits for a failed load; returns its reason.
     fn failure(&mut self) -> String {
         wait_for("a load that fails", || match self.next_event() {
             Some(DeckEvent::LoadFailed(reason)) => Some(reason),
@@ -119,19 +119,19 @@ fn a_changed_file_is_the_next_generation() {
 fn every_way_of_saving_a_file_is_noticed() {
     let desk = Desk::plain();
     let file = |name: &str| desk.folder.join(name);
-    // Renamed over, as careful programs save.
+    // Atomic replacement by rename, as careful programs save.
     fs::write(file(".tokens.part"), tokens(2)).unwrap();
     fs::rename(file(".tokens.part"), file("tokens.csv")).unwrap();
     desk.until((2, 1));
-    // Moved away, written anew, the old one removed, as editors save.
+    // Moved away, rewritten, the old one removed, as editors save.
     fs::rename(file("tokens.csv"), file("tokens.csv~")).unwrap();
-    // Gone for longer than the wait for unchanged files.
+    // Missing for longer than the debounce.
     thread::sleep(Duration::from_millis(200));
     fs::write(file("tokens.csv"), tokens(3)).unwrap();
     fs::remove_file(file("tokens.csv~")).unwrap();
     desk.until((3, 1));
     assert!(desk.deck.load_state().failure.is_none());
-    // A file by another name takes its place.
+    // Replaced by a file in another format.
     fs::remove_file(file("tokens.csv")).unwrap();
     fs::write(file("tokens.json"), format!(r#"[{{"token_address":"{TOKEN}","symbol":"UNI","name":"U","chain":"eth","price":4}}]"#))
         .unwrap();
@@ -172,13 +172,13 @@ fn a_failed_load_leaves_the_generation_before() {
         let reason = desk.failure();
         assert!(reason.contains(says), "{reason}");
         assert_eq!(desk.current(), (1, 1));
-        // So that no alert is checked in it.
+        // Not current, so that no alert is checked in it.
         assert!(!desk.deck.is_current(&desk.deck.snapshot().unwrap()), "{name}");
         let stale = desk.deck.stale().unwrap();
         assert_eq!(stale.spot, Some(Spot { file: name.to_owned(), row }));
         assert!(stale.since <= desk.deck.load_state().ended.unwrap());
         assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
-        // Reported once, not again and again.
+        // Reported once, not repeatedly.
         stays(&format!("{name}: nothing is told"), UNDISTURBED, || desk.next_event().is_none());
         write(&desk.folder, 1);
         fs::remove_file(desk.folder.join("dataset.toml")).ok();
@@ -208,14 +208,14 @@ fn a_folder_that_is_a_link_may_be_replaced_by_another() {
         fs::rename(place.join("link"), &desk.folder).unwrap();
         desk.until((price, price));
     }
-    // The folder that the link leads to is watched too.
+    // The link's target folder is watched too.
     write(&place.join("next-5"), 6);
     desk.until((6, 6));
-    // And a folder in the link's place.
+    // A folder in place of the link.
     fs::remove_file(&desk.folder).unwrap();
     write(&desk.folder, 7);
     desk.until((7, 7));
-    // And a link in the folder's.
+    // A link in place of the folder.
     fs::rename(&desk.folder, place.join("old")).unwrap();
     write(&place.join("b"), 8);
     symlink(place.join("b"), &desk.folder).unwrap();
@@ -233,10 +233,10 @@ fn files_outside_the_folder_are_watched_too() {
     let away = desk.folder.parent().unwrap().join("away");
     fs::write(away.join("prices.csv"), tokens(2)).unwrap();
     desk.until((2, 1));
-    // A file that matches is a file of the table.
+    // A new file that matches the pattern belongs to the table.
     fs::write(away.join("q.csv"), tokens(3)).unwrap();
     desk.until((3, 1));
-    // What dataset.toml says is watched too.
+    // Files named in dataset.toml are watched too.
     fs::write(desk.folder.join("mine.csv"), tokens(4)).unwrap();
     fs::write(desk.folder.join("dataset.toml"), "[tables.tokens]\npath = 'mine.csv'\n").unwrap();
     desk.until((4, 1));
@@ -252,7 +252,7 @@ fn a_folder_opened_later_is_watched_in_place_of_the_first() {
     desk.deck.open(&other);
     desk.deck.load().unwrap();
     assert_eq!(desk.current(), (8, 8));
-    // One that cannot be opened does not make the open one stale.
+    // Failing to open another folder does not make the current generation stale.
     desk.deck.open(&desk.folder.with_file_name("none"));
     desk.deck.load().unwrap_err();
     assert!(desk.deck.load_state().failure.is_some() && desk.deck.stale().is_none());
@@ -291,7 +291,7 @@ fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
     let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
     let start = Instant::now();
     let mut name = 1;
-    // Each line in two pieces: what is half written is never taken.
+    // Each line in two writes: a half-written one is never loaded.
     while desk.current().1 < 5 {
         assert!(start.elapsed() < PATIENCE, "never taken in: {:?}", desk.deck.load_state());
         name += 1;

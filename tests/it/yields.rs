@@ -1,4 +1,4 @@
-//! Yield plans: the solver against other ways to the optimum, its properties, and the endpoint in every case its description names.
+//! Yield plans: the solver against independent optimisers, its properties, and all documented cases of the endpoint.
 
 mod endpoint;
 #[path = "../generator/yields.rs"]

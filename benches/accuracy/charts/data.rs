@@ -1,14 +1,13 @@
-//! The windows of real candles and the marks of two chartists, as they lie in `../shared/data/charts`, and how tokens are dealt into
-//! folds.
+//! Windows of real candles with the annotations of two chartists, from `../shared/data/charts`, and their assignment to folds by token.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::Value;
 use tokendeck::analysis::frames::CandleVec;
 
-/// 150 candles of a token and what each chartist marked on them.
+/// 150 candles of a token, and each chartist's annotations.
 pub(crate) struct Window {
-    /// Windows of one token share it.
+    /// Group of a window, equal for windows of one token.
     pub(crate) group: String,
     pub(crate) candles: CandleVec,
     pub(crate) marks: [Vec<Mark>; 2],
@@ -16,7 +15,7 @@ pub(crate) struct Window {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    /// What the chartist calls it, best name first.
+    /// The chartist's names for it, best first.
     pub(crate) names: Vec<String>,
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -24,7 +23,7 @@ pub(crate) struct Mark {
     pub(crate) clear: bool,
 }
 
-/// The windows in order of their names; None, with a word about it, where they are missing.
+/// Reads the windows, sorted by name; `None`, with a message, if they are missing.
 pub(crate) fn read() -> Option<Vec<Window>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/charts");
     let text = |name: &str| fs::read_to_string(folder.join(name));
@@ -68,7 +67,7 @@ fn mark(told: &Value) -> Mark {
     }
 }
 
-/// The fold of each window: tokens are dealt whole, the largest first, each to the fold that has the fewest windows.
+/// Assigns windows to folds: all windows of a token together, largest token first, each to the smallest fold.
 pub(crate) fn folds(windows: &[Window], count: usize) -> Vec<usize> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     for window in windows {

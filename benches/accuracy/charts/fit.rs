@@ -1,6 +1,6 @@
-//! Logistic regression on piecewise linear curves: each measure has five knots at quantiles of its values, and the fitted number is what
-//! it adds to the logarithm of the odds at each. Newton's method; neighbouring knots are held together (ridge on first differences), so
-//! a measure that says nothing stays level and is then left out.
+//! Logistic regression on piecewise linear curves: each measure has five knots at quantiles of its values; the fitted values are
+//! contributions to the log-odds at the knots. Newton's method, with a ridge penalty on first differences of neighbouring knots, so that an
+//! uninformative measure stays flat and is then left out.
 
 use tokendeck::analysis::patterns::market::{Curve, Judge, KNOTS, place};
 
@@ -8,25 +8,25 @@ use tokendeck::analysis::patterns::market::{Curve, Judge, KNOTS, place};
 const QUANTILES: [f64; KNOTS] = [0.03, 0.25, 0.5, 0.75, 0.97];
 const STEPS: usize = 6;
 
-/// How stiff the curves are.
+/// Regularisation of the curves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stiffness {
-    /// Against differences of neighbouring knots.
+    /// Penalty on differences of neighbouring knots.
     pub(super) smooth: f64,
-    /// Against the knots' size.
+    /// Penalty on the knots' values.
     pub(super) ridge: f64,
-    /// Curves whose contributions deviate by less are left out.
+    /// Minimum standard deviation of a curve's contributions; flatter curves are left out.
     pub(super) least: f64,
 }
 
-/// Examples: measures, the share of chartists who would say so, and how often each counts.
+/// Training examples: measures, target (the fraction of chartists who agree), and weight.
 pub(super) struct Examples<'a> {
     pub(super) measures: Vec<&'a [f64]>,
     pub(super) targets: Vec<f64>,
     pub(super) weights: Vec<f64>,
 }
 
-/// Fits, leaves out what hardly adds, and fits again.
+/// Fits, drops uninformative measures, and refits.
 pub(super) fn judge(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
     let first = fit(examples, used, stiffness);
     let every = (examples.measures.len() / 3_000).max(1);
@@ -45,7 +45,7 @@ fn knots(examples: &Examples<'_>, measure: usize) -> [f64; KNOTS] {
     values.sort_by(f64::total_cmp);
     let knots = QUANTILES.map(|share| values[((values.len() - 1) as f64 * share) as usize]);
     let (low, high) = (values[0], values[values.len() - 1]);
-    // Nearly always one value: the other one is told apart from it.
+    // A nearly constant measure becomes an indicator of its other value.
     if knots[0] == knots[KNOTS - 1] { [low, low, low, low, high] } else { knots }
 }
 
@@ -110,7 +110,7 @@ fn stiffen(found: &[f64], slope: &mut [f64], bend: &mut [f64], stiffness: Stiffn
     }
 }
 
-/// Solves bend · x = slope; of the symmetric matrix the lower half is given (Cholesky).
+/// Solves bend · x = slope by Cholesky decomposition; only the lower half of the symmetric matrix is read.
 fn solved(bend: &mut [f64], mut slope: Vec<f64>) -> Vec<f64> {
     let size = slope.len();
     for i in 0..size {

@@ -1,12 +1,12 @@
-//! The judge of the labelled charts. An answer matches a mark when their spans overlap by 0.4 (share of the union) and the names
-//! agree: the same, one that the chartist also gave, or near kin. Answers are taken by falling confidence; a mark is claimed once.
+//! Scorer of the labelled charts. An answer matches an annotation if their spans have an IoU of at least 0.4 and the names agree: equal, an
+//! alternative of the chartist, or related. Answers match greedily by falling confidence; an annotation is matched once.
 
 use std::{collections::BTreeMap, fmt};
 
 use super::data::{Mark, Window};
 use tokendeck::analysis::patterns::{PatternsAnswer, market::overlap};
 
-/// An answer.
+/// A detected pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) name: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Said {
     pub(crate) confidence: f64,
 }
 
-/// What the answer says, for the judge.
+/// Converts the program's answer for the scorer.
 pub(crate) fn said(answer: &PatternsAnswer) -> Vec<Said> {
     let said = answer.patterns.iter().map(|pattern| Said {
         name: pattern.name.word(),
@@ -26,7 +26,7 @@ pub(crate) fn said(answer: &PatternsAnswer) -> Vec<Said> {
     said.collect()
 }
 
-/// Names that one chartist gives to what the other calls otherwise.
+/// Groups of related names, which chartists use for the same figure.
 const KIN: &[&[&str]] = &[
     &["rising_wedge", "ascending_channel"],
     &["falling_wedge", "descending_channel"],
@@ -39,7 +39,7 @@ const KIN: &[&[&str]] = &[
     &["broadening_top", "broadening_bottom"],
 ];
 
-/// How alike names are.
+/// Agreement of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Likeness {
     Other,
@@ -58,7 +58,7 @@ pub(crate) fn likeness(name: &str, mark: &Mark) -> Likeness {
     }
 }
 
-/// For each answer the mark it claims.
+/// Returns the matched annotation of each answer.
 fn claim(said: &[Said], marks: &[Mark], least_likeness: Likeness, least: f64) -> Vec<Option<usize>> {
     let mut order: Vec<usize> = (0..said.len()).collect();
     order.sort_by(|a, b| said[*b].confidence.total_cmp(&said[*a].confidence));
@@ -77,9 +77,9 @@ fn claim(said: &[Said], marks: &[Mark], least_likeness: Likeness, least: f64) ->
     claimed
 }
 
-/// The marks that both chartists made, by their places among each one's.
+/// Pairs of annotations, one of each chartist, that agree.
 fn agreed(window: &Window) -> Vec<(usize, usize)> {
-    // A mark with other names besides is more than an answer: its best name first, then the others.
+    // Annotations with alternative names also match on those, unlike answers.
     let mut free = vec![true; window.marks[1].len()];
     let mut twins = Vec::new();
     for (n, mine) in window.marks[0].iter().enumerate() {
@@ -96,7 +96,7 @@ fn agreed(window: &Window) -> Vec<(usize, usize)> {
     twins
 }
 
-/// What an answerer is worth.
+/// Metrics of a detector.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Score {
     pub(crate) answers: usize,
@@ -110,11 +110,11 @@ pub(crate) struct Score {
     pub(crate) accepted: f64,
     pub(crate) calibration: f64,
     pub(crate) auc: f64,
-    /// By name: marked by both, found of these, said, accepted.
+    /// By name: annotated by both, detected among these, answered, accepted.
     names: BTreeMap<String, [usize; 4]>,
 }
 
-/// Precision, recall and F1, against each chartist's marks alone and averaged.
+/// Precision, recall and F1, per chartist and averaged.
 fn against(windows: &[Window], said: &[Vec<Said>], likeness: Likeness, least: f64) -> [f64; 3] {
     let mut mean = [0.0; 3];
     for who in 0..2 {
@@ -178,7 +178,7 @@ pub(crate) fn score(windows: &[Window], said: &[Vec<Said>]) -> Score {
     score
 }
 
-/// Mean |confidence − share right| over ten bins.
+/// Expected calibration error: mean |confidence − fraction correct| over ten bins.
 pub(crate) fn calibration(judged: &[(f64, bool)]) -> f64 {
     let mut bins = [(0.0, 0.0); 10];
     for (confidence, right) in judged {
@@ -189,7 +189,7 @@ pub(crate) fn calibration(judged: &[(f64, bool)]) -> f64 {
     bins.iter().map(|(confident, right)| f64::abs(confident - right)).sum::<f64>() / judged.len().max(1) as f64
 }
 
-/// The chance that one that is right has the larger figure than one that is wrong; ties count half.
+/// AUC: probability that a correct answer has a higher figure than a wrong one; ties count half.
 pub(crate) fn auc(judged: &[(f64, bool)]) -> f64 {
     let mut ordered = judged.to_vec();
     ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -204,7 +204,7 @@ pub(crate) fn auc(judged: &[(f64, bool)]) -> f64 {
 }
 
 impl Score {
-    /// The figures without the names.
+    /// Formats the metrics without those by name.
     pub(crate) fn figures(&self) -> String {
         let per_thousand = 1_000.0 * self.answers as f64 / self.candles.max(1) as f64;
         let rows = [

@@ -1,5 +1,5 @@
-//! How the model is fitted to marks: the sieve to all proposals, the judges of all measures to what it leaves, the judges of company to
-//! what those say of windows that they have not seen.
+//! Training on the annotations, in stages: the sieve on all proposals, the judges of all measures on its survivors, the judges of company
+//! on out-of-sample outputs of those.
 
 use rayon::prelude::*;
 use tokendeck::analysis::patterns::market::{
@@ -15,15 +15,15 @@ use super::{
 const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
 const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
 const BESIDE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
-/// Of proposals that nobody marked, one in so many is looked at, and counts for as many.
+/// Subsampling of negatives: one in this many is used, with that weight.
 const SIEVE_EVERY: u64 = 6;
 const OWN_EVERY: u64 = 2;
-/// Fewer examples fit nothing.
+/// Minimum number of examples for a fit.
 const EXAMPLES_LEAST: usize = 60;
-/// What near kin of the marked name is worth.
+/// Target of a name related to the annotated one.
 const KIN_WORTH: f64 = 0.85;
 
-/// The proposals of a window, and which share of the chartists says so.
+/// Proposals of a window with their targets, the fraction of chartists who agree.
 struct Sheet {
     proposals: Vec<Proposal>,
     targets: Vec<f64>,
@@ -35,7 +35,7 @@ fn sheet(window: &Window) -> Sheet {
     Sheet { proposals, targets }
 }
 
-/// 0 up to an overlap of 0.35, 1 from 0.65 on; the mean over the chartists.
+/// Soft target: 0 up to an IoU of 0.35, 1 from 0.65 on; the mean over the chartists.
 fn target(window: &Window, proposal: &Proposal) -> f64 {
     let by = |who: usize| {
         let worth = window.marks[who].iter().map(|mark| {
@@ -51,7 +51,7 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
     f64::midpoint(by(0), by(1))
 }
 
-/// For each fold a model of the windows outside it.
+/// Trains one model per fold, on the windows outside it.
 pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec<Model> {
     let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
     let first = without_two(&sheets, folds, count);
@@ -63,7 +63,7 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
     (0..count).map(model).collect()
 }
 
-/// The model of all windows.
+/// Trains the model on all windows.
 pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
     let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
     let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_judges(&sheets, |w| folds[w] != out)).collect();
@@ -71,18 +71,18 @@ pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model 
     Model { company: company_judges(&examples), ..first_judges(&sheets, |_| true) }
 }
 
-/// Models without company, of the windows outside folds a and b; by a, then by b ≥ a.
+/// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
 fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
     let outside = |a: usize, b: usize| if b < a { none() } else { first_judges(sheets, |w| folds[w] != a && folds[w] != b) };
     (0..count).into_par_iter().map(|a| (0..count).map(|b| outside(a, b)).collect()).collect()
 }
 
-/// A model that judges nothing.
+/// An empty model.
 fn none() -> Model {
     Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
 }
 
-/// The sieve and the judges of all measures.
+/// Trains the sieve and the judges of all measures.
 fn first_judges(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
     let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
@@ -104,7 +104,7 @@ fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge
                 continue;
             }
             seen += 1;
-            // The same ones on every machine, spread evenly (Knuth's multiplicative hashing).
+            // A deterministic, evenly spread sample (Knuth's multiplicative hashing).
             let picked = seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) < u64::MAX / every;
             if target > 0.0 || picked {
                 examples.measures.push(&proposal.measures);
@@ -126,10 +126,10 @@ fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) 
     judge(examples, &used, stiffness)
 }
 
-/// A likely one's kind, its company and its target.
+/// Kind, company measures and target of a likely proposal.
 type Company = (CandidateKind, [f64; COMPANY], f64);
 
-/// What company the likely ones of a fold keep, by a model that has not seen the fold.
+/// Company of the likely proposals of a fold, by a model that was not trained on it.
 fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Company> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {

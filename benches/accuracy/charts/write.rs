@@ -1,10 +1,10 @@
-//! Writes the fitted coefficients as the source files that the program is built with.
+//! Writes the fitted coefficients as source files of the program.
 
 use std::{fs, path::PathBuf};
 
 use tokendeck::analysis::patterns::market::{CandidateKind, Judge, KNOTS, Model};
 
-/// The kinds by the file that holds them.
+/// Candidate kinds by source file.
 const FILES: [(&str, &[CandidateKind]); 3] = [
     (
         "reversals",
@@ -35,7 +35,7 @@ pub(super) fn model(model: &Model) {
                     .to_owned(),
                 |text, kind| text + &constant(*kind, &judges[*kind as usize]),
             );
-            // `cargo fmt` breaks the lines.
+            // `cargo fmt` wraps the lines.
             match fs::write(&path, text) {
                 Ok(()) => println!("wrote {}", path.display()),
                 Err(error) => println!("could not write {}: {error}", path.display()),
@@ -58,7 +58,7 @@ fn constant(kind: CandidateKind, judge: &Judge) -> String {
     format!("\npub(in super::super) const {name}: (f64, &[Curve]) = ({}, &[\n{curves}]);\n", short(judge.base()))
 }
 
-/// Four digits.
+/// Formats with four significant digits.
 fn short(number: f64) -> String {
     if number == 0.0 {
         return "0.0".to_owned();

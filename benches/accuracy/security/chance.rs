@@ -1,5 +1,5 @@
-//! How far a figure could lie off by chance: it is worked out anew on clusters drawn with replacement (Efron's percentile bootstrap), since
-//! codes of one cluster say the same thing more than once.
+//! Confidence intervals by cluster bootstrap (Efron's percentile method): clusters are resampled with replacement, since codes of one
+//! cluster are not independent.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::random::Random;
 
 const DRAWS: usize = 1_000;
 
-/// The middle 95 % of the figure over the draws; none where it cannot be told.
+/// 95 % percentile interval of the metric; `None` if it is undetermined.
 pub(crate) fn interval<T: Copy>(items: &[T], cluster: impl Fn(T) -> String, figure: impl Fn(&[T]) -> f64) -> Option<[f64; 2]> {
     let mut clusters: BTreeMap<String, Vec<T>> = BTreeMap::new();
     for item in items {
@@ -27,7 +27,7 @@ pub(crate) fn interval<T: Copy>(items: &[T], cluster: impl Fn(T) -> String, figu
     (figures.len() >= DRAWS / 2).then(|| [at(0.025), at(0.975)])
 }
 
-/// ` [0.85, 0.97]`, or nothing.
+/// Formats ` [0.85, 0.97]`, or nothing.
 pub(crate) fn text(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(String::new, |[low, high]| format!(" [{low:.3}, {high:.3}]"))
 }

@@ -1,5 +1,5 @@
-//! What executing the contract finds, against the labels: powers by rule and by the era of the compiler, constructors, cost. Nothing is
-//! passed in that a stranger's token does not have: neither that it is listed nor that its source is known.
+//! Findings of executing contracts, against the labels: powers by rule and by compiler era, constructors, cost. The input has only data
+//! that any unknown token has: neither a listing nor verified source.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use super::{
     likeness, scams,
 };
 
-/// The judged powers, the codes that say so, and what is wanted of them.
+/// Labelled powers, the codes that detect them, and the target metrics.
 const POWERS: [(&str, &[AnomalyCode], &str); 3] = [
     ("mint", &[AnomalyCode::HiddenMint, AnomalyCode::OwnerMint, AnomalyCode::PublicMint], "P 0.95 R 0.85"),
     ("leak", &[AnomalyCode::OwnerDrain, AnomalyCode::PublicDrain], "P 0.88 R 0.80"),
@@ -36,21 +36,21 @@ const POWERS: [(&str, &[AnomalyCode], &str); 3] = [
         "P 0.90 R 0.85",
     ),
 ];
-/// A rug pull with nothing wrong in the code.
+/// Label of a rug pull whose code is not at fault.
 const NOT_IN_CODE: &str = "rug_pull:transaction_related";
 pub(crate) const ERAS: [(Era, &str); 3] = [(Era::Divided, "before 0.5"), (Era::Shifted, "0.5 to 0.7"), (Era::Checked, "from 0.8")];
-/// Strength up to which OWNER_DRAIN is about what the contract itself holds.
+/// Strength up to which OWNER_DRAIN concerns the contract's own balance only.
 const STOCK: f64 = 0.05;
-/// Clusters in which a rule has to be right.
+/// Minimum number of clusters in which a rule is right.
 const RIGHT_MIN: usize = 3;
-/// Contracts between two words of how far it is.
+/// Contracts per progress message.
 const STEP: usize = 50;
 
 pub(crate) struct Run<'a> {
     pub(crate) contract: &'a Labelled,
     pub(crate) era: Era,
     pub(crate) report: CodeReport,
-    /// Of CPU time.
+    /// CPU time.
     millis: f64,
 }
 
@@ -65,7 +65,7 @@ impl Run<'_> {
 }
 
 pub(crate) fn print(contracts: &[Labelled], section: Section) {
-    // What it costs is measured on all of them, which tells nothing of how right it is.
+    // The cost is measured on all of them, which reveals nothing about accuracy.
     let mut all = Vec::new();
     for (at, contract) in contracts.iter().enumerate() {
         if at % STEP == 0 {
@@ -106,7 +106,7 @@ fn run(contract: &Labelled) -> Run<'_> {
     Run { contract, era: Era::of(&contract.runtime), report, millis }
 }
 
-/// What this thread has run, as Linux counts it; elsewhere the wall clock has to do.
+/// CPU time of this thread on Linux; elsewhere wall-clock time is used.
 fn cpu_millis() -> Option<f64> {
     fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse::<f64>().ok().map(|nanos| nanos / 1e6)
 }
@@ -141,12 +141,12 @@ impl Tally {
     }
 }
 
-/// NaN of nothing.
+/// NaN for 0 of 0.
 pub(crate) fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// A judged power, and what was said.
+/// A labelled power, with the prediction.
 #[derive(Clone, Copy)]
 struct Decision<'a> {
     cluster: &'a str,
@@ -190,7 +190,7 @@ fn powers(runs: &[Run<'_>]) {
     by_era(&all);
 }
 
-/// Of each rule that says a judged power, the clusters in which it is right and wrong.
+/// Prints for each rule the clusters in which it is right and wrong.
 fn rules(runs: &[Run<'_>]) {
     let mut rules: BTreeMap<String, [BTreeSet<&str>; 2]> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.contract.sure()) {

@@ -1,5 +1,5 @@
-//! The labelled contracts, read from the parquet file beside the repository. A third of the clusters is closed: nothing is tuned on it,
-//! and what is reported is measured there.
+//! The labelled contracts, read from the parquet file beside the repository. A third of the clusters is the hold-out set: nothing is tuned
+//! on it, and reported metrics are measured there.
 
 use std::fs::File;
 
@@ -13,9 +13,9 @@ pub(crate) struct Labelled {
     pub(crate) confidence: String,
     pub(crate) scam_type: String,
     pub(crate) token: bool,
-    /// Rows whose codes are near to one another, as the set's makers put them together.
+    /// Cluster of near-duplicate codes, as assigned by the set's authors.
     pub(crate) cluster: String,
-    /// Mint, leak, limit, as people judged them.
+    /// Mint, leak, limit, as labelled by people.
     pub(crate) powers: [Option<bool>; 3],
     pub(crate) origin: String,
     pub(crate) runtime: Vec<u8>,
@@ -23,29 +23,29 @@ pub(crate) struct Labelled {
     pub(crate) constructor_types: Option<Vec<String>>,
 }
 
-/// Which part of the clusters a report is about.
+/// Subset of the clusters covered by a report.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Two thirds, for developing.
+    /// Development set, two thirds.
     Open,
-    /// A third that no tuning sees.
+    /// Hold-out set, one third.
     Closed,
 }
 
 impl Labelled {
-    /// By a hash of the cluster, so that codes near to one another are on one side.
+    /// By hash of the cluster, so that near-duplicates are on one side.
     pub(crate) fn section(&self) -> Section {
         let hash = Sha256::digest(format!("tokendeck-closed-third-v1:{}", self.cluster));
         let number = hash[..4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
         if number.is_multiple_of(3) { Section::Closed } else { Section::Open }
     }
 
-    /// Counts in the figures: a token whose label is not doubtful.
+    /// Whether it counts in the metrics: a token with a reliable label.
     pub(crate) fn sure(&self) -> bool {
         self.token && self.confidence != "low"
     }
 
-    /// A listed token, as it stands on a chain.
+    /// A listed token deployed on a chain.
     pub(crate) fn listed(&self) -> bool {
         self.sure() && self.label == "benign" && self.origin == "onchain"
     }

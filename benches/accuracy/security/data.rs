@@ -1,5 +1,5 @@
-//! Security from data: trapdoor pools, liquidity that gets pulled, how near codes are to one another, and planted families. The
-//! labelled sets are the developers' half; without them the planted ones are reported alone.
+//! Security from data: trapdoor pools, withdrawn liquidity, code similarity, and synthetic case families. Of the labelled sets the
+//! development half is used; without them only the synthetic families are reported.
 
 #[path = "../../../tests/generator/security/families.rs"]
 mod families;
@@ -49,7 +49,7 @@ pub(crate) fn report() {
     }
 }
 
-/// Right and wrong decisions.
+/// Confusion counts.
 #[derive(Debug, Default)]
 struct Tally {
     hits: usize,
@@ -146,7 +146,7 @@ fn trapdoors() {
     tally.line(&format!("ONE_WAY_FLOW, {} pools", first.len()), "goal 0.95, 0.40");
 }
 
-/// Logistic regression of the published features, and how well it tells apart what it was not fitted on.
+/// Logistic regression on the published features, with its out-of-sample discrimination.
 fn liquidity() {
     let frame = read("lp_features.parquet");
     let column = |name: &str| numbers(&frame, name);
@@ -191,7 +191,7 @@ fn dot(row: &[f64; 6], weights: &[f64; 6]) -> f64 {
     row.iter().zip(weights).map(|(a, b)| a * b).sum()
 }
 
-/// Newton's steps, ridge 1 on all but the constant.
+/// Newton's method, ridge 1 on all but the intercept.
 fn logistic(rows: &[(&[f64; 6], bool)]) -> [f64; 6] {
     let mut weights = [0.0; 6];
     for _ in 0..25 {
@@ -216,7 +216,7 @@ fn logistic(rows: &[(&[f64; 6], bool)]) -> [f64; 6] {
     weights
 }
 
-/// MinHash against the exact measure, and whether the nearest code is of the same cluster.
+/// MinHash against exact Jaccard similarity, and whether the nearest neighbour is of the same cluster.
 fn neighbours() {
     let frame = read("contracts.parquet");
     let runtime = frame.column("runtime").expect("codes");
@@ -271,7 +271,7 @@ fn address(i: usize) -> Address {
     Address(bytes)
 }
 
-/// Of the sets of grams.
+/// Jaccard similarity of sets of n-grams.
 fn jaccard(a: &similarity::Grams, b: &similarity::Grams) -> f64 {
     let both = a.iter().filter(|(gram, _)| b.binary_search_by_key(gram, |(other, _)| *other).is_ok()).count() as f64;
     let either = (a.len() + b.len()) as f64 - both;

@@ -1,4 +1,4 @@
-//! What likeness to known scams says of each contract, known scams and listed tokens being those of other clusters.
+//! Similarity of each contract to known scams, where known scams and listed tokens are from other clusters.
 
 use tokendeck::{
     analysis::security::similarity::{
@@ -10,11 +10,11 @@ use tokendeck::{
 
 use super::corpus::{Labelled, Section};
 
-/// Parts of the open clusters, of which one is asked about while the others are known.
+/// Folds of the development clusters; each is compared with the others.
 const FOLDS: usize = 10;
 
-/// SIMILAR_TO_SCAM's strength by the nearest scam and by the mix of instructions, of each of the section's contracts in their order. The
-/// open two thirds are what the closed third is compared with; of themselves, part by part with the other parts.
+/// Strength of SIMILAR_TO_SCAM by nearest scam and by opcode mix, for each contract of the section in order. The hold-out third is compared
+/// with the development set; that set fold by fold with its other folds.
 pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f64)> {
     let mut clusters: Vec<&str> = contracts.iter().map(|contract| contract.cluster.as_str()).collect();
     clusters.sort_unstable();

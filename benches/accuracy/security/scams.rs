@@ -1,5 +1,5 @@
-//! Scams against honest tokens by what their code shows, and how low honest tokens score: by code alone, and with a corpus of other scams
-//! and listed tokens. Compilers' ages tell scams apart too; figures with ages made equal take that out.
+//! Scams against honest tokens by their code, and the rate of honest tokens with low scores: by code alone, and with a corpus of other
+//! scams and listed tokens. Compiler age separates scams too; the age-adjusted metrics remove that effect.
 
 use tokendeck::analysis::security::{
     Anomaly, AnomalyCode,
@@ -12,13 +12,13 @@ use super::{
     code::{ERAS, Run, ratio},
 };
 
-/// What likeness adds to a run's own findings: by the nearest scam, and by the mix of instructions.
+/// SIMILAR_TO_SCAM strength added to a run: by the nearest scam, and by opcode mix.
 type Likeness = (f64, f64);
-/// A run with the likeness of its code.
+/// A run with its similarity.
 type Seen<'a> = (&'a Run<'a>, Likeness);
-/// A figure of a contract, the larger the worse, with its era and cluster.
+/// Score of a contract, higher is worse, with its era and cluster.
 type Score<'a> = (f64, Era, &'a str);
-/// What is measured, and the likeness that counts for it.
+/// A variant's name, and the similarity it uses.
 type Way = (&'static str, fn(Likeness) -> f64);
 
 const WAYS: [Way; 3] = [
@@ -50,7 +50,7 @@ pub(crate) fn print(runs: &[Run<'_>], likeness: &[Likeness]) {
     }
 }
 
-/// What was found, and SIMILAR_TO_SCAM of that strength.
+/// The run's anomalies, plus SIMILAR_TO_SCAM of that strength.
 fn findings(run: &Run<'_>, like: f64) -> Vec<Anomaly> {
     let mut all = run.report.anomalies.clone();
     if like > 0.0 {
@@ -61,7 +61,7 @@ fn findings(run: &Run<'_>, like: f64) -> Vec<Anomaly> {
 
 fn separation(what: &str, bad: &[Score<'_>], good: &[Score<'_>]) {
     let counts = format!("({} v {})", bad.len(), good.len());
-    // Drawn together, so that both sides of a draw are clusters' own.
+    // Resampled together, so that clusters stay whole on both sides.
     let all: Vec<(bool, Score<'_>)> = bad.iter().map(|score| (true, *score)).chain(good.iter().map(|score| (false, *score))).collect();
     let drawn = |figure: fn(&[Score<'_>], &[Score<'_>]) -> f64| {
         chance::text(chance::interval(&all, |(_, score)| score.2.to_owned(), |all| figure(&side(all, true), &side(all, false))))
@@ -99,19 +99,19 @@ fn within(bad: &[Score<'_>], good: &[Score<'_>]) -> f64 {
     auc(bad, good, |scam, honest| f64::from(u8::from(scam == honest)))
 }
 
-/// 0 to 1: one less what every anomaly leaves.
+/// Score in 0 to 1: one minus the product of what each anomaly leaves.
 fn part_score(anomalies: &[Anomaly]) -> f64 {
     1.0 - anomalies.iter().map(|anomaly| 1.0 - anomaly.weighed()).product::<f64>()
 }
 
-/// Weights of pairs after which every era has among the honest the share that it has among the scams.
+/// Pair weights that give the honest tokens the era distribution of the scams.
 fn equal_ages(scams: &[Score<'_>], honest: &[Score<'_>]) -> impl Fn(Era, Era) -> f64 + use<> {
     let share = |all: &[Score<'_>]| ERAS.map(|(era, _)| ratio(all.iter().filter(|(_, of, _)| *of == era).count(), all.len()));
     let (scams, honest) = (share(scams), share(honest));
     move |_, era| if honest[era as usize] > 0.0 { scams[era as usize] / honest[era as usize] } else { 0.0 }
 }
 
-/// The weighed share of pairs in which the scam's figure is the larger; ties count half.
+/// Weighted AUC: share of pairs in which the scam scores higher; ties count half.
 fn auc(scams: &[Score<'_>], honest: &[Score<'_>], weight: impl Fn(Era, Era) -> f64) -> f64 {
     let (mut right, mut pairs) = (0.0, 0.0);
     for (scam, good) in scams.iter().flat_map(|scam| honest.iter().map(move |good| (scam, good))) {
@@ -122,7 +122,7 @@ fn auc(scams: &[Score<'_>], honest: &[Score<'_>], weight: impl Fn(Era, Era) -> f
     right / pairs
 }
 
-/// How many score low; of listed tokens, why.
+/// Prints the number of low scores; for listed tokens also the reasons.
 fn low(what: &str, all: &[Seen<'_>], way: fn(Likeness) -> f64, listed: bool) {
     let score = |(run, like): &Seen<'_>| whole(&findings(run, way(*like)));
     let under = |all: &[Seen<'_>], least: i64| {
@@ -151,7 +151,7 @@ fn low(what: &str, all: &[Seen<'_>], way: fn(Likeness) -> f64, listed: bool) {
     }
 }
 
-/// The whole score, were nothing but the code against the token.
+/// Total score if only the code speaks against the token.
 fn whole(anomalies: &[Anomaly]) -> Verdict {
     verdict(anomalies, &[], &[], KnownInputs { code: true, executed: true, transfers: true, holders: true })
 }

@@ -1,4 +1,4 @@
-//! Fits the weights of the trend word: the likeliest under the ordinal model, by Newton's method. Each chartist's word counts a half.
+//! Fits the weights of the trend word: maximum likelihood of the ordinal model, by Newton's method. Each chartist's label counts half.
 
 use tokendeck::analysis::trendlines::{
     Trend,
@@ -7,7 +7,7 @@ use tokendeck::analysis::trendlines::{
 
 use super::marks::Span;
 
-/// Keeps weights finite where the measures part the words without an error.
+/// Keeps weights finite if the measures separate the labels perfectly.
 const RIDGE: f64 = 0.01;
 
 type Vector = [f64; 4];
@@ -17,7 +17,7 @@ pub(super) fn fit(spans: &[&Span]) -> Weights {
     for _ in 0..60 {
         let (here, slope) = (loss(at, spans), gradient(at, spans));
         let step = solve(hessian(at, spans), slope);
-        // Halved until it leads down.
+        // Step halving until the loss decreases.
         let down = (0..40).map(|halvings| 0.5_f64.powi(halvings)).map(|part| [0, 1, 2, 3].map(|k| at[k] - part * step[k]));
         let Some(next) = { down }.find(|next| next[3] > 0.0 && loss(*next, spans) < here) else { break };
         at = next;
@@ -29,7 +29,7 @@ fn weights(at: Vector) -> Weights {
     Weights { net: at[0], fit: at[1], place: at[2], threshold: at[3] }
 }
 
-/// Minus the logarithm of how likely the chartists' words are.
+/// Negative log-likelihood of the chartists' labels, plus the ridge penalty on the weights.
 fn loss(at: Vector, spans: &[&Span]) -> f64 {
     let each = |span: &&Span| -> f64 { span.words.iter().map(|word| -chance(at, &span.measures, *word).max(1e-12).ln() / 2.0).sum() };
     spans.iter().map(each).sum::<f64>() + RIDGE * at[..3].iter().map(|weight| weight * weight).sum::<f64>()

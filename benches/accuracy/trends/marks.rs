@@ -1,4 +1,4 @@
-//! The spans of real candles that two chartists named, read from `../shared/data/charts`. Nothing is judged here.
+//! Spans of real candles labelled by two chartists, read from `../shared/data/charts`. Nothing is judged here.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -13,18 +13,18 @@ use tokendeck::{
 
 /// A span that ends at a window's last candle.
 pub(super) struct Span {
-    /// The token: windows of one token share it.
+    /// The token, shared by its windows.
     pub(super) group: String,
     pub(super) length: usize,
     pub(super) measures: Measures,
-    /// What each chartist says.
+    /// Each chartist's label.
     pub(super) words: [Trend; 2],
-    /// Both called it clear.
+    /// Whether both called it clear.
     pub(super) sure: bool,
 }
 
 impl Span {
-    /// The word where both say the same.
+    /// The label if both agree.
     pub(super) fn both(&self) -> Option<Trend> {
         (self.words[0] == self.words[1]).then_some(self.words[0])
     }
@@ -48,7 +48,7 @@ struct Told {
     short: (String, String),
 }
 
-/// All spans, or why there are none.
+/// Reads all spans. Errors: why there are none.
 pub(super) fn spans() -> Result<Vec<Span>, String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/charts");
     let missing = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
@@ -91,7 +91,7 @@ fn word(text: &str) -> Result<Trend, String> {
     }
 }
 
-/// Daily candles of which only the close is asked.
+/// Daily candles of which only the close matters.
 pub(super) fn level_candles(closes: &[f64]) -> CandleVec {
     CandleVec {
         timestamp: (0..closes.len() as i64).map(|day| day * DAY_MS).collect(),

@@ -1,4 +1,4 @@
-//! Closes without a trend: noise of several shapes about a level, and walks for comparison.
+//! Closes without a trend: noise of several shapes around a level, and random walks for comparison.
 
 use crate::random::Random;
 
@@ -9,13 +9,13 @@ pub(super) enum Shape {
     Laplace,
     /// Student's t with three degrees of freedom.
     Heavy,
-    /// Normal, one in twenty ten times as large.
+    /// Normal, with one in twenty ten times as large.
     Spikes,
-    /// Normal, its size following its own past: GARCH(1,1), Bollerslev 1986.
+    /// GARCH(1,1), Bollerslev 1986.
     Clusters,
-    /// So much of each value lasts to the next.
+    /// AR(1) with this coefficient.
     Memory(f64),
-    /// The sum of normal steps.
+    /// Random walk with normal steps.
     Walk,
 }
 
@@ -31,7 +31,7 @@ pub(super) const SHAPES: &[(&str, Shape)] = &[
     ("random walk", Shape::Walk),
 ];
 
-/// Closes about 1 with noise of about 2 %.
+/// Closes around 1 with noise of about 2 %.
 pub(super) fn closes(shape: Shape, n: usize, random: &mut Random) -> Vec<f64> {
     let (mut before, mut variance) = (random.normal(), 1.0_f64);
     let mut next = || match shape {

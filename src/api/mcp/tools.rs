@@ -1,4 +1,4 @@
-//! The tools, made from the table of endpoints: the JSON schema of each one's arguments, and the request that arguments make.
+//! The MCP tools, generated from the endpoint table: the JSON Schema of each tool's arguments, and the API request of a call.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,19 +19,19 @@ use crate::{
     spelling::nearest,
 };
 
-/// The tools, in the order of the endpoints.
+/// The tools, in endpoint order.
 pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(Tool::new).collect());
 
-/// A question as a tool.
+/// A question as an MCP tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     endpoint: &'static Endpoint,
-    /// The schemas of the body's members, where the endpoint reads a body.
+    /// Schemas of the request body's members; empty if the endpoint reads no body.
     body: Map<String, Value>,
     schema: Arc<JsonObject>,
 }
 
-/// A request of the API.
+/// An API request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ApiRequest {
     pub method: &'static str,
@@ -70,14 +70,14 @@ impl Tool {
         self.endpoint.path
     }
 
-    /// Its description for clients.
+    /// Returns the tool's definition for clients.
     pub(super) fn described(&self) -> Described {
-        // It only answers from the loaded data.
+        // Tools only read the loaded data.
         let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
         Described::new(self.endpoint.name, self.endpoint.summary, Arc::clone(&self.schema)).with_annotations(hints)
     }
 
-    /// The request that these arguments make. Here a name has to be known and a value to fit into a request; the endpoint checks the rest.
+    /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
     pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
@@ -124,7 +124,7 @@ fn missing(name: &str) -> Problem {
     Problem::new(Code::InvalidParameter, format!("`{name}` is missing: it cannot be left out."))
 }
 
-/// What separates several values of a parameter in a request; none where it takes one value.
+/// Separator of a parameter's multiple values in a request; `None` for single-valued parameters.
 fn separator(kind: ParameterKind) -> Option<&'static str> {
     match kind {
         ParameterKind::Where(_) => Some(" "),
@@ -137,7 +137,7 @@ fn separator(kind: ParameterKind) -> Option<&'static str> {
     }
 }
 
-/// The value as a request carries it; none where it is left out.
+/// Returns the value in request syntax; `None` if omitted (null).
 fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     let wrong = || {
         let shown = clip(&value.to_string());
@@ -147,7 +147,7 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     let one = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(flag) => Some(flag.to_string()),
-        // For JSON schema 5.0 is a whole number.
+        // In JSON Schema 5.0 is an integer.
         Value::Number(number) => {
             Some(number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e15).map_or_else(|| number.to_string(), |n| format!("{n:.0}")))
         }
@@ -165,7 +165,7 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     if text.is_empty() && parameter.kind.in_path() { Err(missing(parameter.name)) } else { Ok(Some(text)) }
 }
 
-/// The schema of a parameter. Patterns that would be pages long are left out, and the columns are named instead.
+/// JSON Schema of a parameter. Regular expressions pages long are left out; the columns are named instead.
 fn property(parameter: &Parameter) -> Value {
     let mut schema = openapi::value_of(parameter.kind);
     let mut meaning = parameter.meaning.to_owned();
@@ -188,7 +188,7 @@ fn property(parameter: &Parameter) -> Value {
     schema
 }
 
-/// The columns that conditions can name, by kind, with an example of a comparison.
+/// Lists the filterable columns by kind, with an example comparison for each.
 fn by_kind(columns: &[FilterColumn]) -> String {
     let groups = [
         ("Numbers, as in `>10m` or `<=5%`", &[ColumnKind::Number][..]),

@@ -1,5 +1,5 @@
-//! The patterns of texts in the OpenAPI document: times, and lists of addresses, conditions, columns and indicators, each of which may be
-//! empty. Nothing is parsed by them; a test checks that what a pattern allows is accepted.
+//! Regular expressions of text parameters in the OpenAPI document: times, and lists (possibly empty) of addresses, conditions, columns and
+//! indicators. For documentation only, not parsing; a test checks that matching text is accepted.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ use crate::{
     },
 };
 
-/// From `min` to `max` addresses.
+/// Pattern of a list of `min` to `max` addresses.
 pub(super) fn addresses(min: usize, max: usize) -> Value {
     let address = ADDRESS_PATTERN.trim_start_matches('^').trim_end_matches('$');
     let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
     json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [EXAMPLE_TOKEN] })
 }
 
-/// A time, a day or seconds since 1970, from the year 1 to 9999.
+/// Pattern of an RFC 3339 time, a day or a Unix time in seconds, from year 1 to 9999.
 pub(super) fn time() -> Value {
     let clock = r"[Tt ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
     let seconds = r"[0-9]{1,11}|1[0-9]{11}|2[0-4][0-9]{10}|-[0-9]{1,10}|-[1-5][0-9]{10}";
@@ -29,7 +29,7 @@ pub(super) fn time() -> Value {
 
 const YEAR: &str = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
 
-/// A day of the Gregorian calendar.
+/// Pattern of a Gregorian calendar day.
 fn day() -> String {
     let long = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])";
     let short = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)";
@@ -38,18 +38,18 @@ fn day() -> String {
     format!(r"({YEAR}-({long}|{short}|{february})|([0-9][0-9]{fourth}|{fourth}00)-02-29)")
 }
 
-/// A list of some of these words.
+/// Pattern of a comma-separated list of these words.
 pub(super) fn words(words: &[&str]) -> Value {
     let word = words.join("|");
     json!({ "type": "string", "pattern": format!("^(({word})(,({word}))*)?$"), "examples": [words[..words.len().min(2)].join(",")] })
 }
 
-/// A filter over these columns.
+/// Pattern of a filter over these columns.
 pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
     json!({ "type": "string", "maxLength": TEXT_CHARS_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
 }
 
-/// An order by these columns.
+/// Pattern of a sort order by these columns.
 pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> Value {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let column = format!("[+-]?({})", names.join("|"));
@@ -61,7 +61,8 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
     schema
 }
 
-/// A list of indicators: each a word with its numbers. That the fast period is under the slow one no pattern can say.
+/// Pattern of a list of indicators, each a word with its numbers. No regular expression can require the fast period to be under the slow
+/// one.
 pub(super) fn indicators(default: &'static str) -> Value {
     let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
     const { assert!(PERIOD_MAX == 500, "the pattern of a period names the longest") };
@@ -75,10 +76,10 @@ pub(super) fn indicators(default: &'static str) -> Value {
     json!({ "type": "string", "pattern": format!("^({name}(,{name}){{0,{}}})?$", INDICATORS_MAX - 1), "default": default })
 }
 
-/// The pattern of conditions: each column with the comparisons and values of its kind.
+/// Pattern of filter conditions: each column with the comparisons and values of its kind.
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
-    // A word without spaces, or a quoted one. Not every regular expression counts U+0085 as a space, as the parser does.
+    // A word without spaces, or a quoted string. Not every regex engine counts U+0085 as a space, as the parser does.
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! The router: the endpoint of a method and a path, from the table of endpoints. It decides nothing else.
+//! The router: maps method and path to an endpoint of the table. It decides nothing else.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -10,7 +10,7 @@ use crate::{
     question::parameter::clip,
 };
 
-/// The method of an endpoint.
+/// HTTP method of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     Get,
@@ -19,7 +19,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// As in a request line.
+    /// Spelled as in a request line.
     pub fn method(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -38,7 +38,7 @@ impl Verb {
     }
 }
 
-/// The endpoints of one path, as positions in the table.
+/// Endpoints of one path by method, as table indices.
 type Methods = BTreeMap<Verb, usize>;
 
 static ROUTER: LazyLock<matchit::Router<Methods>> = LazyLock::new(|| {
@@ -56,15 +56,15 @@ static ROUTER: LazyLock<matchit::Router<Methods>> = LazyLock::new(|| {
     router
 });
 
-/// A request that has found its endpoint.
+/// A matched route.
 #[derive(Debug)]
 pub(in crate::api) struct Route<'k, 'p> {
-    /// Position in the table.
+    /// Index in the endpoint table.
     pub position: usize,
     pub arguments: matchit::Params<'k, 'p>,
 }
 
-/// Why no endpoint was found: 404, or 405 with the methods that the path has.
+/// A routing failure: 404, or 405 with the path's methods.
 #[derive(Debug)]
 pub(in crate::api) struct NoRoute {
     pub problem: Problem,

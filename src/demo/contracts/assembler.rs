@@ -1,5 +1,5 @@
-//! A two-pass assembler of EVM bytecode from text: mnemonics, numbers pushed by their width, labels, selectors and event topics by
-//! signature, and the init code that deploys. It knows nothing of tokens.
+//! A two-pass assembler for EVM bytecode: mnemonics, number pushes, labels, function selectors and event topics by signature, and the init
+//! code that deploys. It knows nothing of tokens.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use revm::{
     primitives::keccak256,
 };
 
-/// One piece of a program: its size is known before the labels have their places.
+/// A program fragment, whose size is known before labels are resolved.
 enum Piece {
     Bytes(Vec<u8>),
-    /// A `PUSH2` of the label's place.
+    /// `PUSH2` of a label's offset.
     Label(String),
 }
 
@@ -24,10 +24,10 @@ impl Piece {
     }
 }
 
-/// The bytecode of `text`. Words are separated by white space; `;` starts a comment up to the end of the line; `name:` is a label,
-/// and `@name` pushes its place; `12` is pushed in as few bytes as hold it, `0x000c` in as many as are written;
-/// `$transfer(address,uint256)` pushes a function's selector, `%Transfer(address,address,uint256)` an event's topic. A word of the table
-/// `macros` stands for the text beside it, in which the words above it in the table may stand.
+/// Assembles `text`. Words are separated by white space; `;` starts a comment up to the end of the line; `name:` defines a label, and
+/// `@name` pushes its offset; `12` is pushed in the fewest bytes, `0x000c` in as many as are written; `$transfer(address,uint256)` pushes a
+/// function selector, `%Transfer(address,address,uint256)` an event topic. A name in the table `macros` expands to its text, which may use
+/// the macros above it in the table.
 pub(super) fn assemble(text: &str, macros: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let mut words = Vec::new();
     for line in text.lines() {
@@ -65,11 +65,11 @@ pub(super) fn assemble(text: &str, macros: &[(&str, &str)]) -> Result<Vec<u8>, S
     Ok(code)
 }
 
-/// The words of `text`, those of the table replaced by what they stand for.
+/// Splits `text` into words, expanding macros recursively.
 fn expand<'a>(text: &'a str, table: &[(&str, &'a str)], words: &mut Vec<&'a str>) {
     for word in text.split_whitespace() {
         match table.iter().position(|(name, _)| *name == word) {
-            // Each step looks at fewer rows, so this ends.
+            // Terminates: each level sees fewer rows.
             Some(row) => expand(table[row].1, &table[..row], words),
             None => words.push(word),
         }
@@ -87,13 +87,13 @@ fn bytes_of(word: &str) -> Option<Vec<u8>> {
     if word.starts_with(|first: char| first.is_ascii_digit()) { push(word) } else { opcode(word).map(|byte| vec![byte]) }
 }
 
-/// The opcode of this name; not a push, which is written as its number.
+/// Returns the opcode of this mnemonic, except PUSH1 to PUSH32, which are written as numbers.
 fn opcode(word: &str) -> Option<u8> {
     let is_named = |byte: &u8| OpCode::new(*byte).is_some_and(|known| known.as_str().eq_ignore_ascii_case(word));
     (0..=u8::MAX).find(is_named).filter(|byte| !(PUSH1..=PUSH32).contains(byte))
 }
 
-/// `PUSHn` of a number: decimal in as few bytes as hold it, hex in as many as are written.
+/// Encodes the `PUSHn` of a number: decimal in the fewest bytes, hex in as many as are written.
 fn push(number: &str) -> Option<Vec<u8>> {
     let bytes = if let Some(digits) = number.strip_prefix("0x") {
         const_hex::decode(digits).ok()?

@@ -1,4 +1,4 @@
-//! Contracts whose owner, or another role, has power over the holders, each with the honest twin that looks like it.
+//! Contracts whose owner, or another role, has power over the holders, each with an honest twin.
 
 use super::{
     Contract, rows,

@@ -1,4 +1,4 @@
-//! The honest ERC-20 token as assembler text with placeholders, and the contracts that fill them in or have a text of their own.
+//! The honest ERC-20 token as an assembly template, its instances, and contracts with a source of their own.
 
 use sha3::{Digest as _, Keccak256};
 
@@ -7,13 +7,13 @@ use super::{
     macros::MACROS,
 };
 
-/// What a token calls itself and how much there is of it.
+/// Name, symbol and supply of a token.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
     pub name: &'a str,
     pub symbol: &'a str,
     pub decimals: u8,
-    /// Smallest units, all of them the deployer's.
+    /// In smallest units; all minted to the deployer.
     pub supply: u128,
 }
 
@@ -23,40 +23,40 @@ impl Default for Identity<'_> {
     }
 }
 
-/// A contract's runtime bytecode, and the init code that deploys it.
+/// Runtime bytecode of a contract, and the init code that deploys it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContractCode {
     pub runtime: Vec<u8>,
     pub creation: Vec<u8>,
 }
 
-/// A contract's assembler text.
+/// Assembly source of a contract.
 #[derive(Debug)]
 pub(super) enum ContractText {
     Token(TokenProgram),
-    /// A text of its own.
+    /// A source of its own.
     Other {
         runtime: &'static str,
         constructor: &'static str,
     },
 }
 
-/// The honest token with what a variant adds to it or puts in its place, each an assembler text.
+/// The honest token with a variant's additions and replacements, each in assembly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenProgram {
-    /// Has `owner()` and `renounceOwnership()`.
+    /// Whether it has `owner()` and `renounceOwnership()`.
     pub(super) owned: bool,
-    /// Further functions: the name before the parenthesis is the label of their body.
+    /// Additional functions; the name before the parenthesis is the label of the body.
     pub(super) functions: &'static [&'static str],
-    /// Further functions that take coins.
+    /// Additional payable functions.
     pub(super) payable: &'static [&'static str],
-    /// The bodies of the further functions.
+    /// Bodies of the additional functions.
     pub(super) bodies: &'static str,
-    /// Runs before every transfer, and may refuse it.
+    /// Runs before every transfer, and may revert it.
     pub(super) guard: &'static str,
-    /// Runs before a `transferFrom`: uses up the allowance.
+    /// Runs before a `transferFrom`: deducts the allowance.
     pub(super) spend: &'static str,
-    /// Leaves on the stack how much of the amount is received.
+    /// Leaves the received amount on the stack (fee on transfer).
     pub(super) cut: &'static str,
     pub(super) constructor: &'static str,
 }
@@ -86,7 +86,7 @@ renounceOwnership:
     ONLY_OWNER 0 OWNER %OwnershipTransferred(address,address) 0 0 log3 0 3 sstore stop
 ";
 
-/// `TokenProgram::text` replaces each `{…}`.
+/// Template whose `{…}` placeholders `TokenProgram::text` replaces.
 const TEMPLATE: &str = "
     0x80 0x40 mstore
     4 calldatasize lt @fail jumpi
@@ -136,7 +136,7 @@ move: ; where to go on
 ";
 
 impl TokenProgram {
-    /// The signatures of all it can be asked, those that take coins last.
+    /// Signatures of all its functions, payable ones last.
     pub(super) fn functions(&self) -> Vec<&'static str> {
         let owned = if self.owned { OWNED } else { &[] };
         [STANDARD, owned, self.functions, self.payable].concat()
@@ -169,7 +169,7 @@ impl TokenProgram {
     }
 }
 
-/// Length and bytes of a text of one word; a longer one is cut between characters.
+/// Encodes a string of at most one word as length and bytes; a longer one is cut at a character boundary.
 fn word(text: &str) -> (String, String) {
     const WORD: usize = 32;
     let end = (0..=text.len().min(WORD)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
@@ -196,10 +196,10 @@ impl ContractText {
     }
 }
 
-/// What a constructor does: makes the deployer the owner, who gets the whole supply.
+/// Constructor code: makes the deployer the owner and mints the whole supply to it.
 const ISSUE: &str = "caller 3 sstore SUPPLY 2 sstore SUPPLY caller BALANCE sstore SUPPLY caller 0 LOG_TRANSFER";
 
-/// The trailer that Solidity's compiler adds, CBOR `{ipfs: multihash}` and its length. The source is invented and differs with the
+/// The metadata trailer that Solidity's compiler adds, CBOR `{ipfs: multihash}` and its length. The hash is invented and depends on the
 /// identity.
 fn metadata(identity: &Identity) -> Vec<u8> {
     let digest = Keccak256::digest(format!("{}\n{}", identity.name, identity.symbol));

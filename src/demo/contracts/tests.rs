@@ -1,4 +1,4 @@
-//! The contracts, run: each does what its row says, and its twin does not.
+//! Executes the contracts: each behaves as its row states, and its twin does not.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -21,10 +21,10 @@ const ROUTER: Address = Address::repeat_byte(0xb2);
 const PAIR: Address = Address::repeat_byte(0xc3);
 const ANN: Address = Address::repeat_byte(0xd4);
 const BOB: Address = Address::repeat_byte(0xe5);
-/// What the pair and each holder have at first.
+/// Initial balance of the pair and of each holder.
 const GIVEN: u64 = 1_000_000;
 
-/// A chain with one contract, and others that answer every call with the pair's address.
+/// A chain with one contract, and stubs that answer every call with the pair's address.
 struct World {
     evm: Evm,
     token: Address,
@@ -58,7 +58,7 @@ impl World {
         world
     }
 
-    /// What is answered (the address, when it creates); none when it fails.
+    /// Returns the output (the address, for a creation); `None` on failure.
     fn transact(&mut self, caller: Address, kind: TxKind, data: Vec<u8>, value: u64) -> Option<Vec<u8>> {
         let transaction =
             TxEnv { caller, kind, data: data.into(), value: U256::from(value), gas_limit: 5_000_000, gas_price: 0, ..TxEnv::default() };
@@ -83,7 +83,7 @@ impl World {
     }
 
     fn number(&mut self, function: &str, words: &[U256]) -> u64 {
-        // What was logged last stays what a transaction logged.
+        // Keeps the logs of the last transaction.
         let logs = std::mem::take(&mut self.logs);
         let answer = self.call(OWNER, function, words).expect("an answer");
         self.logs = logs;
@@ -94,7 +94,7 @@ impl World {
         self.number("balanceOf(address)", &[word(of)])
     }
 
-    /// What `to` receives when `from` sends 1,000; none when it fails.
+    /// Returns the amount that `to` receives when `from` sends 1,000; `None` on failure.
     fn moves(&mut self, from: Address, to: Address) -> Option<u64> {
         let before = self.balance(to);
         let sent = self.works(from, "transfer(address,uint256)", &[word(to), U256::from(1_000)]);
@@ -105,7 +105,7 @@ impl World {
         self.moves(PAIR, who)
     }
 
-    /// What the pair receives when `who` sells 1,000 by the router.
+    /// Returns the amount that the pair receives when `who` sells 1,000 through the router.
     fn sells(&mut self, who: Address) -> Option<u64> {
         assert!(self.works(who, "approve(address,uint256)", &[word(ROUTER), U256::from(2_000)]));
         let before = self.balance(PAIR);
@@ -118,12 +118,12 @@ fn word(address: Address) -> U256 {
     U256::from_be_slice(address.as_slice())
 }
 
-/// What asks for the function with these arguments, a word each.
+/// ABI-encodes a call whose arguments are one word each.
 fn call_data(function: &str, words: &[U256]) -> Vec<u8> {
     words.iter().fold(keccak256(function)[..4].to_vec(), |data, word| [data, word.to_be_bytes::<32>().to_vec()].concat())
 }
 
-/// What `who` gained by the transfers that were logged.
+/// Net amount of `who` in the logged transfers.
 fn logged_gain(logs: &[Log], who: Address) -> i128 {
     let transfers =
         logs.iter().filter(|log| log.topics().first().is_some_and(|topic| *topic == keccak256("Transfer(address,address,uint256)")));
@@ -208,7 +208,7 @@ fn an_honest_contract_moves_what_it_logs_and_needs_the_holders_leave() {
 
 type Shows = fn(&mut World) -> bool;
 
-/// What shows each fault: true of the contract, false of its twin.
+/// Proof of each fault: true of the contract, false of its twin.
 const FAULTS: &[(&str, Shows)] = &[
     ("tax", |world| world.sells(ANN) == Some(700)),
     ("tax_raisable", |world| {
@@ -293,7 +293,7 @@ const FAULTS: &[(&str, Shows)] = &[
         let arguments = [&[word(world.token), U256::from(64), U256::from(68)][..], &order].concat();
         world.works(ANN, "run(address,bytes)", &arguments) && world.balance(BOB) == before + 5
     }),
-    // Nobody's signature, for nothing out of what nobody has.
+    // An invalid signature (all zero) for an amount of zero.
     ("burnt_back", |world| {
         let nothing = [U256::ZERO, word(BOB), U256::ZERO, U256::ZERO, U256::ZERO, U256::ZERO];
         world.works(ANN, "relay(address,address,uint256,uint256,uint256,uint256)", &nothing)
@@ -303,7 +303,7 @@ const FAULTS: &[(&str, Shows)] = &[
         world.sells(ANN).is_none()
     }),
     ("sealed_gate", |world| {
-        // One that repeats what it is asked, and so does not answer zero: built into every chain.
+        // The identity precompile at address 4 returns its input, so its answer is not zero.
         let repeats = U256::from(4);
         let database = &mut world.evm.ctx.journaled_state.database;
         database.insert_account_storage(world.token, U256::from(8), repeats).expect("the token is there");
@@ -312,14 +312,14 @@ const FAULTS: &[(&str, Shows)] = &[
     ("proxy_1167", |world| world.works(ANN, "pair()", &[])),
     ("proxy_1822", |world| world.works(ANN, "pair()", &[])),
     ("proxy_1967", |world| {
-        // The admin reaches the proxy, everyone else what is behind it.
+        // The admin reaches the proxy, everyone else the implementation.
         let forwards = world.works(ANN, "pair()", &[]) && world.works(ANN, "upgradeTo(address)", &[word(BOB)]);
         let address = world.call(OWNER, "implementation()", &[]);
         forwards && world.works(OWNER, "upgradeTo(address)", &[word(BOB)]) && world.call(OWNER, "implementation()", &[]) != address
     }),
 ];
 
-/// A call in whole words, as bytes are passed.
+/// ABI-encodes a call as 32-byte words, for a `bytes` argument.
 fn abi_words(function: &str, words: &[U256]) -> Vec<U256> {
     let mut data = call_data(function, words);
     data.resize(data.len().next_multiple_of(32), 0);
@@ -335,7 +335,8 @@ fn renounced(world: &mut World) -> bool {
     world.works(OWNER, "renounceOwnership()", &[]) && world.number("owner()", &[]) == 0
 }
 
-/// A destroyed contract keeps its code since EIP-6780, so it is the way to the opcode that tells: a jump target, then no end before it.
+/// A destroyed contract keeps its code since EIP-6780, so reachability is checked instead: a JUMPDEST, then no terminator before the
+/// opcode.
 fn contains_reachable(world: &World, opcode: u8) -> bool {
     let code = &world.evm.ctx.journaled_state.database.cache.accounts[&world.token].info.code;
     let bytes = code.as_ref().expect("code").original_bytes();
@@ -361,7 +362,7 @@ fn each_fault_shows_in_its_contract_and_not_in_the_twin() {
         let contract = contract(name).expect("a contract of the table");
         let twin = super::contract(contract.twin.expect("a twin")).expect("a contract of the table");
         assert!(shows(&mut World::new(contract)), "{name}");
-        // What a proxy shows is that it forwards, which a token that refuses unknown functions cannot.
+        // The proof of a proxy is that it forwards, which a token that reverts on unknown functions cannot.
         assert!(!shows(&mut World::new(twin)), "{} as the twin of {name}", twin.name);
     }
 }

@@ -1,4 +1,4 @@
-//! The honest token, contracts that do harm whoever calls them, and proxies, each with its honest twin.
+//! The honest token, contracts that harm every caller, and proxies, each with its honest twin.
 
 use super::{
     Contract, rows,
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Contract] = rows! {
             bodies: "airdrop: NUMBER_2 caller BALANCE LOWER NUMBER_2 ADDRESS_1 BALANCE RAISE NUMBER_2 ADDRESS_1 caller LOG_TRANSFER stop" };
 
     "proxy_1167": "forwards every call to one contract (EIP-1167)" ["PROXY"] [] twin "delegate_library"
-        // The code of the standard, with the invented implementation in it.
+        // The standard's bytecode (EIP-1167 minimal proxy), with the invented implementation in it.
         other "calldatasize returndatasize returndatasize calldatacopy returndatasize returndatasize returndatasize calldatasize returndatasize
             IMPLEMENTATION gas delegatecall returndatasize dup3 dup1 returndatacopy swap1 returndatasize swap2 0x2b jumpi revert
             passed: return", "";

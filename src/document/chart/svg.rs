@@ -1,25 +1,24 @@
-//! The chart as SVG: a place for each price, figures beside the axes that do not stand on each other. Colours come by class from the
-//! page.
+//! SVG rendering of the chart: scales, and axis labels without overlaps. CSS classes of the page supply the colours.
 
 use super::{Chart, Kind, Mark, Stroke};
 use crate::document::{format, html::escaped};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 360.0;
-/// The field of the candles; what is right of it and below it are the axes.
+/// Plot area; the axes lie to its right and below.
 const LEFT: f64 = 8.0;
 const RIGHT: f64 = 812.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 330.0;
-/// Between two labels.
+/// Vertical spacing of labels.
 const LABEL: f64 = 14.0;
-/// A level further from the candles than this share of their height stands at the edge, so that it does not press them flat.
+/// Levels further from the candles than this fraction of their range are drawn at the edge, so that they do not compress the scale.
 const REACH: f64 = 0.5;
-/// Pieces that a line which is bent on the scale is drawn in.
+/// Segments that approximate a curved line.
 const PIECES: u32 = 16;
 const DATES: usize = 6;
 
-/// From prices to places.
+/// Scale from prices to coordinates.
 struct Field {
     low: f64,
     high: f64,
@@ -32,7 +31,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n", escaped(&chart.caption));
     grid(chart, &field, &mut svg);
     candles(chart, &field, &mut svg);
-    // Over the candles, so that none hides a figure.
+    // Drawn over the candles, so that none hides a figure.
     for price in field.prices() {
         let (x, y) = (LEFT + 2.0, field.y(price) - 3.0);
         svg.push_str(&format!("<text class=\"price\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\n", format::price(Some(price))));
@@ -49,7 +48,7 @@ impl Field {
     fn of(chart: &Chart) -> Self {
         let low = chart.bars.iter().map(|bar| bar.low).fold(f64::INFINITY, f64::min).ln();
         let high = chart.bars.iter().map(|bar| bar.high).fold(0.0, f64::max).ln();
-        // One price throughout has a height all the same.
+        // A constant price still gets a range.
         let height = (high - low).max(0.01);
         let reach = (low - REACH * height)..=(high + REACH * height);
         let lines = chart.strokes.iter().flat_map(|stroke| [stroke.from.1, stroke.to.1]);
@@ -76,9 +75,9 @@ impl Field {
         (LEFT + (place + 0.5) * self.step()).clamp(LEFT, RIGHT)
     }
 
-    /// Round prices of the scale: steps of 1, 2 or 5; over a wide range those figures of every power of ten.
+    /// Round prices for the grid: steps of 1, 2 or 5; over a wide range those figures of every power of ten.
     fn prices(&self) -> Vec<f64> {
-        // The smallest prices a cell can hold are zero again on their way through the logarithm.
+        // Subnormal prices underflow to zero through logarithm and back.
         let (low, high) = (self.low.exp().max(f64::MIN_POSITIVE), self.high.exp());
         let power = |value: f64| 10f64.powf(value.log10().floor());
         let rounds = |base: f64| [1.0, 2.0, 5.0, 10.0].map(|by| by * base);
@@ -109,7 +108,7 @@ fn grid(chart: &Chart, field: &Field, svg: &mut String) {
     svg.push_str("</g>\n");
 }
 
-/// Rising and falling candles, each kind as one path of wicks and one of bodies.
+/// Draws rising and falling candles, each as one path of wicks and one of bodies.
 fn candles(chart: &Chart, field: &Field, svg: &mut String) {
     let half = (field.step() * 0.35).clamp(0.4, 6.0);
     for (class, rising) in [("up", true), ("down", false)] {
@@ -137,7 +136,7 @@ fn line(stroke: &Stroke, field: &Field, svg: &mut String) {
     svg.push_str(&format!("<polyline class=\"stroke {}\" points=\"{}\"/>\n", stroke.kind.class(), points.join(" ")));
 }
 
-/// Levels with their prices at the right, moved apart where they would stand on each other.
+/// Draws levels with price labels on the right, moved apart to avoid overlaps.
 fn marks(levels: &[Mark], field: &Field, svg: &mut String) {
     let mut ordered: Vec<(f64, &Mark)> = levels.iter().map(|mark| (field.y(mark.price), mark)).collect();
     ordered.sort_by(|a, b| b.1.price.total_cmp(&a.1.price));
@@ -150,7 +149,7 @@ fn marks(levels: &[Mark], field: &Field, svg: &mut String) {
         if field.inside(mark.price) && matches!(mark.kind, Kind::Target | Kind::Stop | Kind::Close) {
             svg.push_str(&format!("<line class=\"level {class}\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"));
         }
-        // A price outside the chart gets an arrow.
+        // A price outside the plot area gets an arrow.
         let beyond = match field.inside(mark.price) {
             true => "",
             false if mark.price.ln() > field.high => " ↑",

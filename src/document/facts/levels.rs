@@ -1,4 +1,4 @@
-//! What a report says of the chart: trendlines, the trade card, patterns.
+//! The chart facts of a report: trendlines, trade card, patterns.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
     section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
     let row = |line: &Value| {
         let now = match line["endPrice"].as_f64() {
-            // A straight line through a fall ends where no price is.
+            // A falling straight line can end below zero.
             Some(at) if at <= 0.0 => "below zero now".to_owned(),
             Some(at) => format!("{} now", format::price(Some(at))),
             None => format!("{} at its start", price(&line["intercept"])),
@@ -47,7 +47,7 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
     Ok(section)
 }
 
-/// The trade card of a pattern: breakout, target and stop.
+/// Trade card of a pattern: breakout, target and stop-loss.
 pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::shown(word(&pattern["name"])));
@@ -68,7 +68,7 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     section
 }
 
-/// How often earlier ones met their target, beside entries at any candle with the same aims.
+/// Hit rate of earlier patterns, against random entries with the same targets.
 fn followed(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
     let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
@@ -76,7 +76,7 @@ fn followed(record: &PatternRecord) -> String {
     format!("{} of the {} of this token that ended met their target{any}", percent(target), format::count(record.count))
 }
 
-/// Patterns with their targets; those of a plain answer with how far they project.
+/// Patterns with their targets; for unexplained answers with their projected move.
 pub(super) fn patterns(part: &Value) -> PartSection {
     let answer = answered("chart patterns", part)?;
     let found = list(&answer["patterns"]);
@@ -104,7 +104,7 @@ fn aim(moves: &Value) -> Tone {
 fn explained_row(pattern: &Value) -> Vec<Piece> {
     let status = word(&pattern["status"]);
     let target = price(&pattern["targetPrice"]);
-    // What is over has no way to go to its target, and no stop.
+    // A pattern that has ended has neither a remaining distance to its target nor a stop.
     let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
         let target = Piece::new(format!("{target} {}", change(&pattern["distanceToTarget"])), aim(&pattern["distanceToTarget"]));
         let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));

@@ -1,4 +1,4 @@
-//! What a report says, and what it says where a part is missing or odd.
+//! The facts of a report, also with missing or odd parts.
 
 use serde_json::json;
 
@@ -81,7 +81,7 @@ fn text_of_the_dataset_never_becomes_markup() {
     }
     assert!(html.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() >= 10, "{html}");
     assert!(!html.contains('\u{202e}') && !html.contains('\0'));
-    // What would load or run: the one address in it is text.
+    // Anything that would load or run: the only URL in it is text.
     for loads in ["<script", "src=", "href=", "url(", "@import"] {
         assert!(!html.contains(loads), "{loads}");
     }

@@ -1,4 +1,4 @@
-//! The alerts in the store: their conditions, the tokens that met them at the last check, and what fired. A check is one transaction.
+//! Alerts in the store: their conditions, the tokens that met them at the last check, and their firings. A check is one transaction.
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -12,15 +12,15 @@ use crate::{
     },
 };
 
-/// Firings kept of an alert; beyond it the oldest that people were told of are deleted.
+/// Firings kept per alert; beyond it the oldest delivered ones are deleted.
 const FIRED_MAX: u32 = 1_000;
 /// Firings kept of all removed alerts together.
 const FIRED_BY_REMOVED_MAX: u32 = 10_000;
-/// Firings in a page of `fired_after`.
+/// Page size of `fired_after`.
 const FIRED_AT_ONCE: i64 = 1_000;
 
-/// `held`: the tokens that fire only after they stopped meeting the condition, 20 bytes each; `holds`: how many met it at the last check;
-/// `digest`: the data of that check. `told`: the last firing of a dataset that people were told of.
+/// `held`: tokens that must stop meeting the condition before they fire again, 20 bytes each; `holds`: number of tokens that met it at the
+/// last check; `digest`: digest of that check's data. `told`: the last firing of a dataset delivered to the user.
 pub(super) const SCHEMA: &str = "
     CREATE TABLE alert (
         alert_id TEXT PRIMARY KEY,
@@ -55,7 +55,7 @@ pub(super) const SCHEMA: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// The migration from the version that counted firings by the rows of `fired` and had no table `told`: all of them were told.
+/// Migration from the version that counted firings by the rows of `fired` and had no table `told`: marks all of them as delivered.
 pub(super) const FROM_COUNTED_BY_ROWS: &str = "
     ALTER TABLE alert ADD COLUMN holds INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE alert ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
@@ -72,7 +72,7 @@ pub(super) const FROM_COUNTED_BY_ROWS: &str = "
     INSERT INTO told SELECT dataset, max(fired_id) FROM fired GROUP BY dataset;
 ";
 
-/// Fails to compile where a table or a column is missing.
+/// Probe statement: fails to compile if a table or column is missing.
 pub(super) const PROBE: &str = "SELECT alert.alert_id, alert.dataset, alert.token_address, alert.symbol, alert.condition, created_at,
     checked_at, problem, held, holds, digest, fired_count, last_fired_at, fired.fired_id, fired_at, told.fired_id
     FROM alert JOIN fired USING (alert_id) JOIN told ON told.dataset = alert.dataset LIMIT 1";
@@ -85,7 +85,7 @@ pub(in crate::jobs) struct NewAlert {
     pub(in crate::jobs) symbol: Option<String>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Of the data that `held` was found in.
+    /// Digest of the data in which `held` was determined.
     pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
 }
@@ -98,18 +98,18 @@ pub(in crate::jobs) struct StoredAlert {
     pub(in crate::jobs) token: Option<Address>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Of the data of its last check; empty where the version before kept none.
+    /// Digest of the last check's data; empty if an older program version stored none.
     pub(in crate::jobs) digest: Vec<u8>,
 }
 
-/// The outcome of a check.
+/// Outcome of a check.
 #[derive(Debug)]
 pub(in crate::jobs) struct AlertCheck {
-    /// The tokens that fire only after they stopped meeting the condition.
+    /// Tokens that must stop meeting the condition before they fire again.
     pub(in crate::jobs) held: Vec<Address>,
-    /// How many met the condition.
+    /// Number of tokens that meet the condition.
     pub(in crate::jobs) holds: usize,
-    /// The tokens it fired for, with their symbols.
+    /// Tokens it fired for, with their symbols.
     pub(in crate::jobs) fired: Vec<(Address, Option<String>)>,
     pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
@@ -120,7 +120,7 @@ const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_
 const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
 
 impl JobStore {
-    /// Adds an alert, or returns the one there is of the same token and condition.
+    /// Adds an alert, or returns the existing one with the same token and condition.
     pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> Result<Alert> {
         self.write(Sync::BeforeReturning, |tx| {
             let token = new.token.map(|token| token.to_string());
@@ -155,7 +155,7 @@ impl JobStore {
         })
     }
 
-    /// Removes an alert; its firings stay.
+    /// Deletes an alert; its firings stay.
     pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
         let removed = self.write(Sync::BeforeReturning, |tx| {
             let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
@@ -182,7 +182,7 @@ impl JobStore {
         Ok(AlertList { alerts, fired })
     }
 
-    /// The alerts of the dataset, and whether their last check was in these data.
+    /// Returns the dataset's alerts, and whether the last check of each was on these data.
     pub(in crate::jobs) fn alerts_checked_in(&self, dataset: &str, digest: &[u8; 32]) -> Result<Vec<(String, bool)>> {
         let reader = self.reader();
         let mut rows = reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
@@ -190,7 +190,7 @@ impl JobStore {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The alert with the outcome of its last check; none where it was removed.
+    /// Returns the alert with the outcome of its last check; `None` if it was deleted.
     pub(in crate::jobs) fn stored_alert(&self, id: &str) -> Result<Option<StoredAlert>> {
         let reader = self.reader();
         let mut rows =
@@ -203,7 +203,7 @@ impl JobStore {
         Ok(watched.optional()?)
     }
 
-    /// Keeps the outcome of a check. It keeps nothing, and returns false, where the alert was removed or checked by another program since
+    /// Stores the outcome of a check. Stores nothing and returns false if the alert was deleted, or checked by another process, since
     /// `watched` was read.
     pub(in crate::jobs) fn keep_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
         let sync = if found.fired.is_empty() { Sync::Later } else { Sync::BeforeReturning };
@@ -237,14 +237,14 @@ impl JobStore {
         })
     }
 
-    /// Keeps why the check failed; with the digest of the data where it need not be tried in them again.
+    /// Stores why the check failed; with the data's digest if retrying on the same data is pointless.
     pub(in crate::jobs) fn keep_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
         self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
     }
 
-    /// A page of the dataset's firings after this one, the oldest first.
+    /// Returns one page of the dataset's firings after this one, oldest first.
     pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> Result<Vec<FiredAlert>> {
         let reader = self.reader();
         let mut rows =
@@ -253,12 +253,12 @@ impl JobStore {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The dataset's last firing; 0 without any.
+    /// Returns the dataset's last firing; 0 without any.
     pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
     }
 
-    /// The dataset's last firing that people were told of.
+    /// Returns the dataset's last firing delivered to the user.
     pub(in crate::jobs) fn told(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
     }
@@ -268,14 +268,14 @@ impl JobStore {
         Ok(number as u64)
     }
 
-    /// Notes that people were told of every firing up to this one.
+    /// Records that all firings up to this one were delivered to the user.
     pub(in crate::jobs) fn set_told(&self, dataset: &str, last: u64) -> Result<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
         self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
 
-/// In a query of `fired`: the last firing of its dataset that people were told of.
+/// SQL subquery within a query of `fired`: the last firing of its dataset delivered to the user.
 const TOLD: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {

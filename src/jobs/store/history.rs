@@ -1,4 +1,4 @@
-//! Which ended jobs are deleted: by number, by age, by size, or on request. A job that is queued or running never is.
+//! Retention: deletes ended jobs by number, age, size, or on request; never a queued or running one.
 
 use rusqlite::{Transaction, params};
 
@@ -11,17 +11,17 @@ use crate::{
 
 const ENDED: &str = "status IN ('completed', 'terminated')";
 
-/// How much is kept; beyond it the oldest ended jobs are deleted.
+/// Retention limits; beyond them the oldest ended jobs are deleted.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::jobs) struct HistoryLimits {
     pub(in crate::jobs) jobs: u64,
     /// Bytes of stored findings.
     pub(in crate::jobs) bytes: u64,
-    /// Days from a job's creation; 0: for ever.
+    /// Days since a job's creation; 0: unlimited.
     pub(in crate::jobs) days: u64,
 }
 
-/// Which ended jobs to remove.
+/// Selection of ended jobs to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Purge {
     All,
@@ -31,7 +31,7 @@ pub enum Purge {
 }
 
 impl JobStore {
-    /// Removes ended jobs with all they found, and says how many.
+    /// Deletes ended jobs with their findings; returns their number.
     pub(in crate::jobs) fn purge(&self, which: &Purge) -> Result<u64> {
         self.write(Sync::BeforeReturning, |tx| {
             let removed = match which {
@@ -43,13 +43,13 @@ impl JobStore {
         })
     }
 
-    /// Gives the space of removed jobs back to the disk.
+    /// Returns the space of deleted jobs to the file system (VACUUM).
     pub(in crate::jobs) fn shrink(&self) -> Result<()> {
         let connection = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?)
     }
 
-    /// Deletes the oldest ended jobs, but never `keep`, until the limits hold.
+    /// Deletes the oldest ended jobs, but never `keep`, until the limits are met.
     pub(super) fn delete_old(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
         if let (days @ 1.., Some(created)) = (self.limits.days, id::created(keep)) {
             delete_before(tx, Time(created.0 - i64::try_from(days).unwrap_or(i64::MAX / DAY_MS).saturating_mul(DAY_MS)))?;

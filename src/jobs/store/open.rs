@@ -1,4 +1,4 @@
-//! Opening the store: its settings, its schema with the migrations from earlier versions, and what happens to a damaged file.
+//! Opening the store: settings, schema, migrations from earlier versions, and replacement of a damaged file.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,13 +11,13 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use super::{HistoryLimits, JobStore, alerts, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Switching to WAL fails at once, without the timeout, while another program opens the store.
+/// Switching to WAL fails at once, ignoring the timeout, while another process opens the store.
 const WAL_TRIES: u32 = 100;
 
-/// The schema's version, kept in `user_version`.
+/// Schema version, stored in `user_version`.
 const VERSION: i64 = 5;
-/// Earlier versions: findings are not compressed (they are still read); there are no alerts; an alert's firings are counted by the rows
-/// of `fired`; a job does not keep the sources it was made of.
+/// Earlier versions: with uncompressed findings (still readable); without alerts; counting an alert's firings by the rows of `fired`;
+/// without a job's sources.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
 const COUNTED_BY_ROWS: i64 = 3;
@@ -57,7 +57,7 @@ const SCHEMA: &str = "
         PRIMARY KEY (job_id, position, analysis)
     );
 ";
-/// Fails to compile where a table or a column is missing.
+/// Probe statement: fails to compile if a table or column is missing.
 const PROBE: &str =
     "SELECT job.job_id, job.status, tokens_used, bytes, changed, sources, token.position, token_address, label, task.analysis,
     task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
@@ -74,7 +74,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 impl JobStore {
-    /// Opens or creates the store. The owner also checks it and sets a damaged one aside, which the text says.
+    /// Opens or creates the store. The owner also checks its integrity and sets a damaged file aside, reported in the text.
     pub(in crate::jobs) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(Self, Option<String>), String> {
         match connect(path, owner, limits) {
             Ok(store) => Ok((store, None)),
@@ -102,7 +102,7 @@ impl JobStore {
 }
 
 fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
-    // Created here first, it is the user's alone: SQLite would make it as readable as the umask allows.
+    // Created here first, it is private to the user: SQLite would make it as readable as the umask allows.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;
@@ -158,7 +158,7 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
 }
 
-/// Renames the store and the files beside it, so that none is lost.
+/// Renames the store with its WAL and shared-memory files, so that nothing is lost.
 fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
     let with = |path: &Path, suffix: &str| {
         let mut name = path.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! Reads of the jobs in the store, each in one transaction, so that it sees a single state.
+//! Job queries of the store, each in one transaction, so that it sees a consistent state.
 
 use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::{
     jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job},
 };
 
-/// More bytes than any answer has.
+/// Decompression limit, above any answer's size.
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
 impl JobStore {
@@ -20,7 +20,7 @@ impl JobStore {
         job(&moment, id)?.ok_or_else(|| no_job(id))
     }
 
-    /// How many jobs there are, and a page of them, newest first.
+    /// Returns the number of jobs and one page of them, newest first.
     pub(in crate::jobs) fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
@@ -39,12 +39,12 @@ impl JobStore {
         report(&moment, id)?.ok_or_else(|| no_job(id))
     }
 
-    /// `None` when there is no such job (any more).
+    /// Returns the status; `None` if the job does not exist (any more).
     pub(in crate::jobs) fn status(&self, id: &str) -> Result<Option<JobStatus>> {
         Ok(self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
-    /// Jobs that are queued or running.
+    /// Number of queued and running jobs.
     pub(in crate::jobs) fn open_count(&self) -> Result<usize> {
         let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running')";
         Ok(self.reader().query_row(count, [], |row| row.get::<_, i64>(0))? as usize)
@@ -54,12 +54,12 @@ impl JobStore {
         Ok(self.reader().query_row("SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued')", [], |row| row.get(0))?)
     }
 
-    /// The number of the last change.
+    /// Returns the latest change number.
     pub(in crate::jobs) fn last_change(&self) -> Result<i64> {
         Ok(self.reader().query_row("SELECT coalesce(max(changed), 0) FROM job", [], |row| row.get(0))?)
     }
 
-    /// The jobs that changed after the change `since`, in the order of their last change.
+    /// Returns the jobs that changed after `since`, ordered by their last change.
     pub(in crate::jobs) fn changes(&self, since: i64) -> Result<Vec<(i64, String)>> {
         let reader = self.reader();
         let mut rows = reader.prepare_cached("SELECT changed, job_id FROM job WHERE changed > ? ORDER BY changed")?;
@@ -68,7 +68,7 @@ impl JobStore {
     }
 }
 
-/// Analyses are stored by their place in `Analysis::ALL`.
+/// Reads an analysis, stored as its index in `Analysis::ALL`.
 fn analysis(row: &Row<'_>, column: usize) -> rusqlite::Result<Analysis> {
     let index: i64 = row.get(column)?;
     let known = usize::try_from(index).ok().and_then(|index| Analysis::ALL.get(index)).copied();
@@ -111,7 +111,7 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
     let mut rows = parts.query([id])?;
     while let Some(row) = rows.next()? {
         let token = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|position| tokens.get_mut(position));
-        // JSON that was damaged on the disk is left out.
+        // JSON damaged on disk is left out.
         let json = finding(row.get_ref(2)?).and_then(|json| RawValue::from_string(json).ok());
         if let (Some(token), Some(json)) = (token, json) {
             *token.part_mut(analysis(row, 1)?) = Some(json);
@@ -120,7 +120,7 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
     Ok(Some(Report { job_id: id.to_owned(), status, tokens, sources }))
 }
 
-/// What a task found: compressed, or plain as earlier versions kept it.
+/// Reads a finding: zstd-compressed, or plain text as in earlier versions.
 fn finding(value: ValueRef<'_>) -> Option<String> {
     match value {
         ValueRef::Blob(bytes) => String::from_utf8(zstd::bulk::decompress(bytes, FINDING_BYTES_MAX).ok()?).ok(),

@@ -1,4 +1,4 @@
-//! Writes of the jobs to the store: every change of a job's state, each in one transaction.
+//! Job state changes in the store, each in one transaction.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl JobStore {
-    /// A new job at the end of the queue, unless `queue` jobs wait there already.
+    /// Appends a job to the queue. Errors: `queue` jobs are queued already.
     pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
             let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0))?;
@@ -37,7 +37,7 @@ impl JobStore {
         self.delete_old(tx, id)
     }
 
-    /// Sets the job that has waited longest to `running`.
+    /// Sets the oldest queued job to `running`.
     pub(in crate::jobs) fn claim(&self) -> Result<Option<ClaimedJob>> {
         self.write(Sync::Later, |tx| {
             let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
@@ -50,7 +50,7 @@ impl JobStore {
         })
     }
 
-    /// Keeps the sources that the job starts with; for its later tokens, that the sources changed if they did.
+    /// Stores the sources at the job's start; for later tokens, only marks whether they have changed.
     pub(in crate::jobs) fn keep_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
         self.write(Sync::Later, |tx| {
@@ -69,7 +69,7 @@ impl JobStore {
         })
     }
 
-    /// Sets the task to `running` and its job's `tokens_used`; false when the job is not running any more.
+    /// Sets the task to `running` and updates its job's `tokens_used`; false if the job is not running any more.
     pub(in crate::jobs) fn begin_task(&self, place: TaskPlace<'_>, tokens_used: u64) -> Result<bool> {
         self.write(Sync::Later, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
@@ -81,7 +81,7 @@ impl JobStore {
         })
     }
 
-    /// Keeps what the task found; false when the job is not running any more.
+    /// Stores a task's finding; false if the job is not running any more.
     pub(in crate::jobs) fn end_task(&self, place: TaskPlace<'_>, ending: &TaskEnding) -> Result<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
@@ -113,7 +113,7 @@ impl JobStore {
         })
     }
 
-    /// Terminates a job that is queued or running; its open tasks are skipped.
+    /// Terminates a queued or running job; its unfinished tasks are skipped.
     pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
             let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
@@ -132,7 +132,7 @@ impl JobStore {
         })
     }
 
-    /// Puts a running job back on the queue, to start over; without an id, every running job.
+    /// Returns a running job to the queue, to start over; without an id, every running job.
     pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
         self.write(Sync::BeforeReturning, |tx| {
             let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
@@ -159,7 +159,7 @@ fn set_task(tx: &Transaction<'_>, place: TaskPlace<'_>, status: TaskStatus, reas
     touch(tx, place.job)
 }
 
-/// Gives the job the next change number, by which every program on the store notices.
+/// Assigns the job the next change number, by which all processes on the store notice.
 fn touch(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE job SET changed = (SELECT max(changed) + 1 FROM job) WHERE job_id = ?")?.execute([id]).map(drop)
 }

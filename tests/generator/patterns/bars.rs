@@ -1,18 +1,18 @@
-//! Bars from a path within each bar, and pure random walks.
+//! OHLCV bars from intrabar paths, and pure random walks.
 
 use crate::random::Random;
 
-/// Points of the path within a bar.
+/// Path points per bar.
 pub(super) const STEPS: usize = 12;
 
-/// Open, high, low, close, volume; one length.
+/// Open, high, low, close, volume; equal lengths.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Bars {
     pub(crate) open: Vec<f64>,
     pub(crate) high: Vec<f64>,
     pub(crate) low: Vec<f64>,
     pub(crate) close: Vec<f64>,
-    /// NaN where unknown.
+    /// NaN if unknown.
     pub(crate) volume: Vec<f64>,
 }
 
@@ -21,7 +21,7 @@ impl Bars {
         self.close.len()
     }
 
-    /// `path`: the level at `STEPS` points a bar, and one more where the last bar closes.
+    /// `path`: the level at `STEPS` points per bar, plus the last bar's close.
     pub(super) fn from_path(path: &[f64]) -> Self {
         let mut bars = Self::default();
         for start in (0..path.len() - 1).step_by(STEPS) {
@@ -34,7 +34,7 @@ impl Bars {
         bars
     }
 
-    /// The median true range (Wilder 1978, without his smoothing).
+    /// Median true range (Wilder 1978, without his smoothing).
     pub(super) fn true_range(&self) -> f64 {
         let mut ranges: Vec<f64> =
             (1..self.len()).map(|i| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1])).collect();
@@ -42,7 +42,7 @@ impl Bars {
         ranges[ranges.len() / 2]
     }
 
-    /// Logarithms, in units in which `unit` is one, to prices around `price`.
+    /// Converts log levels, scaled by `unit`, to prices around `price`.
     pub(super) fn priced(mut self, unit: f64, price: f64) -> Self {
         let middle = self.close[self.len() / 2];
         for column in [&mut self.open, &mut self.high, &mut self.low, &mut self.close] {
@@ -53,7 +53,7 @@ impl Bars {
         self
     }
 
-    /// Volumes around one level, larger on larger bars; at `surge` thrice as large; unknown in a fifth of the series.
+    /// Volumes around one level, larger on larger bars, tripled at `surge`; NaN in a fifth of the series.
     pub(super) fn traded(mut self, random: &mut Random, surge: Option<usize>) -> Self {
         let level = random.scale(1e2, 1e8);
         let known = random.chance(0.8);
@@ -70,7 +70,7 @@ impl Bars {
     }
 }
 
-/// How the size of a bar's moves wanders: GARCH(1,1) about one (Bollerslev 1986), or steady.
+/// Volatility process of the bars: GARCH(1,1) around one (Bollerslev 1986), or constant.
 pub(super) struct Stir {
     clustered: bool,
     variance: f64,
@@ -81,7 +81,7 @@ impl Stir {
         Self { clustered, variance: 1.0 }
     }
 
-    /// The next bar's standard deviation.
+    /// Next bar's standard deviation.
     pub(super) fn next(&mut self, random: &mut Random) -> f64 {
         if !self.clustered {
             return 1.0;
@@ -92,7 +92,7 @@ impl Stir {
     }
 }
 
-/// `bars` bars of a walk from 0: its points, without the first.
+/// Path points of a random walk of `bars` bars from 0, without the first.
 pub(super) fn wander(random: &mut Random, stir: &mut Stir, bars: usize, spread: f64, drift: f64) -> Vec<f64> {
     let mut level = 0.0;
     let mut path = Vec::with_capacity(bars * STEPS);
@@ -106,7 +106,7 @@ pub(super) fn wander(random: &mut Random, stir: &mut Stir, bars: usize, spread: 
     path
 }
 
-/// A pure random walk: whatever is found in it is false.
+/// A pure random walk: every finding in it is a false positive.
 pub(crate) fn walk(random: &mut Random, length: usize) -> Bars {
     let clustered = random.chance(0.5);
     let spread = random.scale(0.003, 0.06);
@@ -120,7 +120,7 @@ pub(crate) fn walk(random: &mut Random, length: usize) -> Bars {
     bars.priced(1.0, price).traded(random, None)
 }
 
-/// Adds tails to a `share` of the bars, half a true range long on average.
+/// Adds wicks to a `share` of the bars, half a true range long on average.
 pub(super) fn wicks(random: &mut Random, bars: &mut Bars, share: f64) {
     let range = bars.true_range();
     for i in 0..bars.len() {

@@ -3,7 +3,7 @@
 use super::plan::{Corner, Line, Plan, Wish};
 use crate::random::Random;
 
-/// The bowl's exponent: a parabola is 2; flatter bottoms are higher; a V is 1.
+/// Exponent of the bowl: 1 is a V, 2 a parabola; higher ones have flatter bottoms.
 fn roundness(random: &mut Random, wish: &Wish) -> f64 {
     if wish.breaks("round, not a V") {
         1.0
@@ -14,7 +14,7 @@ fn roundness(random: &mut Random, wish: &Wish) -> f64 {
     }
 }
 
-/// Where between the rims the low lies.
+/// Position of the low between the rims.
 fn middle(random: &mut Random, wish: &Wish) -> f64 {
     if wish.breaks("low in the middle") {
         return if random.chance(0.5) { 0.12 } else { 0.88 };
@@ -30,7 +30,7 @@ pub(super) fn cup_and_handle(random: &mut Random, wish: &Wish) -> Plan {
     let retrace = if wish.breaks("handle shallow") { random.between(0.75, 0.9) } else { random.between(0.14, 0.48) };
     let handle = (length * random.between(0.12, 0.38)).round().max(4.0);
     let lead = random.between(6.0, 16.0).round();
-    // The right rim, which is the boundary, at 0; the low at -1.
+    // Levels: the right rim, which is the boundary, at 0; the low at -1.
     let corners = vec![
         Corner { bar: 0.0, level: apart - random.between(0.5, 1.4) },
         Corner { bar: lead, level: apart },
@@ -51,7 +51,7 @@ pub(super) fn cup_and_handle(random: &mut Random, wish: &Wish) -> Plan {
     }
 }
 
-/// A lower high in a fall, the bowl, and back to that high's level.
+/// A lower high in a downtrend, the bowl, and back to that high's level.
 pub(super) fn rounding_bottom(random: &mut Random, wish: &Wish) -> Plan {
     let length = random.scale(29.0, 120.0).round();
     let end = if wish.confirmed { -random.between(0.0, 0.05) } else { -random.between(0.03, 0.14) };

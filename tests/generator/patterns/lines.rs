@@ -1,4 +1,4 @@
-//! Patterns between two lines: triangles, wedges, broadening ones, rectangles, channels, flags and pennants.
+//! Patterns between two lines: triangles, wedges, broadening patterns, rectangles, channels, flags and pennants.
 
 use super::{
     plan::{Corner, Line, Plan, Wish},
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::random::Random;
 
-/// Two lines by their mean distance of 1 and their ends.
+/// Two lines, given by their widths (mean 1) and slope.
 struct Pair {
-    /// Width at the first pivot and at the last.
+    /// Width at the first and at the last pivot.
     widths: (f64, f64),
-    /// How far the upper line climbs from the first pivot to the last.
+    /// Rise of the upper line from the first to the last pivot.
     rise: f64,
     pivots: usize,
     first_high: bool,
@@ -19,14 +19,14 @@ struct Pair {
 }
 
 impl Pair {
-    /// Widths whose ratio is `last / first` and whose mean is 1.
+    /// Widths with ratio `last / first` and mean 1.
     fn widths(ratio: f64) -> (f64, f64) {
         let first = 2.0 / (1.0 + ratio);
         (first, first * ratio)
     }
 }
 
-/// Pivots on alternating lines from bar 0 on, each up to `slack` off its line, and the lines.
+/// Pivots alternating between the lines from bar 0 on, each up to `slack` off its line; and the lines.
 fn pivots(random: &mut Random, wish: &Wish, pair: &Pair) -> (Vec<Corner>, Line, Line) {
     let slack = if wish.hard { 0.055 } else { 0.025 };
     loop {
@@ -42,7 +42,7 @@ fn pivots(random: &mut Random, wish: &Wish, pair: &Pair) -> (Vec<Corner>, Line, 
             corners.push(Corner { bar, level: line.at(bar) + random.between(-slack, slack) });
             bar += legs.get(k).copied().unwrap_or_default();
         }
-        // A turn in the middle that misses its line leaves no run of five good ones.
+        // A pivot in the middle that misses its line leaves no five valid ones in a row.
         if wish.breaks("turns on the lines") {
             let k = pair.pivots / 2;
             let out = if k.is_multiple_of(2) == pair.first_high { 1.0 } else { -1.0 };
@@ -59,7 +59,7 @@ fn pivots(random: &mut Random, wish: &Wish, pair: &Pair) -> (Vec<Corner>, Line, 
     }
 }
 
-/// The corner before the first pivot: beyond the other line, by less than would make a pole of it.
+/// The corner before the first pivot: beyond the other line, but too near for a pole.
 fn lead(random: &mut Random, pair: &Pair, corners: &[Corner], lower: Line, upper: Line) -> Corner {
     let bars = (pair.length / (pair.pivots - 1) as f64 * random.between(0.9, 1.6)).round().max(4.0);
     let beyond = pair.widths.0 * random.between(0.3, 0.6);
@@ -77,7 +77,7 @@ fn shifted(corners: &mut [Corner], lines: &mut [&mut Line], bars: f64) {
     }
 }
 
-/// The pattern between two lines: it breaks through the line opposite its last pivot.
+/// A pattern between two lines, breaking out through the line opposite its last pivot.
 fn between(random: &mut Random, wish: &Wish, pair: &Pair, height: f64) -> Plan {
     let (mut corners, mut upper, mut lower) = pivots(random, wish, pair);
     let lead = lead(random, pair, &corners, lower, upper);
@@ -88,7 +88,7 @@ fn between(random: &mut Random, wish: &Wish, pair: &Pair, height: f64) -> Plan {
     Plan {
         corners,
         start: 1,
-        // A turn that is meant to miss its line leaves the lines.
+        // The near miss must be allowed to leave the lines.
         between: (!wish.breaks("turns on the lines")).then_some((1, upper, lower)),
         bowl: None,
         boundary,
@@ -99,16 +99,16 @@ fn between(random: &mut Random, wish: &Wish, pair: &Pair, height: f64) -> Plan {
     }
 }
 
-/// How many pivots, and whether the first is high, so that it mostly breaks `up` (`None`: either way alike).
+/// Number of pivots, and whether the first is high, so that it mostly breaks `up` (`None`: either way equally).
 fn count(random: &mut Random, wish: &Wish, least: usize, up: Option<bool>) -> (usize, bool) {
     let most = if wish.broken.is_some() { least + 1 } else { 8 };
     let pivots = random.whole(least, most);
     let up = random.chance(if up.is_some() { 0.7 } else { 0.5 }) == up.unwrap_or(true);
-    // Up needs a low at the end.
+    // An upward breakout needs a low as last pivot.
     (pivots, pivots.is_multiple_of(2) == up)
 }
 
-/// A width ratio of lines that converge, or nearly parallel ones where that rule is to be broken.
+/// Width ratio of converging lines; nearly parallel if that rule is to be broken.
 fn narrowing(random: &mut Random, wish: &Wish) -> f64 {
     if wish.breaks("width changes") { random.between(0.88, 1.05) } else { random.between(0.28, 0.6) }
 }
@@ -137,7 +137,7 @@ pub(super) fn rising_wedge(random: &mut Random, wish: &Wish) -> Plan {
     between(random, wish, &pair, widths.0)
 }
 
-/// The first pivot is high; which side it breaks follows from how many there are.
+/// The first pivot is high; the number of pivots determines the breakout side.
 pub(super) fn broadening_top(random: &mut Random, wish: &Wish) -> Plan {
     let pivots = random.whole(5, if wish.broken.is_some() { 6 } else { 8 });
     let ratio = if wish.breaks("width changes") { random.between(0.95, 1.15) } else { random.between(1.7, 3.0) };
@@ -147,7 +147,7 @@ pub(super) fn broadening_top(random: &mut Random, wish: &Wish) -> Plan {
     between(random, wish, &pair, widths.1)
 }
 
-/// A width ratio of parallel lines.
+/// Widths of parallel lines.
 fn parallel(random: &mut Random, wish: &Wish) -> (f64, f64) {
     Pair::widths(if wish.breaks("lines parallel") { random.between(0.3, 0.5) } else { random.between(0.86, 1.17) })
 }
@@ -169,9 +169,9 @@ pub(super) fn ascending_channel(random: &mut Random, wish: &Wish) -> Plan {
     between(random, wish, &pair, 1.0)
 }
 
-/// A pole and then a small channel, or a pennant's small triangle, above its middle. The unit is the flag's width.
+/// A pole, then above its middle a small channel, or a small triangle for a pennant. The unit is the flag's width.
 pub(super) fn bull_flag(random: &mut Random, wish: &Wish, pennant: bool) -> Plan {
-    // It breaks up, so a confirmed one ends in a low.
+    // It breaks out upwards, so a confirmed one ends in a low.
     let pivots = if wish.confirmed { 2 * random.whole(2, 3) } else { random.whole(4, 7) };
     let span = random.whole((3 * (pivots - 1)).max(10), 30) as f64;
     let widths = if pennant { Pair::widths(narrowing(random, wish).min(0.95)) } else { parallel(random, wish) };

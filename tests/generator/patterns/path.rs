@@ -1,4 +1,4 @@
-//! From a plan to bars: a random walk that leads in, noisy legs from corner to corner, the way to the boundary, and what follows.
+//! From plan to bars: a lead-in random walk, noisy legs from corner to corner, the approach to the boundary, and the aftermath.
 
 use super::{
     Kind, Label,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::random::Random;
 
-/// One drawing; `None` when the noise left no valid instance.
+/// One attempt; `None` if the noise left no valid instance.
 pub(super) fn draw(random: &mut Random, name: &'static str, kind: &Kind) -> Option<(Bars, Label)> {
     let confirmed = random.chance(0.6);
     let plan = plan(random, name, kind, confirmed);
@@ -39,7 +39,7 @@ pub(super) fn draw(random: &mut Random, name: &'static str, kind: &Kind) -> Opti
     Some((bars, label))
 }
 
-/// Whether no close between first and last pivot, and none before the breakout, leaves the lines or the boundary.
+/// Whether no close between first and last pivot, or before the breakout, leaves the lines or the boundary.
 fn contained(plan: &Plan, bars: &Bars, origin: f64, last: usize) -> bool {
     let side = if plan.up { 1.0 } else { -1.0 };
     let after = (origin + plan.last().bar) as usize + 1;
@@ -64,14 +64,14 @@ struct Pen<'a> {
     spread: f64,
     stir: Stir,
     path: Vec<f64>,
-    /// The bar at which the plan's bar 0 lies, with the fraction at which all corners turn.
+    /// Bar index of the plan's bar 0, with the fraction of a bar at which all corners turn.
     origin: f64,
 }
 
 impl<'a> Pen<'a> {
     fn new(random: &mut Random, plan: &'a Plan, hard: bool) -> Self {
         let (height, bars) = plan.leg();
-        // The middle of a bridge strays by noise·√bars/2.
+        // The middle of a Brownian bridge has standard deviation noise·√bars/2.
         let stray = if hard { random.between(0.12, 0.26) } else { random.between(0.05, 0.12) };
         let noise = 2.0 * stray * height / bars.sqrt();
         let spread = (noise * noise + (height / bars).powi(2)).sqrt() * random.between(0.6, 1.1);
@@ -87,7 +87,7 @@ impl<'a> Pen<'a> {
         (bar * STEPS as f64).round() as usize
     }
 
-    /// The step at the end of bar `i`.
+    /// Step at the end of bar `i`.
     fn close_of(i: usize) -> usize {
         (i + 1) * STEPS
     }
@@ -151,33 +151,33 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Half of a bowl, with noise that is drawn back to it.
+    /// Half a bowl with mean-reverting noise.
     fn bowl(&mut self, random: &mut Random, end: usize, levels: (f64, f64), falling: bool, power: f64) {
         let start = self.path.len() - 1;
         let (rim, low) = if falling { levels } else { (levels.1, levels.0) };
         let stray = if self.hard { random.between(0.05, 0.10) } else { random.between(0.02, 0.05) };
         let count = (end - start) as f64;
-        // Ornstein & Uhlenbeck: drawn back within some three bars.
+        // Ornstein–Uhlenbeck noise, reverting within some three bars.
         let (pull, mut off) = (1.0 / (3.0 * STEPS as f64), 0.0);
         for i in 1..=end - start {
             let share = i as f64 / count;
             let out = if falling { 1.0 - share } else { share };
             let curve = low + (rim - low) * out.powf(power);
             off += -pull * off + stray * (2.0 * pull).sqrt() * random.normal();
-            // Nothing strays at the rims and the low, which stay the extremes.
+            // No noise at the rims and the low, which must remain the extremes.
             let loose = (4.0 * share.min(1.0 - share)).min(1.0);
             self.path.push(reflect(curve + loose * off, low.min(rim), low.max(rim)));
         }
     }
 
-    /// Bars for the way to the boundary: as fast as the legs were, within half the pattern's length.
+    /// Bars for the approach to the boundary: as fast as the legs, within half the pattern's length.
     fn bars_to(&self, random: &mut Random, distance: f64) -> usize {
         let (height, bars) = self.plan.leg();
         let wanted = distance.abs() / height * bars * random.between(0.7, 1.3);
         wanted.round().clamp(1.0, self.plan.length() / 2.0 + 3.0) as usize
     }
 
-    /// To the first close beyond the boundary, and sometimes on; the bar of the breakout.
+    /// Moves to the first close beyond the boundary, sometimes further; returns the breakout bar.
     fn breakout(&mut self, random: &mut Random) -> Option<usize> {
         let side = if self.plan.up { 1.0 } else { -1.0 };
         let last = self.plan.last();
@@ -203,14 +203,14 @@ impl<'a> Pen<'a> {
         Some(breaks)
     }
 
-    /// Part of the way to the boundary (a flag may also be on its way back from it); the last bar.
+    /// Moves part of the way to the boundary (a flag may also be on its way back from it); returns the last bar.
     fn forming(&mut self, random: &mut Random) -> usize {
         let last = self.plan.last();
         let mut end = self.bar_of(self.plan.corners.len() - 1);
         let live = self.plan.bowl.is_some_and(|(rim, _)| rim + 2 == self.plan.corners.len() - 1) || random.chance(0.2);
         let from = self.path[self.path.len() - 1];
         if live {
-            // The last pivot is the live extreme: the bar only ends.
+            // The last pivot is the live extreme: only the bar is completed.
             let inward = if self.plan.corners[self.plan.corners.len() - 2].level < last.level { -1.0 } else { 1.0 };
             let level = from + inward * self.spread * random.between(0.0, 0.3);
             self.leg(random, Self::close_of(end), level, None);
@@ -231,7 +231,7 @@ impl<'a> Pen<'a> {
         end
     }
 
-    /// Whether a bowl came out round: three fifths of its closes in the lower half, and a parabola explains them.
+    /// Whether a bowl is round: three fifths of its closes in the lower half, and a good fit of a parabola.
     fn round(&self, bars: &Bars) -> bool {
         let Some((rim, _)) = self.plan.bowl else {
             return true;
@@ -244,7 +244,7 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// Back inside by as much as it is out, and no further than the other side.
+/// Reflects at the bounds, clamped to the opposite one.
 fn reflect(y: f64, low: f64, high: f64) -> f64 {
     let folded = if y > high {
         2.0 * high - y

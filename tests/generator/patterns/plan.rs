@@ -1,4 +1,4 @@
-//! What a pattern looks like before noise: corners, lines, boundary, in units of its height.
+//! Geometry of a pattern before noise: corners, lines, boundary, in units of its height.
 
 use super::{Kind, bowls, lines, reversals};
 use crate::random::Random;
@@ -37,22 +37,22 @@ pub(super) struct Corner {
 
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// Corners before the pattern, which lead into it, then its pivots. The first is at bar 0.
+    /// Lead-in corners, then the pattern's pivots. The first is at bar 0.
     pub(super) corners: Vec<Corner>,
-    /// The corner with which the pattern starts.
+    /// Index of the pattern's first corner.
     pub(super) start: usize,
-    /// Upper and lower line from this corner on, which no close leaves.
+    /// First corner, upper and lower line; no close leaves the lines from there on.
     pub(super) between: Option<(usize, Line, Line)>,
-    /// The corners (rim, low, rim) between which the path is a bowl, and its exponent: 1 is a V, 2 a parabola.
+    /// First of the three corners (rim, low, rim) of a bowl, and its exponent: 1 is a V, 2 a parabola.
     pub(super) bowl: Option<(usize, f64)>,
     pub(super) boundary: Line,
     /// Whether it breaks out upward.
     pub(super) up: bool,
     /// Height by the measure rule.
     pub(super) height: f64,
-    /// This many true ranges the unit must measure at least.
+    /// Minimum unit in true ranges.
     pub(super) least: f64,
-    /// Whether it may break either way, so that a forming one has no sure direction.
+    /// Whether it may break either way, so that a forming one has no determined direction.
     pub(super) either: bool,
 }
 
@@ -71,12 +71,12 @@ impl Plan {
         self.corners[self.corners.len() - 1]
     }
 
-    /// Bars from the first pivot to the last.
+    /// Bars from the first to the last pivot.
     pub(super) fn length(&self) -> f64 {
         self.last().bar - self.corners[self.start].bar
     }
 
-    /// The usual height and length of a leg of the pattern.
+    /// Typical height and length of a leg.
     pub(super) fn leg(&self) -> (f64, f64) {
         let legs = &self.corners[self.start..];
         let count = (legs.len() - 1) as f64;
@@ -85,7 +85,7 @@ impl Plan {
     }
 }
 
-/// What the dice have settled before the geometry.
+/// Random choices made before the geometry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
     pub(super) hard: bool,
@@ -99,7 +99,7 @@ impl Wish {
         self.broken == Some(rule)
     }
 
-    /// Lengths of `legs` legs that sum to about `length`, none below `least`.
+    /// Random lengths of `legs` legs that sum to about `length`, each at least `least`.
     pub(super) fn legs(&self, random: &mut Random, legs: usize, length: f64, least: f64) -> Vec<f64> {
         let uneven = if self.hard { 0.55 } else { 0.22 };
         let weights: Vec<f64> = (0..legs).map(|_| 1.0 + random.between(-uneven, uneven)).collect();
@@ -108,7 +108,7 @@ impl Wish {
     }
 }
 
-/// Names that rules have in common.
+/// Patterns that share rules.
 type Family = &'static [&'static str];
 
 const HEADS: Family = &["head_and_shoulders", "inverse_head_and_shoulders"];
@@ -124,7 +124,7 @@ const PENNANTS: Family = &["bull_pennant", "bear_pennant"];
 const CUPS: Family = &["cup_and_handle", "inverse_cup_and_handle"];
 const ROUNDINGS: Family = &["rounding_bottom", "rounding_top"];
 
-/// The rules that near misses break, each with the patterns it belongs to.
+/// Rules that near misses break, each with the patterns it belongs to.
 pub(crate) const RULES: &[(&str, &[Family])] = &[
     ("shoulders of one height", &[HEADS]),
     ("neckline near level", &[HEADS]),
@@ -144,7 +144,7 @@ pub(crate) const RULES: &[(&str, &[Family])] = &[
     ("low in the middle", &[ROUNDINGS]),
 ];
 
-/// The geometry of `name`, at random inside its definition.
+/// Random geometry of `name` within its definition.
 pub(super) fn plan(random: &mut Random, name: &str, kind: &Kind, confirmed: bool) -> Plan {
     let hard = match kind {
         Kind::Easy => false,

@@ -1,9 +1,9 @@
-//! Head and shoulders, double and triple tops. Levels are measured from the boundary; mirror images are made elsewhere.
+//! Head and shoulders, double and triple tops. Levels are relative to the boundary; `plan` mirrors them.
 
 use super::plan::{Corner, Line, Plan, Wish};
 use crate::random::Random;
 
-/// Corners from leg lengths and levels; `levels` has one more.
+/// Builds corners from leg lengths and levels; `levels` has one more.
 fn corners(legs: &[f64], levels: &[f64]) -> Vec<Corner> {
     let mut bar = 0.0;
     let mut corners = vec![Corner { bar, level: levels[0] }];
@@ -14,7 +14,7 @@ fn corners(legs: &[f64], levels: &[f64]) -> Vec<Corner> {
     corners
 }
 
-/// A length from the shortest that is allowed to some four months of days, small ones as likely as large.
+/// Log-uniform length from the shortest allowed to some four months of days.
 pub(super) fn length(random: &mut Random, least: f64) -> f64 {
     random.scale(least, 4.5 * least.max(20.0)).round()
 }
@@ -23,7 +23,7 @@ fn reversal(random: &mut Random, wish: &Wish, mut corners: Vec<Corner>, boundary
     let mut plan =
         Plan { corners: Vec::new(), start: 1, between: None, bowl: None, boundary, up: false, height, least: 2.3, either: false };
     if wish.breaks("a trend before") {
-        // The shallow low came from above the tops, so that no longer view shows a rise either.
+        // The shallow low is approached from above the tops, so that a longer window shows no rise either.
         let bars = random.between(6.0, 14.0).round();
         for corner in &mut corners {
             corner.bar += bars;
@@ -36,7 +36,7 @@ fn reversal(random: &mut Random, wish: &Wish, mut corners: Vec<Corner>, boundary
     plan
 }
 
-/// The level of the low before the first top: below `bottom`, or, where the rule of a trend before is to be broken, well above it.
+/// Level of the low before the first top: below `bottom`, or well above it if the prior-trend rule is to be broken.
 fn before(random: &mut Random, wish: &Wish, bottom: f64, top: f64) -> f64 {
     if wish.breaks("a trend before") {
         return bottom + (top - bottom) * random.between(0.35, 0.6);
@@ -47,7 +47,7 @@ fn before(random: &mut Random, wish: &Wish, bottom: f64, top: f64) -> f64 {
 pub(super) fn head_and_shoulders(random: &mut Random, wish: &Wish) -> Plan {
     let tilt = if wish.breaks("neckline near level") { random.between(0.5, 0.8) } else { random.between(0.0, 0.2) };
     let tilt = random.either(tilt);
-    // The shoulders stand between .28 and .92 of the head above the neckline, at most .22 apart, and .12 below the head.
+    // The shoulders are .28 to .92 of the head above the neckline, at most .22 apart, and .12 below the head.
     let mut shoulders = [0.0; 2];
     loop {
         shoulders = shoulders.map(|_| random.between(0.32, 0.82));
@@ -103,7 +103,7 @@ pub(super) fn double_top(random: &mut Random, wish: &Wish) -> Plan {
 }
 
 pub(super) fn triple_top(random: &mut Random, wish: &Wish) -> Plan {
-    // The middle top stands at most .07 above the others: higher it would be a head.
+    // The middle top is at most .07 above the others: higher it would be a head.
     let mut tops = [0.0; 3];
     loop {
         tops = tops.map(|_| random.between(0.84, 1.0));

@@ -1,10 +1,10 @@
-//! The judge: which findings hit, and the figures that follow.
+//! The scorer: matches findings with labels, and computes the metrics.
 
 use std::fmt;
 
 use super::{Bars, Kind, Label, NAMES, Set};
 
-/// One finding of a detector.
+/// A detector's finding.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     pub(crate) name: &'static str,
@@ -16,7 +16,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// The same name and at least half of both spans in common.
+    /// Whether name and label match, with an IoU of at least 0.5.
     pub(crate) fn hits(&self, label: &Label) -> bool {
         self.name == label.name && self.overlap(label) >= 0.5
     }
@@ -33,7 +33,7 @@ impl Found {
 struct Count {
     easy: (usize, usize),
     hard: (usize, usize),
-    /// Findings of this name in labelled series, and those that hit.
+    /// Findings of this name in labelled series, and true positives among them.
     found: usize,
     hits: usize,
 }
@@ -57,15 +57,15 @@ fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 0.0 } else { part as f64 / all as f64 }
 }
 
-/// What a set says of a detector. Printed, it is the report.
+/// Metrics of a detector on a set. Its `Display` is the report.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Score {
     counts: [Count; 24],
-    /// Confidence and whether it hit, of every finding in labelled series.
+    /// Confidence and correctness of every finding in labelled series.
     ranked: Vec<(f64, bool)>,
     walk_candles: usize,
     walk_found: [usize; 24],
-    /// Near misses, and those reported under the name they miss: by rule.
+    /// Near misses, and those reported under the name they miss, by rule.
     misses: Vec<(&'static str, usize, usize)>,
     signs: (usize, usize),
     errors: Vec<f64>,
@@ -74,7 +74,7 @@ pub(crate) struct Score {
     forming: (usize, usize),
 }
 
-/// Runs `detect` over the set. A second hit of one label counts as false.
+/// Runs `detect` over the set. A second hit on one label counts as a false positive.
 pub(crate) fn score(set: &Set, mut detect: impl FnMut(&Bars) -> Vec<Found>) -> Score {
     let mut score = Score::default();
     for case in &set.cases {
@@ -125,7 +125,7 @@ impl Score {
         }
         if !label.signed || hit.movement.signum() == label.movement.signum() {
             let (a, b) = (hit.movement, label.movement);
-            // Where the sign is open, up and down percents of one height differ: compare heights.
+            // If the sign is undetermined, up and down percentages of one height differ: compare log heights.
             let (a, b) = (log_height(a), log_height(b));
             self.errors.push((a - b).abs() / b);
         }
@@ -146,10 +146,10 @@ impl Score {
         (sum(|count| count.easy), sum(|count| count.hard))
     }
 
-    /// Mean of the precision at each hit, from the most confident finding down, over all labels.
+    /// Average precision: mean over all labels of the precision at each hit, from the most confident finding down.
     pub(crate) fn average_precision(&self) -> f64 {
         let mut ranked = self.ranked.clone();
-        // Of equal confidence, misses first: ties must not flatter.
+        // At equal confidence misses come first: ties must not flatter.
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let labels: usize = self.counts.iter().map(|count| count.easy.1 + count.hard.1).sum();
         let mut hits = 0_usize;
@@ -165,12 +165,12 @@ impl Score {
         sum / labels.max(1) as f64
     }
 
-    /// False findings per 1,000 candles of random walk.
+    /// False positives per 1,000 candles of random walk.
     pub(crate) fn false_per_thousand(&self) -> f64 {
         1_000.0 * share(self.walk_found.iter().sum(), self.walk_candles)
     }
 
-    /// The share of near misses that were reported as what they miss.
+    /// Fraction of near misses reported under the name they miss.
     pub(crate) fn near_misses(&self) -> f64 {
         share(self.misses.iter().map(|miss| miss.2).sum(), self.misses.iter().map(|miss| miss.1).sum())
     }
@@ -179,7 +179,7 @@ impl Score {
         share(self.signs.0, self.signs.1)
     }
 
-    /// Median relative error of the movement, as a logarithmic height.
+    /// Median relative error of the movement, as a log height.
     pub(crate) fn movement_error(&self) -> f64 {
         let mut errors = self.errors.clone();
         errors.sort_by(f64::total_cmp);

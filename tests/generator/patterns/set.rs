@@ -1,14 +1,14 @@
-//! The sets that detectors are developed on and reported on: same make, other seeds.
+//! The development and the report set: same generator, different seeds.
 
 use super::{Bars, Case, Kind, NAMES, case, plan::RULES, walk};
 use crate::random::Random;
 
-/// Seeds to look at while developing.
+/// Seeds of the development set.
 pub(crate) const DEVELOPMENT: u64 = 0x1000;
-/// Seeds for the report: nothing is tuned to these.
+/// Seeds of the report (hold-out) set: nothing is tuned to these.
 pub(crate) const REPORT: u64 = 0x0bad_5eed;
 
-/// How much of each.
+/// Sizes of a set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     /// Easy instances per name, and as many hard ones.
@@ -29,7 +29,7 @@ pub(crate) fn set(seed: u64, sizes: Sizes) -> Set {
     let mut cases = Vec::new();
     let mut misses = Vec::new();
     for (n, name) in NAMES.iter().enumerate() {
-        // Dice of its own for each name, so that a change to one pattern leaves the others as they are.
+        // An independent stream per name, so that a change to one pattern leaves the others as they are.
         let mut random = Random(seed.wrapping_mul(0x0100_0001).wrapping_add(n as u64 * 7_919));
         for kind in [Kind::Easy, Kind::Hard] {
             cases.extend((0..sizes.instances).map(|_| case(&mut random, name, kind.clone())));

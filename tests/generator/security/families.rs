@@ -1,9 +1,9 @@
-//! Many cases of one kind, no two alike: wash trading, sniping, look-alike holders, pulled liquidity, each with honest cases that come
-//! near. Even numbers are wrong, odd ones honest.
+//! Case families, randomised within each kind: wash trading, sniping, Sybil holders, withdrawn liquidity, each with honest cases close to
+//! it. Even numbers are malicious, odd ones honest.
 
 use super::security::{Case, DAY, HOUR, START, SUPPLY, ZERO};
 
-/// Cases of each kind, wrong and honest each.
+/// Cases per kind, malicious and honest each.
 pub(crate) const SIZE: u64 = 100;
 
 type Story = fn(&mut Case, bool);
@@ -17,12 +17,12 @@ pub(crate) fn case(family: Story, i: u64) -> Case {
     case
 }
 
-/// Rings of 2 to 9 wallets among the trade of a market. Honest: rings whose members keep a part, and lenders who are paid back once.
+/// Wash trading: rings of 2 to 9 wallets within a market's trades. Honest: ring members that keep a part, and lenders repaid once.
 fn wash(case: &mut Case, wrong: bool) {
     case.launch();
     let (trades, days) = (150 + case.random.below(200), 5 + case.random.below(25) as i64);
     case.trade(trades, 0.5, days);
-    // All that changed hands but the mint and what opened the pool.
+    // Trade volume: transfers other than the mint and the pool's first funding.
     let volume: u128 = case.transfers.iter().filter(|sent| sent.2 != ZERO && sent.0 != START + 60).map(|sent| sent.4).sum();
     let wallets = 2 + case.random.below(8);
     let rounds = 3 + case.random.below(15);
@@ -32,7 +32,7 @@ fn wash(case: &mut Case, wrong: bool) {
     let members = case.people(wallets);
     let pool = case.pool.clone();
     case.send(START + 2 * HOUR, &pool, &members[0], amount);
-    // What each keeps when it is honest trade: some percent or more.
+    // Fraction each member keeps; some percent or more in honest trade.
     let kept = if wrong { case.random.between(0.0, 0.000_4) } else { case.random.between(0.05, 0.5) };
     let lent = !wrong && case.random.unit() < 0.4;
     let mut time = START + 2 * DAY + (case.random.unit() * 2.0 * DAY as f64) as i64;
@@ -57,7 +57,7 @@ fn wash(case: &mut Case, wrong: bool) {
     }
 }
 
-/// Snipers take a quarter and more of the supply in three blocks. Honest: the same some blocks later, or less of it at once.
+/// Sniping: a quarter or more of the supply bought within three blocks. Honest: the same some blocks later, or less at once.
 fn sniped(case: &mut Case, wrong: bool) {
     case.launch();
     let pool = case.pool.clone();
@@ -72,7 +72,7 @@ fn sniped(case: &mut Case, wrong: bool) {
     case.trade(trades, 0.5, 15);
 }
 
-/// One who holds by 5 to 60 wallets of one balance, or who paid for them. Honest: balances some percent apart, many funders.
+/// Sybil: one person behind 5 to 60 wallets of equal balance or with one funder. Honest: balances some percent apart, many funders.
 fn sybil(case: &mut Case, wrong: bool) {
     let (fade, others) = (case.random.between(0.94, 0.985), 120 + case.random.below(400) as i32);
     let mut balances: Vec<f64> = (0..others).map(|i| 4_000.0 * fade.powi(i) * case.random.between(0.7, 1.3)).collect();
@@ -90,13 +90,13 @@ fn sybil(case: &mut Case, wrong: bool) {
     let one = case.person();
     for (i, holder) in holders.iter().enumerate() {
         let own = i >= others as usize && wrong && paid;
-        // Honest people share a funder by threes: families, friends.
+        // Honest people share a funder in groups of three: families, friends.
         let funder = if own { one.clone() } else { format!("0xb{:039x}", i / 3) };
         case.row("funding", format!("{funder},{holder},{START}"));
     }
 }
 
-/// Nine tenths and more within a day, at once or in parts. Honest: less, over weeks, or moved to another pool.
+/// Withdrawn liquidity: nine tenths or more within a day, at once or in parts. Honest: less, over weeks, or moved to another pool.
 fn pulled(case: &mut Case, wrong: bool) {
     case.launch();
     let (pool, other) = (case.pool.clone(), case.person());

@@ -1,5 +1,5 @@
-//! Contracts made over as other compilers write them: their bytecode is read into instructions, changed, and put together again. What a
-//! contract does stays the same; how its code looks does not. Nothing is judged here.
+//! Semantics-preserving bytecode mutations that imitate other compilers: disassembles contracts into instructions, transforms and
+//! reassembles them. Nothing is judged here.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ const PUSH4: u8 = 0x63;
 const PUSH32: u8 = 0x7f;
 const SLOAD: u8 = 0x54;
 const SSTORE: u8 = 0x55;
-/// Slot of the owner, and the bit from which a flag stands beside it.
+/// Storage slot of the owner, and the bit offset of flags packed into it.
 const OWNER_SLOT: u8 = 3;
 const BESIDE_OWNER: u8 = 160;
-/// Slots of flags, each a byte where they are packed beside the owner.
+/// Storage slots of flags, one byte each when packed into the owner's slot.
 const FLAGS: [u8; 4] = [4, 6, 11, 12];
-/// What `assembler::deploy` puts between constructor and runtime code.
+/// Length of the copy code that `assembler::deploy` puts between constructor and runtime code.
 const COPY: usize = 14;
-/// Selectors that have a meaning of their own: the standard's, and who owns it.
+/// Selectors with a fixed meaning: the ERC-20 standard's and those of ownership.
 const KNOWN: [u32; 13] = [
     0x06fd_de03,
     0x95d8_9b41,
@@ -42,7 +42,7 @@ const KNOWN: [u32; 13] = [
     0x7150_18a6,
 ];
 
-/// A piece of code; jumps go to numbered places, wherever these come to lie.
+/// A code fragment; jumps refer to numbered labels, resolved on reassembly.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
     Op(Vec<u8>),
@@ -50,7 +50,7 @@ enum Piece {
     To(usize),
 }
 
-/// A contract's code in pieces, and what follows it that is no code.
+/// Disassembled code, and the data that follows it.
 #[derive(Debug, Clone)]
 struct Pieces {
     #[allow(clippy::struct_field_names, reason = "they are the pieces")]
@@ -59,31 +59,31 @@ struct Pieces {
     places: usize,
 }
 
-/// How a contract is made over.
+/// A mutation of a contract.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Change {
-    /// The order in which functions are told apart.
+    /// Reorders the dispatcher's rows.
     Order,
-    /// Other selectors for all but the standard's functions.
+    /// Replaces all selectors but the standard's.
     Rename,
-    /// Told apart by `SUB` and a jump over, as optimisers write it.
+    /// Compares selectors with `SUB` and jumps over, as optimisers do.
     Subtract,
-    /// By `XOR` and a jump to the next, as Vyper does.
+    /// Compares with `XOR` and jumps to the next row, as Vyper does.
     Vyper,
-    /// In two halves, by `GT` first, as Solidity does with many functions.
+    /// Binary dispatch: splits by `GT` first, as Solidity does with many functions.
     Halves,
-    /// The selector by division, as before Solidity 0.5.
+    /// Extracts the selector by division, as before Solidity 0.5.
     Divide,
-    /// Flags and fees in one slot with the owner.
+    /// Packs flags and fees into the owner's slot.
     Pack,
-    /// Bytes that are never run between the functions.
+    /// Inserts dead code between the functions.
     Dead,
 }
 
 pub(crate) const CHANGES: [Change; 8] =
     [Change::Order, Change::Rename, Change::Subtract, Change::Vyper, Change::Halves, Change::Divide, Change::Pack, Change::Dead];
 
-/// The code made over, in the order given. `None` where that changes nothing, or where the code is no token's of the template.
+/// Applies the mutations in order. `None` if nothing changes, or if the code is no token of the template.
 pub(crate) fn mutant(code: &ContractCode, changes: &[Change], seed: u64) -> Option<ContractCode> {
     let constructor = code.creation.len().checked_sub(code.runtime.len() + COPY)?;
     let mut pieces = Pieces::read(&code.runtime);
@@ -121,7 +121,7 @@ fn push4(selector: u32) -> Piece {
     Piece::Op([&[PUSH4][..], &selector.to_be_bytes()].concat())
 }
 
-/// A row of the dispatcher: where it begins among the pieces, the selector, and the place of the body.
+/// A dispatcher row: its index among the pieces, the selector, and the label of the body.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     at: usize,
@@ -154,7 +154,7 @@ impl Pieces {
             is_place(place).then(|| number(place))
         };
         let is = |i: usize, byte: u8| ops.get(i).is_some_and(|(_, op)| op == &[byte]);
-        // Where to go, and where to come back to.
+        // Jump targets and return addresses.
         let jumps = |i: usize| is(i + 1, JUMP) || is(i + 1, JUMPI) || to(i + 1).is_some() && is(i + 2, JUMP);
         let pieces = ops.iter().enumerate().map(|(i, (at, bytes))| match to(i).filter(|_| jumps(i)) {
             Some(place) => Piece::To(place),
@@ -192,7 +192,7 @@ impl Pieces {
         Some(code)
     }
 
-    /// The dispatcher's rows: `DUP1 PUSH4 EQ PUSH2 JUMPI`. `None` where there are fewer than a token has.
+    /// The dispatcher's rows: `DUP1 PUSH4 EQ PUSH2 JUMPI`. `None` if there are fewer than a token has.
     fn rows(&self) -> Option<Vec<Row>> {
         let row = |at: usize| match &self.pieces[at..at + ROW_PIECES] {
             [dup, Piece::Op(push), eq, Piece::To(body), jump]
@@ -206,7 +206,7 @@ impl Pieces {
         (rows.len() >= 9).then_some(rows)
     }
 
-    /// Rows that lie one after the other, at the end of the dispatcher: what takes coins comes before and stays.
+    /// The run of adjacent rows at the dispatcher's end: payable functions come before it and stay.
     fn run(&self) -> Option<Vec<Row>> {
         let mut rows = self.rows()?;
         let start = (1..rows.len()).rev().find(|i| rows[*i].at != rows[*i - 1].at + ROW_PIECES).unwrap_or(0);
@@ -278,7 +278,7 @@ impl Pieces {
     fn divide(&mut self) -> Option<()> {
         let shift = [op(&[PUSH1, 0xe0]), op(&[0x1c])];
         let at = self.pieces.windows(2).position(|pieces| pieces == shift)?;
-        // 2^224, then the word, then what it is divided by.
+        // 2^224, then SWAP1, then DIV.
         let divisor = [&[PUSH1 + 28, 1][..], &[0; 28]].concat();
         self.pieces.splice(at..at + 2, [Piece::Op(divisor), op(&[0x90]), op(&[0x04])]);
         Some(())
@@ -299,7 +299,7 @@ impl Pieces {
                     self.pieces.splice(at..at + 2, [op(&read)]);
                     any = true;
                 } else if self.pieces[at] == op(&[PUSH1, slot]) && self.pieces[at + 1] == op(&[SSTORE]) {
-                    // The value goes into its byte, what stands beside it stays.
+                    // Writes the value's byte, keeping the rest of the slot.
                     let value = [PUSH1, 0xff, 0x16, PUSH1, bit, 0x1b];
                     let beside = [PUSH1, 0xff, PUSH1, bit, 0x1b, 0x19, PUSH1, OWNER_SLOT, SLOAD, 0x16];
                     let write = [0x17, PUSH1, OWNER_SLOT, SSTORE];
@@ -314,7 +314,7 @@ impl Pieces {
 
     #[allow(clippy::unnecessary_wraps, reason = "one of a list of changes, some of which find nothing to change")]
     fn dead(&mut self, random: &mut Random) -> Option<()> {
-        // Before a place that nothing falls into: after what ends a run.
+        // Inserted before labels without fall-through, that is after a terminating instruction.
         let ends = |piece: &Piece| [0x00, JUMP, 0xf3, 0xfd].iter().any(|end| *piece == op(&[*end]));
         let spots: Vec<usize> =
             (1..self.pieces.len()).filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1])).collect();
@@ -326,27 +326,27 @@ impl Pieces {
     }
 }
 
-/// EIP-1167: forwards all to one address.
+/// Minimal proxy (EIP-1167): forwards every call to one address.
 pub(crate) fn clone_of(address: [u8; 20]) -> Vec<u8> {
     [bytes("363d3d373d3d3d363d73"), address.to_vec(), bytes("5af43d82803e903d91602b57fd5bf3")].concat()
 }
 
-/// EIP-1967's slot of the implementation: the hash of its name, less one.
+/// Implementation slot of EIP-1967: the hash of its name, minus one.
 pub(crate) const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     const_hex::decode(hex).expect("hex")
 }
 
-/// Forwards all to whom the slot names.
+/// Proxy that forwards every call to the address in that slot.
 pub(crate) fn proxy_1967() -> Vec<u8> {
     forward(0, &[&[PUSH32][..], &bytes(IMPLEMENTATION_SLOT), &[SLOAD]].concat())
 }
 
-/// Runs the code of the address that `whom` leaves on the stack, and answers as it does. Stands at `at`.
+/// Delegates the call to the address that `whom` leaves on the stack, and returns its output. `at` is the code's offset.
 fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
     let mut code = [&bytes("36600060003760006000366000")[..], whom, &bytes("5af43d600060003e")].concat();
-    // PUSH2 over, JUMPI, the failure, and over it the answer.
+    // PUSH2 over, JUMPI, the failure, and at `over` the return.
     let over = (at + code.len() + 4 + 4) as u16;
     code.push(PUSH2);
     code.extend(over.to_be_bytes());
@@ -354,7 +354,7 @@ fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
     code
 }
 
-/// A diamond (EIP-2535) whose facets stand in its code: these functions to the first, all others to the second.
+/// Diamond (EIP-2535) with facets in its code: these functions go to the first, all others to the second.
 pub(crate) fn diamond(first: [u8; 20], second: [u8; 20], of_first: &[u32]) -> Vec<u8> {
     let push = |address: [u8; 20]| [&[PUSH4 + 16][..], &address].concat();
     let mut code = bytes("60003560e01c");
@@ -369,14 +369,14 @@ pub(crate) fn diamond(first: [u8; 20], second: [u8; 20], of_first: &[u32]) -> Ve
     code
 }
 
-/// Answers `implementation()`, and anything else, with its first slot.
+/// Answers every call, `implementation()` included, with its first slot.
 pub(crate) fn beacon() -> Vec<u8> {
     bytes("60005460005260206000f3")
 }
 
-/// Forwards all to whom the beacon names.
+/// Proxy that forwards every call to the implementation its beacon names.
 pub(crate) fn beacon_proxy(beacon: [u8; 20]) -> Vec<u8> {
-    // Asks beyond the memory that the call's data lie in.
+    // Queries the beacon in memory beyond the call data.
     let ask = [bytes("635c60da1b60e01b610400526020610400600461040073"), beacon.to_vec(), bytes("5afa5061040051")].concat();
     forward(0, &ask)
 }

@@ -1,11 +1,10 @@
-//! The list of planted cases: for each code of the parts about transactions and holders, and for what a token resembles, one that must
-//! be found and its honest twin.
+//! Table of planted cases: for each code about transactions and holders, and for code similarity, one case to be found and its honest twin.
 
 use super::security::{BLOCK, Case, DAY, HOUR, START, SUPPLY, ZERO};
 
 pub(crate) type Plant = fn(&mut Case);
 
-/// (code, what must be found, what must not)
+/// (code, malicious case, honest twin)
 pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
     ("LIQUIDITY_PULLED", |case| pool(case, 0.97, false), |case| pool(case, 0.97, true)),
     ("LIQUIDITY_PULLED", |case| drained(case, 0.95), |case| drained(case, 0.4)),
@@ -58,7 +57,7 @@ fn pool(case: &mut Case, share: f64, moved: bool) {
     }
 }
 
-/// Told by transfers alone.
+/// Liquidity withdrawal visible in transfers only.
 fn drained(case: &mut Case, share: f64) {
     market(case);
     let (pool, creator) = (case.pool.clone(), case.creator.clone());
@@ -116,7 +115,7 @@ fn minted(case: &mut Case, share: f64) {
     case.send(START + 3 * DAY, ZERO, &creator, (SUPPLY as f64 * share) as u128);
 }
 
-/// A ring that gives on what it gets; with `kept` under one each keeps a part.
+/// A wash-trading ring; with `given_on` under one, each member keeps a part.
 pub(crate) fn wash(case: &mut Case, given_on: f64) {
     market(case);
     ring(case, 4, 15, SUPPLY / 200, given_on);
@@ -166,7 +165,7 @@ fn snipe(case: &mut Case, blocks: i64) {
     case.trade(200, 0.5, 20);
 }
 
-/// One amount to many; `acting` is the share of them that sends some of it on.
+/// Airdrop: one amount to many; `acting` is the fraction that sends some of it on.
 fn strewn(case: &mut Case, acting: f64) {
     market(case);
     let creator = case.creator.clone();
@@ -204,7 +203,7 @@ fn by_creator(case: &mut Case, share: f64) {
     case.liquidity = vec![(case.creator.clone(), share), (other, 1.0 - share)];
 }
 
-/// Some large holders and many small.
+/// Some large holders and many small ones.
 fn spread(case: &mut Case, large: usize, each: f64) {
     let mut balances = vec![each; large];
     let left = 1_000_000.0 - each * large as f64;
@@ -218,7 +217,7 @@ fn creator_holds(case: &mut Case, share: f64) {
     case.holders.get_or_insert_default().push(row);
 }
 
-/// Forty large holders of nearly one balance: within `apart` of one another.
+/// Forty large holders with balances within `apart` of one another.
 pub(crate) fn sybil(case: &mut Case, apart: f64) {
     let mut balances: Vec<f64> = (0..200).map(|i| 1_000.0 * 0.97_f64.powi(i)).collect();
     balances.extend((0..40).map(|i| 800.0 * (1.0 + apart * f64::from(i) / 40.0) + f64::from(i) * 0.001));
@@ -254,9 +253,9 @@ fn namesake(case: &mut Case, chain: &str) {
     case.row("tokens", format!("{other},{},{},{chain},6,1000,,true", case.symbol, case.name));
 }
 
-/// A code of no sense but a thousand opcodes, different for each case.
+/// Meaningless bytecode of 1,500 opcodes, different for each case.
 pub(crate) fn gibberish(case: &mut Case) -> String {
-    // JUMPI to nowhere first, so that executing it ends at once.
+    // Ends execution at once: opcode 0x00 (STOP) first.
     (0..1_500).fold("0x00".to_owned(), |code, _| code + &format!("{:02x}", case.random.below(0x1e) + 1))
 }
 

@@ -1,4 +1,4 @@
-//! Alerts where something fails: the store, a listener that lags behind the events, a program whose data are older than the files.
+//! Alerts under failures: of the store, of a listener that lags behind the events, of a process with stale data.
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let mut events = bench.deck.listen();
     let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
-    // The transaction that keeps a check fails in the middle.
+    // The check's transaction fails halfway.
     let beside = rusqlite::Connection::open(bench.state.path().join("jobs.sqlite")).unwrap();
     let fail = |table: &str| format!("CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END");
     beside.execute_batch(&format!("{};{}", fail("fired"), fail("alert"))).unwrap();
@@ -41,7 +41,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
         said,
         "alerts cannot be checked: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
     );
-    // The check before still counts, and can be read.
+    // The previous check remains valid and readable.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
     let refused = bench.jobs.add_alert(&wish(None, "price>5"), &Progress::default()).unwrap_err();
     assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
@@ -61,20 +61,20 @@ fn a_program_with_outdated_data_does_not_check_alerts() {
     let late = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     late.load().unwrap();
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
-    // Its first check comes only now, in the data of before.
+    // Its first check comes only now, on the old data.
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&late), JobOptions::default()).unwrap();
     let once = || (bench.alert(&id).holds, bench.alert(&id).fired) == (1, 1);
     stays("what was true before changes nothing", ROUND, once);
     late.load().unwrap();
     stays("it fired once", ROUND, once);
-    // Once its data are those of the files it checks alerts like the other.
+    // Once its data are current, it checks alerts like the other.
     write(bench.data.path(), &[(A, "A", 12.0)]);
     late.load().unwrap();
     wait_until("it is looked at", || bench.alert(&id).holds == 0);
     drop(jobs);
 }
 
-/// Every `alert.fired` that is sent, in order, until so many have come and the data are said to be new; says when it begins.
+/// Reads `alert.fired` events in order, until `count` have come and the reload is announced; signals its start.
 fn follow(address: SocketAddr, key: &str, count: usize, begun: oneshot::Sender<()>) -> Vec<u64> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();

@@ -1,4 +1,4 @@
-//! GET /docs: needs no key, loads everything from this server, and can be turned off.
+//! GET /docs: needs no key, loads everything from this server, and can be disabled.
 
 use tokendeck::api::ApiOptions;
 

@@ -1,4 +1,4 @@
-//! The OpenAPI document: it has every endpoint and every code, and nothing that client generators cannot read.
+//! The OpenAPI document: complete in endpoints and codes, and readable by client generators.
 
 use serde_json::Value;
 use tokendeck::{
@@ -65,7 +65,7 @@ fn collect_references(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// Calls `look` with every schema of the document and its place.
+/// Calls `look` with every schema of the document and its location.
 fn schemas(value: &Value, at: &str, look: &mut impl FnMut(&str, &Value)) {
     match value {
         Value::Object(members) => {

@@ -1,5 +1,4 @@
-//! The answers that stand as examples in the OpenAPI document: what the demo data answer today, long lists shortened.
-//! `TOKENDECK_BLESS=1` writes them afresh.
+//! The example answers in the OpenAPI document equal those of the demo data, with long lists truncated. `TOKENDECK_BLESS=1` rewrites them.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,14 +21,14 @@ use tokendeck::{
 use crate::wait::wait_until;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
-/// Elements that a list keeps.
+/// List elements kept.
 const SHOWN: usize = 2;
-/// In place of the times of a run.
+/// Placeholder for run-dependent times.
 const TIME: &str = "2026-08-14T12:00:00Z";
 
-/// The values of the identifiers in paths.
+/// Values of path identifiers.
 const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3"), ("table", "tokens")];
-/// The queries of endpoints that need one.
+/// Queries of endpoints that need one.
 const QUERIES: &[(&str, &str)] = &[
     ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
     ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
@@ -65,7 +64,7 @@ fn target(endpoint: &Endpoint, job: &str) -> String {
     target + &query.unwrap_or_default()
 }
 
-/// Shortens lists, and replaces what differs from run to run.
+/// Truncates lists, and replaces run-dependent values.
 fn shown(value: &mut Value, job: &str) {
     match value {
         Value::Array(items) => {

@@ -1,4 +1,4 @@
-//! Malformed requests, slow and idle clients, clients that leave, the limit of connections, and the server's end.
+//! Malformed requests, slow and idle clients, disconnects, the connection limit, and shutdown.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -74,7 +74,7 @@ fn slow_and_idle_clients_are_disconnected() {
     assert!(took < millis(3_000), "{took:?}");
 }
 
-/// Small and repeatable (xorshift, Marsaglia 2003).
+/// A small reproducible generator (xorshift, Marsaglia 2003).
 struct Dice(u64);
 
 impl Dice {
@@ -129,7 +129,7 @@ fn ten_thousand_random_requests_meet_no_defect() {
     }
 }
 
-/// The status, and whether the connection ends with it.
+/// Returns the status, and whether the connection closes after it.
 fn read_answer(stream: &mut impl BufRead, head: bool) -> Option<(u16, bool)> {
     let (mut status, mut length, mut closes) = (0, 0, false);
     for i in 0.. {
@@ -168,7 +168,7 @@ fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     wait_for(": listening");
     server.get("/events").is_problem(503, "busy", "a second listener");
     server.api.deck.stand_on(Dataset::new(Vec::new()));
-    // The event of the first load may come only now.
+    // The first load's event may arrive only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
     server.api.deck.load().expect("the dataset loads");
     wait_for("event: dataset.reloaded");
@@ -214,7 +214,7 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     server.ask(&get("/events", "Last-Event-ID: yesterday\r\n")).is_problem(400, "invalid_request", "no number");
 }
 
-/// Keeps the deck's only worker busy until the sender is dropped: in the call that tells that an answer is there.
+/// Blocks the deck's only worker until the sender is dropped, in the wake call of an answer.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
     let (release, held) = mpsc::channel::<()>();
     let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address") };
@@ -274,11 +274,11 @@ fn a_connection_beyond_the_limit_waits() {
     assert_eq!(Answer::parse(&answer).status, 200);
 }
 
-/// Asks over a connection that is kept; false when the server has closed it.
+/// Requests over a keep-alive connection; false if the server has closed it.
 fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
     let sent = stream.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok();
     let answered = sent && read_answer(stream, false).is_some_and(|(status, _)| status == 200);
-    // Idle times differ by at least a millisecond.
+    // Makes idle times differ by at least a millisecond.
     std::thread::sleep(Duration::from_millis(2));
     answered
 }
@@ -293,7 +293,7 @@ fn at_the_limit_the_longest_idle_connection_is_closed() {
     let mut next = connect();
     assert!(asks(&mut next), "locked out");
     assert_eq!(clients.iter_mut().map(asks).collect::<Vec<_>>(), [true, false, true]);
-    // Many connect and stay connected, and each is answered.
+    // All of a crowd of kept-alive clients are answered.
     let mut crowd: Vec<_> = (0..100).map(|_| connect()).collect();
     let answered: Vec<_> = crowd.iter_mut().map(asks).collect();
     assert_eq!(answered.iter().position(|answered| !answered), None, "refused");
@@ -306,13 +306,13 @@ fn at_the_limit_clients_that_never_ask_are_disconnected_first() {
     for stream in &mut slow {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
     }
-    // The two of them that wait for a place come before this one.
+    // The two that wait for a slot come before this one.
     assert!(asks(&mut BufReader::new(server.connect())), "locked out");
 }
 
 #[test]
 fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
-    // A request that is begun keeps its place for a tenth of the time that it may take.
+    // A request in progress keeps its slot for a tenth of the head timeout.
     let header_time = Duration::from_secs(30);
     let server = Running::with(ApiOptions { connections: 3, header_time, ..ApiOptions::default() });
     let (release, _held) = hold(&server);
@@ -324,7 +324,7 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     wait_until("the request is read", || server.api.metrics.in_flight() == 1);
     let mut started = server.connect();
     started.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
-    // Time for the server to read the part, which no event reports.
+    // Time for the server to read the partial request, which no event reports.
     std::thread::sleep(Duration::from_millis(100));
     // No connection is idle, so the next one waits.
     let mut next = BufReader::new(server.connect());
@@ -338,7 +338,7 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     started.read_to_end(&mut answer).expect("answered, then let go");
     assert_eq!(Answer::parse(&answer).status, 200);
     assert!((0..3).map(|_| BufReader::new(server.connect())).all(|mut stream| asks(&mut stream)));
-    // The request is answered and the stream goes on.
+    // The request is answered and the stream continues.
     drop(release);
     let mut answer = Vec::new();
     busy.read_to_end(&mut answer).expect("answered");

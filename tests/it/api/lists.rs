@@ -1,4 +1,4 @@
-//! Our own lists and batches over HTTP: `where`, `sort`, `only`, links to other pages, NDJSON lines.
+//! This project's own lists and batches over HTTP: `where`, `sort`, `only`, page links, NDJSON lines.
 
 use serde_json::{Value, json};
 use tokendeck::api::answer_offline;

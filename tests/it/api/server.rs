@@ -1,4 +1,4 @@
-//! A server on a free port over a small dataset, and a client that sends raw bytes.
+//! Test fixture: a server on a free port over a small dataset, and a raw-bytes client.
 
 use std::{
     fs,
@@ -69,7 +69,7 @@ impl Running {
         Self::over(write_dataset, CacheOptions::default(), options)
     }
 
-    /// A server over the files that `write` puts into a folder, before they are loaded.
+    /// A server over the files that `write` creates, before they are loaded.
     pub(super) fn over(write: impl Fn(&Path), mut cache: CacheOptions, options: ApiOptions) -> Self {
         let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
         write(folders[0].path());
@@ -91,7 +91,7 @@ impl Running {
         Self { api, address, stop: Some(stop), thread: Some(thread), folders }
     }
 
-    /// The folders of its dataset and of its state.
+    /// Folders of its dataset and of its state.
     pub(super) fn folders(&self) -> [&Path; 2] {
         [self.folders[0].path(), self.folders[1].path()]
     }
@@ -117,7 +117,7 @@ impl Running {
 
     pub(super) fn raw(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = self.connect();
-        // The server may answer before all is sent.
+        // The server may answer before everything is sent.
         stream.write_all(bytes).ok();
         let mut answer = Vec::new();
         let mut buffer = [0; 16 << 10];
@@ -131,7 +131,7 @@ impl Running {
         }
     }
 
-    /// Tells the server to stop, without waiting for it.
+    /// Starts a shutdown, without waiting for it.
     pub(super) fn tell_to_stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             stop.send(()).ok();
@@ -185,7 +185,7 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body of a chunked answer; none where it broke off.
+    /// Decodes a chunked body; `None` if it broke off.
     pub(super) fn chunks(&self) -> Option<Vec<u8>> {
         assert_eq!(self.header("transfer-encoding"), Some("chunked"));
         let (mut whole, mut rest) = (Vec::new(), &self.body[..]);

@@ -1,4 +1,4 @@
-//! Rows of tables over HTTP: the same for tables with and without a cache, page by page and as a stream, in every format and coding.
+//! Table rows over HTTP: equal for in-memory and cached tables, paged and streamed, in every format and content coding.
 
 use std::{
     fs,
@@ -22,10 +22,10 @@ use crate::wait::wait_until;
 
 /// More than a scan reads at a time.
 const ROWS: usize = 20_000;
-/// More than fit into the buffers between a client and the server.
+/// More than fit into the buffers between client and server.
 const ROWS_OF_A_LONG_STREAM: usize = 60_000;
 
-/// Hourly candles of three tokens; some volumes are missing, and closes are repeated.
+/// Hourly candles of three tokens, with missing volumes and repeated closes.
 fn write_dataset(folder: &Path, rows: usize) {
     let tokens = [TOKEN, "0xdac17f958d2ee523a2206206994597c13d831ec7", "0x00000000000000000000000000000000000000aa"];
     let lines: Vec<String> = tokens.iter().enumerate().map(|(i, token)| format!("{token},T{i},Token {i},eth,1,rank {i},{i}\n")).collect();
@@ -40,7 +40,7 @@ fn write_dataset(folder: &Path, rows: usize) {
     fs::write(folder.join("candles.csv"), text).expect("a written file");
 }
 
-/// A server over the dataset; with `large` its candles are in the cache.
+/// A server over the dataset; with `large` its candles are in the on-disk cache.
 fn over(large: bool) -> Running {
     over_rows(ROWS, large, ApiOptions::default())
 }
@@ -64,7 +64,7 @@ fn page(server: &Running, target: &str) -> Value {
     serde_json::from_slice(&reply.body).expect("JSON")
 }
 
-/// A page with its rows as they were sent.
+/// A page with its rows as raw JSON.
 #[derive(Deserialize)]
 struct Page {
     total: Option<usize>,
@@ -77,7 +77,7 @@ fn rows_page(server: &Running, target: &str) -> Page {
     serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{target}: {error}: {}", String::from_utf8_lossy(&reply.body)))
 }
 
-/// The rows of all pages, one a line.
+/// Rows of all pages, one per line.
 fn pages(server: &Running, target: &str) -> String {
     let (mut rows, mut cursor) = (String::new(), None);
     loop {
@@ -94,7 +94,7 @@ fn pages(server: &Running, target: &str) -> String {
     }
 }
 
-/// The target's stream, without a server.
+/// Streams the target without a server.
 fn stream(server: &Running, target: &str) -> Vec<u8> {
     let mut reply = answer_offline(&server.api, "GET", target, b"");
     let rows = reply.rows.as_mut().unwrap_or_else(|| panic!("{target}: {}", String::from_utf8_lossy(&reply.body)));
@@ -194,7 +194,7 @@ fn a_refused_table_request_names_what_would_be_right() {
     assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("older generation")));
 }
 
-/// The target's rows as Arrow and as Parquet; `target` ends with `?` or `&`.
+/// Fetches the target as Arrow and as Parquet; `target` ends with `?` or `&`.
 fn frames(server: &Running, target: &str) -> (DataFrame, DataFrame) {
     let bytes = |format: &str| Cursor::new(stream(server, &format!("{target}format={format}")));
     (IpcStreamReader::new(bytes("arrow")).finish().expect("Arrow"), ParquetReader::new(bytes("parquet")).finish().expect("Parquet"))
@@ -293,7 +293,7 @@ fn every_coding_decodes_to_the_answer_and_has_its_own_tag() {
             assert_eq!((again.status, again.header("etag")), (304, Some(&*etag)), "{coding}");
             tags.push(etag);
         }
-        // A stream is coded too if it is text.
+        // A text stream is compressed too.
         let answer = server.ask(&get("/tables/candles?format=csv&columns=close", &format!("Accept-Encoding: {coding}\r\n")));
         assert_eq!(answer.header("content-encoding"), Some(coding));
         let text = decoded(coding, &answer.chunks().expect("a whole stream"));
@@ -315,11 +315,11 @@ fn every_coding_decodes_to_the_answer_and_has_its_own_tag() {
     let several = tags.len();
     tags.sort_unstable();
     tags.dedup();
-    // Each coding was asked twice.
+    // Each coding was requested twice.
     assert_eq!(tags.len(), several - 3);
 }
 
-/// The file of this name below the folder.
+/// Finds the file of this name below the folder.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     let here = entries.iter().find(|path| path.ends_with(name)).cloned();
@@ -331,20 +331,20 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     let server = over_rows(ROWS_OF_A_LONG_STREAM, true, ApiOptions::default());
     let rows = found(&server.folders()[1].join("cache"), "rows.arrow").expect("a large table");
     let mut bytes = fs::read(&rows).expect("its rows");
-    // Blocks that were read are not verified again, so much of the file is damaged.
+    // Blocks already read are not verified again, so much of the file is damaged.
     let (from, to) = (bytes.len() / 3, bytes.len() - 8_192);
     bytes[from..to].iter_mut().step_by(1_000).for_each(|byte| *byte ^= 1);
-    // In place, since the file is mapped.
+    // In place, since the file is memory-mapped.
     let mut file = fs::OpenOptions::new().write(true).open(&rows).expect("its file");
     file.write_all(&bytes).expect("a written file");
     for format in ["ndjson", "csv", "arrow", "parquet"] {
         let raw = server.raw(&get(&format!("/tables/candles?format={format}"), ""));
         let text = String::from_utf8_lossy(&raw[..raw.len().min(400)]).into_owned();
-        // It may break off before its head is sent, which no client takes for a whole answer either.
+        // It may break off before its head is sent, which no client takes for a complete answer either.
         if text.is_empty() {
             return;
         }
-        // Once the file is known to be damaged, 503 until a load makes it again.
+        // Once damage is detected, 503 until a load rebuilds the file.
         if !text.starts_with("HTTP/1.1 200") {
             assert!(text.starts_with("HTTP/1.1 503"), "{text}");
             continue;
@@ -355,7 +355,7 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     panic!("no stream was begun");
 }
 
-/// A client of the server's only stream that has read its beginning.
+/// Occupies the server's only stream: a client that has read its beginning.
 fn begin_stream(server: &Running) -> TcpStream {
     let mut client = server.connect();
     client.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");

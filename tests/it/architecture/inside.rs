@@ -1,11 +1,11 @@
-//! Inside a part, too, imports go one way: a module knows those that stand before it.
+//! Layering inside a part: a module imports only those before it.
 
 use super::{
     hold,
     source::{Source, sources},
 };
 
-/// The modules of a part, from the lowest up. Modules joined by `+` know each other:
+/// Modules of a part, from the lowest layer up. Those joined by `+` may import each other:
 /// - `holding+shelf+candles`: typed rows of a token, and how they are fetched where they stay at their source;
 /// - `fields+search`: the tokens' list shows fields, and a condition on a field is judged by the list's rows;
 /// - in the API: a reply may be a stream of rows, and the one table of endpoints names its handlers, some of which read that table;
@@ -73,7 +73,7 @@ fn a_module_imports_only_those_before_it() {
                 }
             }
         }
-        // Were imports not found at all, nothing would be held.
+        // Guards against a scan that finds no imports at all.
         assert!(2 * seen >= order.split_whitespace().count(), "{part}: {seen}");
     }
     hold("inside a part, a module imports only those before it", &broken);
@@ -84,7 +84,7 @@ fn modules(source: &Source) -> Vec<&str> {
     source.path.trim_start_matches("src/").trim_end_matches(".rs").split('/').collect()
 }
 
-/// A path from the root, without `crate`.
+/// Resolves a path relative to the crate root, without `crate`.
 fn resolved<'a>(module: &[&'a str], path: &[&'a str]) -> Vec<&'a str> {
     let mut base = if path[0] == "crate" { Vec::new() } else { module.to_vec() };
     for name in path {
@@ -97,14 +97,14 @@ fn resolved<'a>(module: &[&'a str], path: &[&'a str]) -> Vec<&'a str> {
     base
 }
 
-/// Line and names of every path that begins with `crate`, `self` or `super`; of a group the path of each member.
+/// Line and segments of every path that begins with `crate`, `self` or `super`; groups are expanded.
 fn paths(source: &Source) -> Vec<(usize, Vec<&str>)> {
     let tokens: Vec<(usize, &str)> =
         source.code().flat_map(|(line, text)| tokens(text).into_iter().map(move |token| (line, token))).collect();
     let mut found = Vec::new();
     for at in 0..tokens.len() {
         let begins = ["crate", "self", "super"].contains(&tokens[at].1) && (at == 0 || tokens[at - 1].1 != "::");
-        // A member of a group may be `self`: its path was found from the group's head.
+        // `self` inside a group is skipped: its path was found from the group's head.
         if begins && tokens.get(at + 1).is_some_and(|(_, next)| *next == "::") {
             path(&tokens, at, Vec::new(), &mut found);
         }
@@ -112,14 +112,14 @@ fn paths(source: &Source) -> Vec<(usize, Vec<&str>)> {
     found
 }
 
-/// Reads the path at `at`, which goes on `before`; gives back where it ends.
+/// Parses the path at `at` with the prefix `before`; returns its end.
 fn path<'a>(tokens: &[(usize, &'a str)], mut at: usize, mut before: Vec<&'a str>, found: &mut Vec<(usize, Vec<&'a str>)>) -> usize {
     while let Some((line, token)) = tokens.get(at) {
         if *token == "{" {
             at += 1;
             while tokens.get(at).is_some_and(|(_, token)| *token != "}") {
                 at = path(tokens, at, before.clone(), found);
-                // What it is called here, and the comma.
+                // Skips a rename and the comma.
                 at += tokens[at..].iter().position(|(_, token)| *token == "," || *token == "}").unwrap_or(tokens.len() - at);
                 at += usize::from(tokens.get(at).is_some_and(|(_, token)| *token == ","));
             }
@@ -136,7 +136,7 @@ fn path<'a>(tokens: &[(usize, &'a str)], mut at: usize, mut before: Vec<&'a str>
     at
 }
 
-/// Names, `::` and single signs.
+/// Splits into identifiers, `::` and single characters.
 fn tokens(mut text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     while let Some(first) = text.chars().next() {

@@ -1,4 +1,4 @@
-//! One word, one thing: no two types that are known outside their module share a name.
+//! Unique names: no two types visible outside their module share a name.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{
     source::{sources, words},
 };
 
-/// What a type's definition begins with, after its visibility.
+/// Keywords of type definitions.
 const DEFINES: [&str; 4] = ["struct", "enum", "trait", "type"];
 
 #[test]
@@ -16,16 +16,16 @@ fn no_two_types_known_outside_their_module_share_a_name() {
     for source in sources("src") {
         for (line, text) in source.code() {
             let words: Vec<&str> = words(text).iter().map(|word| word.text).collect();
-            // `pub`, perhaps with the module it is visible in.
+            // `pub`, optionally with a restriction.
             let Some(at) = words.iter().position(|word| DEFINES.contains(word)).filter(|_| words[0] == "pub") else { continue };
             let visible = words[1..at].iter().all(|word| !["fn", "use", "mod", "const", "static"].contains(word));
-            // What a macro will name begins with a small letter.
+            // Skips macro variables, which are lowercase.
             if let Some(name) = words.get(at + 1).filter(|name| visible && name.starts_with(char::is_uppercase)) {
                 places.entry((*name).to_owned()).or_default().push(format!("{}:{line}", source.path));
             }
         }
     }
-    // Were types not found at all, nothing would be held.
+    // Guards against a scan that finds no types at all.
     assert!(places.len() > 600, "{} types", places.len());
     let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
     let broken: Vec<String> = repeated.map(|(name, places)| format!("`{name}`: {}", places.join(", "))).collect();

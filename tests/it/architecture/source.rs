@@ -1,4 +1,4 @@
-//! The source files as the rules of `architecture` look at them: line by line, comments and tests left out.
+//! Source files as the rules of `architecture` scan them: line by line, without comments and tests.
 
 use std::{
     collections::BTreeSet,
@@ -9,20 +9,20 @@ use std::{
 pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 pub(super) struct Source {
-    /// From the root, with `/`.
+    /// Relative to the root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
-    /// Lines before the tests at the end; none of a file that is tests.
+    /// Number of lines before the test module at the end; 0 for a test file.
     code: usize,
 }
 
-/// A word with what follows it at once.
+/// A word with the text after it.
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) next: &'a str,
 }
 
-/// Every file below a folder, in order.
+/// Lists every file below a folder, sorted.
 pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>) {
     if path.is_dir() {
         let mut inside: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -35,7 +35,7 @@ pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The Rust files below a folder of the repository.
+/// Reads the Rust files below a folder of the repository.
 pub(super) fn sources(folder: &str) -> Vec<Source> {
     let mut files = Vec::new();
     walk(&Path::new(ROOT).join(folder), &mut files);
@@ -58,7 +58,7 @@ pub(super) fn sources(folder: &str) -> Vec<Source> {
     all
 }
 
-/// Finds the `#[cfg(test)]` that stands before a module written out in the file.
+/// Returns a predicate for the `#[cfg(test)]` line of an inline module.
 fn opens_tests(text: &str) -> impl FnMut(&str) -> bool {
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut at = 0;
@@ -75,25 +75,25 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned(), code }
     }
 
-    /// The module right below the root that this file belongs to.
+    /// The top-level module that this file belongs to.
     pub(super) fn part(&self) -> String {
         let path = self.path.trim_start_matches("src/").trim_end_matches(".rs");
         path.split('/').next().unwrap().to_owned()
     }
 
-    /// Line numbers and lines, without comments and tests.
+    /// Numbered lines, without comments and tests.
     pub(super) fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().take(self.code).enumerate();
         lines.map(|(i, line)| (i + 1, line.split(" //").next().unwrap())).filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
-    /// Line and name of each part that is named as `crate::…`, alone or in a group.
+    /// Line and name of each part imported as `crate::…`, alone or in a group.
     pub(super) fn imports(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         let mut depth = None;
         for (line, text) in self.code() {
             let mut rest = text;
-            // Inside a group that began on a line before.
+            // Inside a group opened on an earlier line.
             if let Some(open) = &mut depth {
                 rest = group(rest, line, open, &mut found);
                 if *open > 0 {
@@ -118,14 +118,14 @@ impl Source {
         found
     }
 
-    /// Lines with so many `super::` that they reach the root, where `crate::` should stand.
+    /// Lines with enough `super::` to reach the root, which should use `crate::`.
     pub(super) fn climbs(&self) -> Vec<usize> {
         let depth = self.path.trim_start_matches("src/").split('/').count();
         let chain = "super::".repeat(depth);
         self.code().filter(|(_, text)| text.contains(&chain)).map(|(line, _)| line).collect()
     }
 
-    /// The files, without ending, of modules that are declared for tests alone.
+    /// Files, without extension, of modules declared under `#[cfg(test)]`.
     fn test_files(&self) -> Vec<String> {
         let lines: Vec<&str> = self.text.lines().collect();
         let folder = self.path.trim_end_matches(".rs");
@@ -136,7 +136,7 @@ impl Source {
     }
 }
 
-/// Takes the names at the top of a group; the rest of the line behind its end.
+/// Collects the top-level names of a group; returns the rest of the line after its end.
 fn group<'a>(text: &'a str, line: usize, open: &mut usize, found: &mut Vec<(usize, String)>) -> &'a str {
     let mut start = true;
     for (i, c) in text.char_indices() {
@@ -162,7 +162,7 @@ fn name(text: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The words of a line of code.
+/// Splits a line of code into words.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = Vec::new();

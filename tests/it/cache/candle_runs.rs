@@ -1,5 +1,5 @@
-//! Runs of candles that come in order are imported many at a time, and all others one by one: whatever the mixture, the cached table is
-//! that of a load into memory, findings and all.
+//! Ordered runs of candles are imported in bulk, all others row by row: for any mixture, the cached table equals a load into memory,
+//! findings included.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use tokendeck::dataset::{
 
 use super::{assert_same, token};
 
-/// Rows on end of one token and interval.
+/// Consecutive rows of one token and interval.
 #[derive(Debug, Clone)]
 struct Part {
     token: u64,
@@ -34,11 +34,11 @@ struct Part {
 enum Kind {
     Rising,
     Falling,
-    /// Each time comes twice.
+    /// Each time occurs twice.
     Twice,
     /// Some volumes are empty.
     Holes,
-    /// Some rows cannot be read.
+    /// Some rows are unparsable.
     Bad,
 }
 
@@ -46,7 +46,7 @@ fn part() -> impl Strategy<Value = Part> {
     let kind = prop_oneof![4 => Just(Kind::Rising), 1 => Just(Kind::Falling), 1 => Just(Kind::Twice), 2 => Just(Kind::Holes), 1 => Just(Kind::Bad)];
     let rows = prop_oneof![1i64..40, 1i64..400, 1_000i64..3_000];
     let interval = prop_oneof![Just("1h"), Just("1d"), Just("15m"), Just("")];
-    // Parts far from each other and parts that overlap.
+    // Both disjoint and overlapping parts.
     let start = prop_oneof![(0i64..50).prop_map(|n| n * 5_000), 0i64..600];
     (0u64..5, interval, start, rows, kind).prop_map(|(token, interval, start, rows, kind)| Part { token, interval, start, rows, kind })
 }
@@ -79,7 +79,7 @@ fn write(folder: &Path, files: &[Vec<Part>], intervals: bool) {
     }
 }
 
-/// Cancels once it was asked so often.
+/// Cancels after a number of progress calls.
 struct Patience(AtomicU64);
 
 impl LoadProgress for Patience {
@@ -101,7 +101,7 @@ proptest! {
         let plain = load(data.path(), &Silent).unwrap();
         let folder = Some(cache.path().to_owned());
         let options = CacheOptions { folder, rows_min: 1, group_max: 1 << group, journal_every: 16 << 10, ..CacheOptions::default() };
-        // Cut off anywhere, and gone on with.
+        // Cancelled at any point, then resumed.
         load_with(data.path(), &options, &Patience(AtomicU64::new(patience))).ok();
         assert_same(&plain, &load_with(data.path(), &options, &Silent).unwrap(), "gone on with");
     }

@@ -1,4 +1,4 @@
-//! Large tables whose files are appended to: what is added to the table in the cache makes the one that an import of all would.
+//! Incremental import of appended rows: the extended table equals a full import.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ fn append(path: &Path, text: &str) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Rows of which some have keys that stand already, some are of new tokens, intervals and times.
+/// Appends rows, some with existing keys, some of new tokens, intervals and times.
 fn append_all(folder: &Path, turn: u64, rows: u64) {
     let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 16 });
     let some = |line: &dyn Fn(u64) -> String| -> String { (0..rows).map(|i| line(noise(turn * 1_000 + i))).collect() };
@@ -38,7 +38,7 @@ fn append_all(folder: &Path, turn: u64, rows: u64) {
     append(&folder.join("candles/2.csv"), &some(&candle));
     let post = |n: u64| format!("p{},{},again {turn},,{},5,5,5\n", n % 700, pick(n), 1_700_000_000 + n % 600);
     append(&folder.join("posts.csv"), &some(&post));
-    // Some stand already and come with another value, at another time: what one entry of a log says is of one token.
+    // Some repeat an existing key with another value and time: a log entry belongs to one token.
     let text = fs::read_to_string(folder.join("transfers.csv")).unwrap();
     let key = |line: &str| line.split(',').skip(3).step_by(4).map(str::to_owned).collect::<Vec<_>>();
     let mut keys: HashMap<Vec<String>, u32> = HashMap::new();
@@ -59,7 +59,7 @@ fn append_all(folder: &Path, turn: u64, rows: u64) {
     append(&folder.join("pool_events.csv"), &some(&event));
 }
 
-/// Row by row; repeated keys are told of all the same, though not each with its row.
+/// Compares row by row; repeated keys are reported by both, though not each with its row.
 fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
     for (a, b) in plain.tables.iter().zip(&grown.tables).filter(|(a, _)| TABLES.contains(&a.schema.name)) {
         let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
@@ -75,7 +75,7 @@ fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
     }
 }
 
-/// How many tables of the name the cache has: one that grows leaves itself and the one before.
+/// Number of cached versions of a table: an extended one keeps its predecessor.
 fn kept(cache: &Path, table: &str) -> usize {
     list(cache).iter().filter(|entry| entry.table == table).count()
 }
@@ -104,7 +104,7 @@ fn a_file_beside_the_others_and_one_in_the_middle_are_added_where_that_is_sure()
     fs::write(bench.data.path().join("candles/3.csv"), format!("{header}{},1900000000,1,2,0.5,1,7,\n", token(77))).unwrap();
     append(&bench.data.path().join("candles/1.csv"), &format!("{},1900003600,1,2,0.5,1,7,1h\n", token(3)));
     assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "a new file and one in the middle");
-    // A key of another file: which of the two is the last, the table does not tell.
+    // A key of another file: the table does not record which of the two comes last.
     let other = fs::read_to_string(bench.data.path().join("candles/2.csv")).unwrap();
     let line = other.lines().find(|line| line.ends_with(",15m")).unwrap();
     append(&bench.data.path().join("candles/0.csv"), &format!("{line}\n"));
@@ -117,7 +117,7 @@ fn a_file_written_anew_is_brought_in_whole() {
     drop(bench.load());
     let path = bench.data.path().join("transfers.csv");
     let text = fs::read_to_string(&path).unwrap();
-    // Longer, with another row at its beginning.
+    // Longer, with an additional row at its beginning.
     let (header, rest) = text.split_once('\n').unwrap();
     let row = rest.lines().find(|line| line.starts_with("0x")).unwrap().to_owned();
     fs::write(&path, format!("{header}\n{}\n{rest}", row.replace(",0x", ",0x1"))).unwrap();
@@ -135,7 +135,7 @@ fn a_line_that_is_not_whole_is_a_row_once_it_is() {
     assert_eq!(growing().table("candles").unwrap().height(), before);
     append(&path, "7,1h");
     assert_eq!(growing().table("candles").unwrap().height(), before);
-    // At rest the last line is one, with or without a line end.
+    // In a file at rest the last line counts, with or without a line end.
     assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "at rest");
     assert_eq!(bench.load().table("candles").unwrap().height(), before + 1);
     append(&path, "\n");
@@ -159,7 +159,7 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
     wait_until("it is watched", || deck.load_state().watching != Watching::Off);
     let (begun, start) = (last(&deck), Instant::now());
     let mut seen = begun;
-    // Taken in three times while the writer does not rest.
+    // Reloaded three times while the writer does not pause.
     let (mut times, mut written) = (0, begun);
     while times < 3 {
         assert!(start.elapsed() < Duration::from_mins(1), "taken in {times} times: {:?}", deck.load_state());

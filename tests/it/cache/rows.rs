@@ -1,4 +1,4 @@
-//! The rows of a large table as they are asked for: in the order of any column, by what their blocks lie between, and by other programs.
+//! Row access of a large table: sorted by any column, filtered by zone maps, and read by external programs.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         ("candles", "volume", false),
         ("candles", "open", true),
         ("candles", "timestamp", false),
-        // Many are equal.
+        // With many ties.
         ("candles", "timestamp", true),
         ("transfers", "log_index", false),
         ("transfers", "log_index", true),
@@ -38,7 +38,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
         let sorted = |frame: &DataFrame| -> Vec<u32> {
             let cells = frame.column(column).unwrap();
-            // Numbers that are kept as their digits.
+            // Numbers stored as decimal digits.
             let padded = |cells: &StringChunked| cells.iter().map(|cell| cell.map(|digits| format!("{digits:0>78}"))).collect::<Vec<_>>();
             let numbers = (column == "value").then(|| Column::new("value".into(), padded(cells.str().unwrap())));
             numbers.as_ref().unwrap_or(cells).arg_sort(options).iter().flatten().collect()
@@ -50,7 +50,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
             let top = first(&large, (column, falls), &all, count, GO_ON).unwrap();
             assert_eq!(top, expected[..count], "{table}.{column} {falls} {count}");
         }
-        // Of some rows in the middle, which begin and end inside of blocks.
+        // A range that begins and ends inside blocks.
         let rows = 77..large.height() / 2;
         let part = sorted(&frame.slice(77, rows.len()));
         let among = Places::Run(rows);

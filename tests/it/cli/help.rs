@@ -1,4 +1,4 @@
-//! What the program says of itself: help, completions, manual page.
+//! Generated documentation: help, completions, manual page.
 
 use super::Desk;
 
@@ -15,7 +15,7 @@ fn every_command_and_every_option_has_help() {
     for command in ["serve", "get", "check", "demo", "schema", "config", "key", "shot", "completions", "man"] {
         let (code, out, _) = desk.run(&[command, "--help"]);
         assert!(code == 0 && out.contains(&format!("Usage: tokendeck {command}")), "{out}");
-        // An option without a word of help, beside it or below it, would leave the person guessing.
+        // Every option needs help text, beside or below it.
         let lines: Vec<&str> = out.lines().chain([""]).collect();
         let option = |line: &str| line.trim_start().starts_with("--");
         let bare = lines.windows(2).find(|pair| {

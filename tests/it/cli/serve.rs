@@ -1,4 +1,4 @@
-//! `tokendeck serve` as a supervisor sees it: its first line, its signals, and what it cannot start with.
+//! `tokendeck serve` under a supervisor: its first line, its signals, and its start-up failures.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::wait::wait_for;
 
 const KEY: &str = "tdk_0123456789abcdef0123456789abcdef";
 
-/// A running server; ended when the test is.
+/// A running server, killed on drop.
 struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -36,7 +36,7 @@ impl Server {
         Self { child, stdout, address: address.to_owned() }
     }
 
-    /// One whose key is known.
+    /// A server with a known key.
     fn with_key(desk: &Desk) -> Self {
         let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
         Self::of(command.env("TOKENDECK_API_KEY", KEY).stderr(Stdio::null()))
@@ -49,7 +49,7 @@ impl Server {
         (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
     }
 
-    /// The answer once the data are there.
+    /// Retries until the answer is not 503.
     fn settled(&self, target: &str) -> (u16, String) {
         wait_for("an answer", || Some(self.ask(target)).filter(|answer| answer.0 != 503))
     }
@@ -58,7 +58,7 @@ impl Server {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// The exit code after the signal, and the rest of stdout.
+    /// Sends the signal; returns the exit code and the rest of stdout.
     fn end(mut self, signal: &str) -> (i32, String) {
         self.signal(signal);
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
@@ -118,7 +118,7 @@ fn a_cache_file_truncated_while_mapped_is_made_again() {
     let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
     let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
     fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
-    // None of these was asked before, so they read the truncated file.
+    // This query is not cached, so it reads the truncated file.
     assert_eq!(server.ask(&candles(uni, 701)).0, 503);
     let again = server.settled(&candles(uni, 700));
     assert_eq!(again, whole);

@@ -1,4 +1,4 @@
-//! Tables in place, whose rows stay at the engine: the same answers as of tables in the cache, queried token by token, each once.
+//! In-place tables, whose rows stay on the engine: same answers as cached tables, fetched token by token, each once.
 
 use std::{
     fs,
@@ -25,12 +25,12 @@ use crate::{
     remote::{Data, api_over, ask, wire_with},
 };
 
-/// From now on the candles stay at the engine.
+/// Switches the candles to in-place reading.
 pub(super) fn stay_in_place(bench: &Bench) {
     bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
 }
 
-/// The data of a folder, of which some tables stay at an engine.
+/// A dataset with some of its tables in place on an engine.
 pub(crate) struct Stays {
     server: Server,
     data: Data,
@@ -63,18 +63,18 @@ impl Stays {
         stays
     }
 
-    /// A `config.toml` that has the engine, and agrees.
+    /// A `config.toml` that configures the engine, with consent.
     pub(crate) fn config(&self) -> String {
         format!("[remote]\nenabled = true\n[sources.warehouse]\nkind = 'clickhouse'\nurl = '{}'\n", self.server.url())
     }
 
-    /// How often rows of a token were asked for.
+    /// Number of fetches of a token's rows.
     pub(crate) fn fetched(&self) -> usize {
         asked_later(&self.server)
     }
 }
 
-/// A table of ours as the engine has it.
+/// A table in the engine's representation.
 fn rows_of(frame: &DataFrame) -> Rows {
     let column = |name: &'static str| {
         let own = frame.column(name).ok()?;
@@ -92,7 +92,7 @@ fn rows_of(frame: &DataFrame) -> Rows {
     Rows { columns, frame, newest: newest.map(|newest| newest.to_string()).unwrap_or_default() }
 }
 
-/// Queries that come when somebody looks at a token.
+/// Number of queries caused by questions about a token, not by loading.
 fn asked_later(server: &Server) -> usize {
     server.queries().iter().filter(|query| query.contains("ArrowStream") && !sums::is_of_all(query)).count()
 }
@@ -119,9 +119,9 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
         assert!((status, body.contains("stay at `warehouse`")) == (503, true), "{body}");
         let (_, body) = ask(&there, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
-        // Each would be wanted to put them in order.
+        // Sorting would need every token's candles.
         assert_eq!(ask(&api_over(bench.path(), bench.load(&bench.wire(), rows_min)), "/tokens?sort=trend").0, 503);
-        // More rows there are of the next generation.
+        // New rows belong to the next generation.
         bench.server.put("candles", candles(6_000));
         assert_eq!(ask(&there, QUESTIONS[2]), ask(&brought, QUESTIONS[2]));
     }
@@ -144,10 +144,10 @@ fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
     assert_eq!((status, body.contains("cannot be had from `warehouse`")), (503, true), "{body}");
     bench.server.shared.down.store(false, Ordering::Release);
     assert_eq!(ask(&api, &question).0, 200);
-    // Nobody is asked for what is here.
+    // Fetched rows need no query.
     bench.server.shared.down.store(true, Ordering::Release);
     assert_eq!(ask(&api, &format!("/technical/{UNI}/patterns?timeframe=1d")).0, 200);
-    // Of a later state nothing is here yet.
+    // Nothing of a later state has been fetched yet.
     bench.server.shared.down.store(false, Ordering::Release);
     bench.server.put("candles", candles(11_000));
     let later = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
@@ -167,7 +167,7 @@ fn a_table_that_cannot_stay_in_place_says_why() {
         let dataset = bench.load(&bench.wire(), 1_000);
         assert!(super::reason(&dataset).contains(says), "{}", super::reason(&dataset));
     }
-    // What is broken when the generation is made leaves the table out, and says so; once it was seen whole, it is what it was then.
+    // If the engine fails on the first load, the table is missing with a reason; after a successful load it keeps its last state.
     stay_in_place(&bench);
     bench.server.put("candles", candles(10_000));
     for seen in [false, true] {
@@ -201,10 +201,10 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         assert_eq!(ask(&api, "/tokens"), market);
         let (_, body) = ask(&api, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("is what it was at 2") && body.contains("its 5,500 rows stay"), "{body}");
-        // Nobody has fetched these.
+        // These rows were never fetched.
         let (status, body) = ask(&api, &history);
         assert_eq!((status, body.contains("cannot be had from `warehouse`")), (503, true), "{body}");
-        // Once it is there again they are those of that state, whatever has come since.
+        // Once the engine is back, the rows are those of that state, whatever was added since.
         down(false);
         bench.server.put("candles", candles(6_000));
         let seen = ask(&api, &history);
@@ -212,7 +212,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         down(true);
         let api = api_over(bench.path(), start());
         assert_eq!((ask(&api, "/tokens"), ask(&api, &history)), (market, seen), "what was fetched is here, of the same state");
-        // Under another mapping nothing is known of it, and what nobody agrees to is not shown.
+        // Another mapping invalidates the fetched rows, and without consent they are not shown.
         let never = super::wire_of(vec![super::source(&bench.server.url())], Consent::Never);
         let refused = super::reason(&bench.load(&never, rows_min));
         assert!(refused.contains("is not asked"), "{refused}");
@@ -221,7 +221,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
     }
 }
 
-/// All pieces of a stream.
+/// Concatenates a whole stream.
 fn streamed(api: &Arc<Api>, path: &str) -> String {
     let mut reply = api::answer_offline(api, "GET", path, b"");
     let rows = reply.rows.as_mut().unwrap_or_else(|| panic!("{path}: {}", String::from_utf8_lossy(&reply.body)));
@@ -232,7 +232,7 @@ fn streamed(api: &Arc<Api>, path: &str) -> String {
     String::from_utf8(whole).unwrap()
 }
 
-/// The rows of every page, and how many pages there are; `each` sees that a page comes.
+/// Rows of all pages, and the number of pages; `each` is called after every page.
 fn pages(api: &Arc<Api>, path: &str, mut each: impl FnMut()) -> (String, usize) {
     let (mut all, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
@@ -248,13 +248,13 @@ fn pages(api: &Arc<Api>, path: &str, mut each: impl FnMut()) -> (String, usize) 
     }
 }
 
-/// The `next` of a page.
+/// The `next` cursor of a page.
 fn next(body: &str) -> Option<String> {
     let text = body.split("\"next\":\"").nth(1)?;
     text.split('"').next().map(str::to_owned)
 }
 
-/// The rows of a page, as they are written.
+/// The rows of a page, as raw JSON.
 fn rows(body: &str) -> &str {
     let text = body.split("\"rows\":[").nth(1).unwrap();
     text.rsplit_once("]}").unwrap().0
@@ -264,7 +264,7 @@ fn rows(body: &str) -> &str {
 fn rows_in_place_are_paged_token_by_token() {
     let (_market, data) = market();
     let (stays, here) = (Stays::of(&data, &["candles"]), api_over(&data, load(&data, &Silent).unwrap()));
-    // Which waits as long as a person's does: so many candles take a busy machine a while.
+    // With a timeout as long as a user's: so many candles take a busy machine a while.
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
     let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });
     let dataset = stays.load(Some(&wire), 200_000).unwrap();
@@ -282,7 +282,7 @@ fn rows_in_place_are_paged_token_by_token() {
         let (expected, _) = pages(&here, &format!("/tables/candles?limit=10000{more}"), || {});
         assert_eq!(all, expected, "{more}");
     }
-    // Of one token all that is asked of a table can be had.
+    // For a single token every table query works.
     let one = format!("where=token_address={}", tokens[1]);
     for question in [
         format!("/tables/candles?{one}&sort=-close,timestamp&limit=50"),
@@ -292,7 +292,7 @@ fn rows_in_place_are_paged_token_by_token() {
         let plain = |(status, body): (u16, String)| (status, body.split("\"next\"").next().unwrap().to_owned(), rows(&body).to_owned());
         assert_eq!(plain(ask(&there, &question)), plain(ask(&here, &question)), "{question}");
     }
-    // As a stream come all of its rows, from a page's end on the others.
+    // A stream has all rows of the token; from a cursor, the remaining ones.
     for question in [format!("/tables/candles?{one}"), format!("/tables/candles?{one}%20interval=1h")] {
         let after = |api| next(&ask(api, &format!("{question}&limit=3")).1).map(|next| format!("&cursor={next}")).unwrap();
         let whole = streamed(&here, &format!("{question}&format=csv"));
@@ -301,7 +301,7 @@ fn rows_in_place_are_paged_token_by_token() {
         let rest = [&there, &here].map(|api| streamed(api, &format!("{question}&format=csv{}", after(api))));
         assert_eq!((&rest[0], rest[0].lines().count() + 3), (&rest[1], whole.lines().count()), "{question}");
     }
-    // Of all at once nothing can, and it says what to do; no row is asked for.
+    // Queries over all tokens are refused with a remedy; no row is fetched.
     let fetched = stays.fetched();
     for question in ["/tables/candles?sort=-close", "/tables/candles?where=close%3E60000", "/tables/candles/counts?column=interval"] {
         let (status, body) = ask(&there, question);
@@ -320,7 +320,7 @@ fn rows_of_another_state_of_the_table_are_refused_and_not_kept() {
     let history = format!("/tokens/{UNI}/candles?timeframe=1h");
     let rows = format!("/tables/candles?where=token_address={UNI}&limit=10");
     let sorted = format!("{rows}&sort=-close");
-    // An old row is gone, or another one is written anew: neither the newest nor, of the second, their number tells.
+    // An old row deleted, or one modified: neither the newest time nor, for the second, the row count reveals it.
     let gone = whole.frame.slice(1, 5_500);
     let mut anew = whole.frame.clone();
     let mut closes: Vec<f64> = whole.frame.column("close").unwrap().f64().unwrap().iter().flatten().collect();

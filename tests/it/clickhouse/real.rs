@@ -1,5 +1,5 @@
-//! Against real engines, by hand: `../shared/tools/engines/engines.sh up DIR` starts a current one and a pair of old ones and prints their
-//! addresses; `DIR/venv/bin/python ../shared/tools/engines/ch_http.py 18131 DIR/other` is a second current one.
+//! Against real engines, run manually: `../shared/tools/engines/engines.sh up DIR` starts a current one and a pair of old ones and prints
+//! their addresses; `DIR/venv/bin/python ../shared/tools/engines/ch_http.py 18131 DIR/other` is a second current one.
 //! `TOKENDECK_CLICKHOUSE=… TOKENDECK_CLICKHOUSE_OTHER=… TOKENDECK_CLICKHOUSE_TWO_NODES=… cargo test --release --test it clickhouse -- --ignored`
 
 use std::{
@@ -21,7 +21,7 @@ use crate::{
     wait::wait_until,
 };
 
-/// One at a time: the tests make tables of the same names.
+/// Serialises the tests, since they create tables of the same names.
 static TURN: Mutex<()> = Mutex::new(());
 
 pub(super) fn turn() -> MutexGuard<'static, ()> {
@@ -36,7 +36,7 @@ pub(super) fn engine() -> String {
     address("TOKENDECK_CLICKHOUSE")
 }
 
-/// A second one, a process of its own.
+/// A second engine in another process.
 pub(super) fn other() -> String {
     address("TOKENDECK_CLICKHOUSE_OTHER")
 }
@@ -46,7 +46,7 @@ fn pair() -> String {
     address("TOKENDECK_CLICKHOUSE_TWO_NODES")
 }
 
-/// The other node of the pair.
+/// The second node of the pair.
 fn second() -> String {
     let first = pair();
     let (host, port) = first.rsplit_once(':').unwrap();
@@ -70,7 +70,7 @@ pub(super) fn wire(url: &str) -> Arc<Wire> {
     wire_of(vec![Source { timeout_seconds: 60, ..source(url) }], Consent::Always)
 }
 
-/// A dataset of this `dataset.toml`, and UNI alone.
+/// A dataset with this `dataset.toml` and the token UNI only.
 fn with(manifest: &str) -> Data {
     Data::new(&[("dataset.toml", manifest), ("tokens.csv", TOKENS)])
 }
@@ -86,7 +86,7 @@ fn reason(dataset: &Dataset, table: &str) -> String {
     }
 }
 
-/// Transfers with values that are lost by any way but text: each as it is written into CSV.
+/// Transfers with values that survive only as text; cells as written to CSV.
 fn transfers() -> Vec<[String; 8]> {
     let values = [
         "0",
@@ -125,7 +125,7 @@ fn csv(rows: &[[String; 8]]) -> String {
     text
 }
 
-/// The rows from a file, of which these conditions keep some.
+/// A file-based dataset with the rows that satisfy these conditions.
 fn here(rows: &[[String; 8]], conditions: &str) -> Data {
     let data = with(&format!("[tables.transfers]\npath = 't.csv'\n{conditions}"));
     data.write("t.csv", &csv(rows));
@@ -227,20 +227,20 @@ fn two_old_nodes_give_the_rows_of_one_file() {
         let engine = with("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n");
         same(&files.load(None, rows_min).unwrap(), &load(&engine, &pair(), rows_min));
     }
-    // A query inside a query.
+    // A subquery.
     let inside = |word: &str| {
         let query = format!("SELECT * FROM deck_test.transfers WHERE from_address {word} (SELECT to_address FROM deck_test.transfers)");
         load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000)
     };
     assert!(reason(&inside("IN"), "transfers").contains("GLOBAL IN"));
     assert!(inside("GLOBAL IN").table("transfers").unwrap().height() > 100);
-    // A node that is not there: no half of the rows.
+    // With an unreachable node, half of the rows must not be returned.
     let query = "SELECT * FROM remote('127.0.0.1:19001,127.0.0.1:9', deck_test.part)";
     let dead = load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000);
     assert!(reason(&dead, "transfers").contains("cannot be reached"), "{}", reason(&dead, "transfers"));
 }
 
-/// Candles that fail on the way, far behind the first rows.
+/// A query that generates `rows` candles; tests replace `toFloat64(number)` to make it fail in mid-stream.
 fn failing(rows: u64) -> String {
     format!(
         "[tables.candles]\nsource = 'warehouse'\nquery = \"\"\"SELECT '{UNI}' AS token_address, toDateTime(1500000000 + number * 60) AS timestamp, \
@@ -276,7 +276,7 @@ fn a_cancelled_load_kills_its_query_on_the_node() {
     let running = || tell(&url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(0.01)%' AND query NOT LIKE '%processes%'");
     let progress = CancelAt(0.into(), 10);
     let outcome = load_as(data.path(), &data.options(1_000), Some(&wire(&url)), &progress, None, false);
-    // Where counting already takes too long for the patience of one who asks, that is what was given up.
+    // Counting may already exceed the client's timeout; then the count query was cancelled.
     assert!(matches!(outcome, Err(LoadError::Cancelled)), "{:?}", outcome.map(|dataset| reason(&dataset, "candles")));
     wait_until("the query ends", || running().trim() == "0");
 }
@@ -291,11 +291,11 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
         let columns = "token_address String, at DateTime, open Float64, high Nullable(Float64), low Float64, close Float64, volume Float64, \
                        interval LowCardinality(String)";
         make(&url, "candles", columns, "MergeTree ORDER BY (token_address, interval, at)");
-        // Some rows in capitals that nobody looks for.
+        // Some addresses of another token are spelled with capitals.
         let written = if seed > 3 { other.replace("aaa39b", "AAa39b") } else { other.to_owned() };
         for (interval, step) in [("1d", 86_400), ("1h", 3_600), ("7m", 420)] {
             let count = days * 86_400 / step;
-            // Gaps, highs that are none, prices of nothing.
+            // With gaps, invalid highs and zero prices.
             tell(
                 &url,
                 &format!(

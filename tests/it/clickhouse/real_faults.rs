@@ -1,5 +1,5 @@
-//! Tables of a real engine whose rows a query there would read otherwise than the loader: each gives the same answers as in the cache, or
-//! says why it cannot stay in place. Run as `real` is.
+//! Tables on a real engine whose values SQL would read differently from the loader: each gives the same answers as cached, or states why it
+//! cannot stay in place. Run like `real`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::remote::{Data, api_over, ask};
 
-/// A dataset whose candles or holders a real engine has.
+/// A dataset whose candles or holders are on a real engine.
 struct Bench {
     data: Data,
     url: String,
@@ -32,7 +32,7 @@ impl Bench {
         load(&self.data, &self.url, 200_000)
     }
 
-    /// An API over the table as it is there now.
+    /// An API over the table's current state.
     fn api(&self, table: &str, read: &str) -> Arc<Api> {
         api_over(self.data.path(), self.load(table, read, ""))
     }
@@ -61,7 +61,7 @@ fn told(dataset: &Dataset, name: &str) -> String {
     }
 }
 
-/// Ninety days of hourly candles of one token; each name is that of a column and its type, and what stands in it.
+/// Fills a table with ninety days of hourly candles of one token; `change` replaces columns: (name, type, expression).
 fn fill(url: &str, table: &str, engine: &str, change: &[(&str, &str, &str)]) {
     let mut columns = vec![
         ("token_address", "String", format!("'{UNI}'")),
@@ -93,7 +93,7 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
     let (_turn, url) = (turn(), engine());
     for (nth, (change, notes)) in [
         (vec![], ""),
-        // Names that sums give too.
+        // Names that also occur in the aggregate queries.
         (vec![("ts", "DateTime", "toDateTime(7)"), ("raw", "String", "'x'"), ("ms", "Float64", "3"), ("o", "String", "'y'")], ""),
         (
             vec![("timestamp", "Nullable(DateTime)", "if(number % 9 = 0, NULL, toDateTime(1700006400 + number * 3600))")],
@@ -146,7 +146,7 @@ fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
     }
 }
 
-/// What a row that is written anew makes of answers, of which some were asked before.
+/// Checks the answers after a row is modified, some of them cached before.
 fn after(api: &Arc<Api>, table: &str, change: impl Fn()) {
     let before = ask(api, &questions(table)[0]);
     assert_eq!(before.0, 200, "{}", before.1);
@@ -171,7 +171,7 @@ fn a_changed_table_is_seen_whatever_is_asked() {
     after(&api, "candles", || {
         tell(&url, &format!("INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"));
     });
-    // As many candles, one price another.
+    // Same number of candles, one price changed.
     fill(&url, "fault_candles", PLAIN, &[]);
     let bench = Bench::new(&url);
     let api = bench.api("fault_candles", "in place");
@@ -183,7 +183,7 @@ fn a_changed_table_is_seen_whatever_is_asked() {
     let bench = Bench::new(&url);
     let api = bench.api("fault_holders", "in place");
     after(&api, "holders", || {
-        // As many rows, another content.
+        // Same number of rows, other content.
         tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
         tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(1, 300)"));
     });

@@ -1,5 +1,5 @@
-//! Tables in place on real engines, over random tokens: sums worked out there make the answers that the same rows make in the cache, and
-//! two nodes together give the answers of one. Run as `real` is.
+//! In-place tables on real engines, over random tokens: aggregates computed there give the same answers as cached rows, and two nodes
+//! together the answers of one. Run like `real`.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -24,8 +24,8 @@ const CANDLES: &str = "token_address String, timestamp DateTime, open Float64, h
                        interval LowCardinality(String)";
 const HOLDERS: &str = "token_address String, holder_address String, balance Nullable(Float64)";
 
-/// Candles of each of so many tokens in some intervals, with gaps, prices that nobody believes and volumes that nobody knows; holders, few
-/// and many. The same whoever makes them; of a half every token has some rows.
+/// Deterministic candles per token in some intervals, with gaps, implausible prices and missing volumes; few or many holders. With `half`,
+/// only some rows of every token.
 fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
     make(url, &format!("{name}_candles"), CANDLES, "MergeTree ORDER BY (token_address, interval, timestamp)");
     let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
@@ -53,7 +53,7 @@ fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
         );
     }
     make(url, &format!("{name}_holders"), HOLDERS, "MergeTree ORDER BY (token_address, holder_address)");
-    // Ten of them have more holders than are told one by one.
+    // Ten of them have more holders than are listed individually.
     let large = format!("t % {} = 0", tokens / 10);
     tell(
         url,
@@ -68,7 +68,7 @@ fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
     );
 }
 
-/// What stands beside the two tables in files.
+/// The dataset's file tables beside the two engine tables.
 fn files(manifest: &str, tokens_there: u64) -> Data {
     let mut tokens = "token_address,symbol,name,chain,price,total_supply\n".to_owned();
     let mut labels = "address,label\n".to_owned();
@@ -130,14 +130,14 @@ fn questions(nth: u64) -> Vec<String> {
     all
 }
 
-/// The answer without the cursor of the next page, which names the data.
+/// The answer without the next page's cursor, which depends on the data's identity.
 fn answer(api: &Arc<Api>, question: &str) -> (u16, Value) {
     let (status, body) = ask(api, question);
     let mut value: Value = serde_json::from_str(&body).unwrap();
     if let Some(next) = value.get_mut("next").filter(|next| next.is_string()) {
         *next = Value::Bool(true);
     }
-    // How many rows a filter keeps is not counted of large tables that are here.
+    // Filtered totals are not counted for large cached tables.
     if question.starts_with("/tables") {
         value.as_object_mut().unwrap().remove("total");
     }
@@ -149,7 +149,7 @@ fn plain(name: &str, read: &str) -> String {
     manifest(&table("candles"), &table("holders"), read)
 }
 
-/// Holds that the two answer the same of the market and of these tokens; how many questions were answered.
+/// Asserts that both give the same answers about the market and these tokens; returns the number of questions answered.
 fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterator<Item = u64>) -> usize {
     for list in ["/tokens?limit=250", "/tokens?limit=250&page=2"] {
         same(&answer(&brought.api, list).1, &answer(&there.api, list).1, name);
@@ -189,7 +189,7 @@ fn two_nodes_together_give_the_answers_of_one() {
         fill(node, "half", TOKENS, Some(half));
     }
     for (kind, columns) in [("candles", CANDLES), ("holders", HOLDERS)] {
-        // The second one's half comes over HTTP whenever somebody asks.
+        // The second half is read over HTTP from the other node.
         let there = format!("{second}/?query=SELECT%20*%20FROM%20deck_test.half_{kind}&default_format=Native");
         tell(&url, &format!("DROP TABLE IF EXISTS deck_test.both_{kind}"));
         tell(
@@ -207,7 +207,7 @@ fn two_nodes_together_give_the_answers_of_one() {
     let two = stand(&url, &plain("both", "in place"), TOKENS);
     let answered = compare(&one, &two, "two nodes", 0..TOKENS);
     assert!(answered > 400, "{answered}");
-    // As a Distributed table is, of two shards that one process has.
+    // Like a Distributed table, with two shards in one process.
     let shards = |name: &str, key: &str| {
         format!(
             "query = \"SELECT * FROM remote('127.0.0.1,127.0.0.1', deck_test.whole_{name}) WHERE cityHash64({key}) % 2 = shardNum() - 1\""

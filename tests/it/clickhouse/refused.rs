@@ -1,4 +1,4 @@
-//! What of a table on an engine is refused, left out or not shown, so that no wrong number is given without a word.
+//! Engine tables that are refused, omitted or not shown, so that no wrong number goes unreported.
 
 use polars::prelude::{DataType, IntoColumn as _, NamedFrom as _, Series};
 
@@ -11,7 +11,7 @@ fn candles_that_come_twice_are_refused_when_they_are_fetched() {
     let bench = Bench::new(5_500);
     stay_in_place(&bench);
     let whole = candles(5_500);
-    // An old one, which the query at the load does not look at.
+    // Repeats an old row, which the query at load time does not check.
     let frame = whole.frame.vstack(&whole.frame.slice(7, 1)).unwrap();
     bench.server.put("candles", Rows { frame, ..whole });
     let api = api_over(bench.path(), bench.load(&bench.wire(), 200_000));
@@ -35,7 +35,7 @@ fn what_one_server_gave_is_not_shown_for_another_of_the_same_name() {
             stay_in_place(&bench);
         }
         assert_eq!(bench.load(&bench.wire(), 200_000).table("candles").unwrap().height(), 300);
-        // Nor for a source that is not named any more: which server it was nobody says.
+        // Nor for a source that is no longer configured: its server is unknown.
         for (sources, says) in
             [(vec![source("http://127.0.0.1:9")], "cannot be"), (Vec::new(), "[sources.warehouse] kind = \"clickhouse\"")]
         {

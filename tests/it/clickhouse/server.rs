@@ -1,5 +1,4 @@
-//! A test server that speaks as much of ClickHouse's HTTP interface as is asked of it, and gives wrong answers, stalls and breaks off as
-//! it is told.
+//! A test server for the used part of ClickHouse's HTTP interface, with fault injection: wrong answers, stalls and aborts.
 
 use std::{
     collections::HashMap,
@@ -19,34 +18,34 @@ use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IpcStreamWrit
 use super::sums;
 use crate::remote::server::{head, header, listen};
 
-/// What is wrong with the next rows.
+/// Fault of the next row answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Trouble {
     None,
-    /// 200, and an error in place of rows.
+    /// Status 200, with an error in place of rows.
     Said,
-    /// So many rows, then the end of the stream and of the body.
+    /// This many rows, then a regular end of stream and body.
     Fewer(usize),
-    /// As `Fewer`, the body without its end.
+    /// Like `Fewer`, with a truncated body.
     Broken(usize),
-    /// As `Fewer`, then an error as text.
+    /// Like `Fewer`, then an error as text.
     Behind(usize),
-    /// The body ends well after so many bytes.
+    /// A regular end of the body after this many bytes.
     Cut(usize),
-    /// Nothing comes any more after so many bytes.
+    /// Stalls after this many bytes.
     Stall(usize),
-    /// Another status with a code.
+    /// Another status, with an error code.
     Fails(u16, u32),
     /// Bytes that are no rows.
     Noise,
 }
 
-/// A table: its columns with the engine's types, and the rows as they are sent.
+/// A table: columns with engine types, and the rows to send.
 #[derive(Clone)]
 pub(super) struct Rows {
     pub(super) columns: Vec<(&'static str, &'static str)>,
     pub(super) frame: DataFrame,
-    /// What the newest block or time is said to be.
+    /// Reported newest block or time.
     pub(super) newest: String,
 }
 
@@ -55,16 +54,16 @@ pub(super) struct Shared {
     pub(super) tables: Mutex<HashMap<&'static str, Rows>>,
     pub(super) queries: Mutex<Vec<String>>,
     pub(super) trouble: Mutex<Vec<Trouble>>,
-    /// Of short answers.
+    /// Fault of short answers.
     pub(super) short: Mutex<Option<Trouble>>,
     pub(super) down: AtomicBool,
-    /// Short answers that are 503 first.
+    /// Number of short answers that are 503 first.
     pub(super) busy: AtomicU64,
-    /// How addresses are written in capitals, if they are.
+    /// An address spelled with capitals in the table, if any.
     pub(super) written: Mutex<Option<&'static str>>,
-    /// The value of the user's `readonly`.
+    /// The user's `readonly` setting.
     pub(super) readonly: AtomicU64,
-    /// Rows that EXPLAIN ESTIMATE tells.
+    /// Row count reported by EXPLAIN ESTIMATE.
     pub(super) estimate: AtomicU64,
 }
 
@@ -97,18 +96,18 @@ impl Server {
         *self.shared.trouble.lock().unwrap() = all;
     }
 
-    /// Short answers fail from now on, with this status and code.
+    /// Makes short answers fail with this status and code.
     pub(super) fn refuse(&self, status: u16, code: u32) {
         *self.shared.short.lock().unwrap() = Some(Trouble::Fails(status, code));
     }
 
-    /// The queries asked so far, with what stood in their address.
+    /// Queries so far, with their URL parameters.
     pub(super) fn queries(&self) -> Vec<String> {
         self.shared.queries.lock().unwrap().clone()
     }
 }
 
-/// The rows as an Arrow stream with its end, a message for each part of the frame.
+/// The rows as a complete Arrow IPC stream, one message per chunk of the frame.
 fn arrow(frame: &DataFrame) -> Vec<u8> {
     let mut bytes = Vec::new();
     IpcStreamWriter::new(&mut bytes).finish(&mut frame.clone()).unwrap();
@@ -136,7 +135,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     None
 }
 
-/// The rows of the token that is asked for, where one is, up to the time that is asked for.
+/// The rows of the requested token, if any, up to the requested time.
 fn asked(rows: &Rows, sql: &str) -> Rows {
     let end = sql.split(" < fromUnixTimestamp64Milli(toInt64(").nth(1).and_then(|rest| rest.split(')').next()?.parse::<i64>().ok());
     if let (Some(end), Ok(times)) = (end, rows.frame.column("ts")) {
@@ -189,7 +188,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         } else if sql.starts_with("SELECT DISTINCT") {
             format!("{}\n", written.unwrap_or_default())
         } else if sql.contains("LIMIT 1000") {
-            // Those of a column by its name: texts, bytes, digits without a start, with capitals.
+            // Counts of spelling variants per column: text, bytes, digits without 0x, with capitals.
             let first = table.frame.column("token_address").ok().and_then(|tokens| tokens.str().ok()?.get(0));
             let is_bare = first.is_some_and(|token| token.len() == 40);
             let one = match (written, is_bare) {
@@ -221,7 +220,7 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         Some(frame) => Rows { frame, ..own },
         None => own,
     };
-    // The columns that are asked for, by the names they are given.
+    // The requested columns, by their aliases.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };
     let mut frame = frame;

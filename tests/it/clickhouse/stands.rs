@@ -1,5 +1,4 @@
-//! Rows of the last load stay, whatever goes wrong at the engine, and say how old they are and why. What looks like a failure and is none,
-//! and what looks right and is damaged.
+//! The rows of the last load survive any engine failure, and report their age and the cause. Also: false alarms, and silent damage.
 
 use std::{
     fs,
@@ -20,17 +19,17 @@ use super::{
 };
 use crate::remote::files_below;
 
-/// Breaks something: of the server, or of what the person says of it.
+/// Breaks the server, or the user's configuration of it.
 type Break = fn(&Server, &mut Source);
 
-/// Whoever asks once it is broken.
+/// A client after the break.
 fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
     let mut source = source(&bench.server.url());
     breaks(&bench.server, &mut source);
     wire_of(vec![source], Consent::Always)
 }
 
-/// What may go wrong, and what a person reads of it.
+/// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
     ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &[]),
     ("a table that was dropped", |server, _| server.refuse(404, 60), &["is not there (code 60)"]),
@@ -53,7 +52,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
     ),
 ];
 
-/// The one trouble that is the mapping's, and no server's.
+/// The one failure caused by the mapping, not by a server.
 const COLUMN_GONE: &str = "a column that is gone";
 
 fn without_close(rows: u64) -> Rows {
@@ -115,7 +114,7 @@ fn a_damaged_copy_is_fetched_again() {
     let again = bench.load(&bench.wire(), 200_000);
     super::same_candles(&first, &again);
     assert!(again.table("candles").unwrap().elsewhere.as_ref().unwrap().as_of.is_none());
-    // Where nobody is there to ask, damaged rows are none.
+    // With the engine unreachable, damaged rows are dropped.
     damage();
     bench.server.shared.down.store(true, Ordering::Release);
     let reason = super::reason(&bench.load(&bench.wire(), 200_000));
@@ -141,7 +140,7 @@ fn rows_that_hold_the_text_of_an_error_are_rows() {
         let dataset = bench.load(&bench.wire(), rows_min);
         let table = dataset.table("posts").unwrap();
         assert_eq!((&table.state, table.height()), (&TableState::Loaded, 2), "{:?}", table.findings.kept());
-        // Half of them, and the words behind: those count.
+        // Half of the rows, then an error text: the error counts.
         bench.server.trouble([Trouble::Behind(1)]);
         bench.clear_cache();
         let dataset = bench.load(&bench.wire(), rows_min);

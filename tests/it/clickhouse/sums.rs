@@ -1,16 +1,16 @@
-//! What the lying engine gives of sums: worked out over its rows, as far as the tests need it.
+//! Aggregate queries of the test server, computed over its rows as far as the tests need.
 
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
 use tokendeck::dataset::{candles::Interval, invariants::sound};
 
-/// Of the market, which a generation is made of; the others are asked for when somebody looks.
+/// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {
     sql.contains("arrayResize") || sql.contains("uniqExact(holder)") || sql.contains("(SELECT count() AS listed")
 }
 
-/// The answer to a sum over these rows; none where it is no sum.
+/// Answers an aggregate query over these rows; `None` if it is not one.
 pub(super) fn of(rows: &DataFrame, sql: &str) -> Option<DataFrame> {
     if !sql.contains("count() OVER () AS rows") {
         return None;
@@ -41,7 +41,7 @@ fn cast(frame: &DataFrame, name: &str, from: &str, kind: &DataType) -> Column {
     frame.column(from).unwrap().cast(kind).unwrap().with_name(name.into())
 }
 
-/// Each candle by itself, which is more than is asked for and tells the same.
+/// Every candle individually, which is more than requested and equivalent.
 fn market(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
     let prices = ["open", "high", "low", "close"].map(|name| cast(candles, name, name, &DataType::Float64));
@@ -73,7 +73,7 @@ fn market(candles: &DataFrame) -> DataFrame {
     DataFrame::new(count, columns).unwrap()
 }
 
-/// What candles are known by, each by itself.
+/// Content hash of each candle.
 fn contents(candles: &DataFrame) -> Vec<u64> {
     let closes = cast(candles, "close", "close", &DataType::Float64);
     closes.f64().unwrap().iter().map(|close| close.unwrap_or(-1.0).to_bits()).collect()
@@ -83,7 +83,7 @@ fn content(candles: &DataFrame) -> u64 {
     contents(candles).into_iter().fold(0, u64::wrapping_add)
 }
 
-/// How many candles repeat an interval and a time.
+/// Number of candles that repeat an interval and time.
 fn repeated(candles: &DataFrame) -> u64 {
     let (words, times) = (lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64));
     let (words, times) = (words.i64().unwrap(), times.i64().unwrap());
@@ -91,7 +91,7 @@ fn repeated(candles: &DataFrame) -> u64 {
     (candles.height() - own.len()) as u64
 }
 
-/// Of candles, what a token's are known by.
+/// Count and content hash of a token's candles.
 fn told(candles: &DataFrame) -> [Column; 2] {
     let (count, mark) = (candles.height(), content(candles));
     [Column::new("listed".into(), vec![count as u64; count]), Column::new("mark".into(), vec![mark; count])]
@@ -112,7 +112,7 @@ fn lengths(candles: &DataFrame) -> Column {
     Column::new("ms".into(), lengths)
 }
 
-/// The candles as they are, none of them by the hour.
+/// The candles unaggregated, none by the hour.
 fn chart(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
     let mut columns = vec![lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64)];
@@ -126,7 +126,7 @@ fn chart(candles: &DataFrame) -> DataFrame {
 /// A holder and its balance.
 type Holder = (String, Option<f64>);
 
-/// What some rows of holders are known by.
+/// Content hash of holder rows.
 fn mark(rows: &[Holder]) -> u64 {
     rows.iter().fold(rows.len() as u64, |mark, (holder, balance)| {
         let holder = holder.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
@@ -134,7 +134,7 @@ fn mark(rows: &[Holder]) -> u64 {
     })
 }
 
-/// The holders of each token, the largest first.
+/// Holders per token, largest first.
 fn by_token(rows: &DataFrame) -> BTreeMap<String, Vec<Holder>> {
     let text = |name: &str| cast(rows, name, name, &DataType::String);
     let (tokens, holders, balances) = (text("token_address"), text("holder_address"), cast(rows, "balance", "balance", &DataType::Float64));
@@ -166,7 +166,7 @@ fn listed(rows: &DataFrame) -> DataFrame {
     DataFrame::new(all.len(), columns).unwrap()
 }
 
-/// Every balance by itself: there are fewer than are told one by one.
+/// Every balance individually: there are fewer than the limit for that.
 fn balances(rows: &DataFrame) -> DataFrame {
     let own = by_token(rows).into_values().next().unwrap_or_default();
     let count = own.len();
@@ -183,12 +183,12 @@ fn balances(rows: &DataFrame) -> DataFrame {
     DataFrame::new(count, columns).unwrap()
 }
 
-/// Some rows of a token.
+/// A page of a token's rows.
 fn page(rows: &DataFrame, sql: &str) -> DataFrame {
     let number =
         |word: &str| sql.split(word).nth(1).and_then(|rest| rest.split([' ', ')']).next()).and_then(|text| text.parse().ok()).unwrap();
     let (count, before): (usize, usize) = (number(" LIMIT "), number(" OFFSET "));
-    // Those nearer to the end are found from there.
+    // Pages nearer to the end are counted from there.
     let is_reversed = sql.contains("holder_address DESC") || sql.contains("timestamp DESC");
     let from = if is_reversed { rows.height() - before - count } else { before };
     if rows.column("balance").is_ok() {

@@ -1,4 +1,4 @@
-//! Small broken files, and exactly what is said of each.
+//! Small broken files, and the exact findings for each.
 
 use polars::prelude::{DataFrame, df};
 use tokendeck::{
@@ -10,7 +10,7 @@ use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_f
 
 const COUNTS: &str = "token_address,date,holders\n";
 
-/// A file of `holder_counts`, the rows that load, those set aside, and the findings.
+/// A file of `holder_counts`, with expected rows loaded, rows rejected, and findings.
 struct Case {
     what: &'static str,
     text: Vec<u8>,
@@ -134,7 +134,7 @@ fn a_broken_row_costs_the_row_and_says_why() {
         assert_eq!(table.state, TableState::Loaded, "{}", case.what);
         assert_eq!((table.height(), table.rows_bad), (case.rows, case.bad), "{}: {:?}", case.what, findings(table));
         assert_eq!(findings(table), case.findings, "{}", case.what);
-        // The same text packed is the same table.
+        // Compressed, the same text gives the same table.
         for (name, packed) in
             [("holder_counts.csv.gz", gzip(&case.text)), ("holder_counts.csv.zst", zstd::encode_all(&case.text[..], 3).expect("packed"))]
         {

@@ -1,4 +1,4 @@
-//! What `dataset.toml` can say, followed through to the rows; and what is worked out where a table leaves it out.
+//! The mapping options of `dataset.toml`, verified in the rows; and the derivation of omitted columns.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +60,7 @@ fn the_interval_is_the_most_frequent_step_and_given_ones_are_spelled_one_way() {
     }
     let _ = writeln!(text, "{ETH},1700000000,1,1,1,1,\n{ETH},1700000000,1,1,1,1,240\n{ETH},1700000000,1,1,1,1,daily");
     let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
-    // The third row of ETH has no interval that can be read, and so repeats the first.
+    // The third row of ETH has no readable interval, and so repeats the first.
     assert_eq!(column(&dataset, "candles", "interval"), ["1h", "1h", "1h", "1h", "1h", "1h", "1d", "4h"]);
     let found = findings(table(&dataset, "candles"));
     assert_eq!(found.len(), 2, "{found:?}");
@@ -143,7 +143,7 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
             "columns = { date = 'dya' }",
             "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; it has `token_address`, `day`, `holders`; did you mean `day`?",
         ),
-        // Though there is a column of our own name.
+        // Even though the file has a column of the canonical name.
         (
             "columns = { date = 'day', holders = 'holdrs' }",
             "`holder_counts.csv` has no column `holdrs`, which dataset.toml names for `holders`; it has `token_address`, `day`, `holders`; did you mean `holders`?",
@@ -173,13 +173,13 @@ fn loops_of_links_and_pipes_end() {
     std::fs::write(folder.path().join("dataset.toml"), "[tables.labels]\npath = '**/loop.csv'\n[tables.gas]\npath = '/dev/zero'\n")
         .expect("written");
     let dataset = load(folder.path(), &Silent).expect("the tokens are fine");
-    // What the link leads back to is read under the folder's own names only.
+    // The linked folder is read only once, under its own names.
     assert!(!matches!(table(&dataset, "holder_counts").state, TableState::Absent));
     assert!(matches!(table(&dataset, "labels").state, TableState::Unusable(_)));
     assert_eq!(table(&dataset, "gas").state, TableState::Unusable("`/dev/zero` is not a regular file".to_owned()));
 }
 
-/// Ends the load at a step.
+/// Cancels the load at a given step.
 struct EndAt(AtomicU64);
 
 impl LoadProgress for EndAt {

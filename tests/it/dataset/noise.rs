@@ -1,4 +1,4 @@
-//! Files of noise: whatever a file holds, loading ends, and never with a panic. Seeded, so that a failure comes again.
+//! Fuzzing: for any file content, loading terminates without a panic. Seeded, so that failures are reproducible.
 
 use std::{
     fmt::Write as _,
@@ -26,7 +26,7 @@ fn frame() -> DataFrame {
     .expect("one length")
 }
 
-/// Types that take other ways through the decoders: categories, lists, decimals of time.
+/// Types with decoder paths of their own: categories, lists, times with fractions.
 fn odd_frame() -> DataFrame {
     let mut frame = frame();
     let categories = DataType::from_categories(Categories::global());
@@ -44,7 +44,7 @@ fn packed_ipc(frame: &DataFrame, compression: IpcCompression) -> Vec<u8> {
     bytes
 }
 
-/// A good file of each format.
+/// A valid file of each format.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let mut csv = "token_address,date,holders,whale_balance\n".to_owned();
     let mut lines = String::new();
@@ -69,7 +69,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("holder_counts.ipc", ipc_stream(&odd_frame())),
         ("holder_counts.arrow", packed_ipc(&odd_frame(), IpcCompression::LZ4)),
         ("holder_counts.feather", packed_ipc(&frame(), IpcCompression::default())),
-        // Without packing, noise reaches the values and not only the packer's checks.
+        // Uncompressed, so that noise reaches the values and not only the compression's checks.
         ("holder_counts.parquet", plain_parquet(&frame())),
     ]
 }
@@ -86,7 +86,7 @@ fn spoil(random: &mut Random, seed: &[u8], round: usize) -> Vec<u8> {
     match round % 4 {
         0 => bytes.truncate(random.whole(0, seed.len() - 1)),
         1 => {
-            // Noise behind the first bytes, which decide what reads it.
+            // Keeps the first bytes, which select the reader.
             for byte in bytes.iter_mut().skip(8) {
                 *byte = random.whole(0, 255) as u8;
             }
@@ -99,7 +99,7 @@ fn spoil(random: &mut Random, seed: &[u8], round: usize) -> Vec<u8> {
     bytes
 }
 
-/// Files of noise of each seed. `TOKENDECK_TEST_ROUNDS=400 cargo test --release noise` tries more.
+/// Rounds per seed file. `TOKENDECK_TEST_ROUNDS=400 cargo test --release noise` runs more.
 const ROUNDS: usize = 100;
 
 #[test]
@@ -120,7 +120,7 @@ fn no_noise_makes_loading_panic_or_hang() {
         }
         fs::remove_file(&path).expect("removed");
     }
-    // What hangs shows, a busy machine does not.
+    // Generous enough for a busy machine, yet exposes a hang.
     assert!(start.elapsed() < Duration::from_mins(5) || rounds > ROUNDS, "took {:?}", start.elapsed());
 }
 

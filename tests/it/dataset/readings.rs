@@ -1,10 +1,10 @@
-//! Columns that can be read in two ways are read as their cells together show, and it is said; where they do not show it, it is asked.
+//! Ambiguous columns are interpreted by all their cells together, with a finding; if these do not decide, the user is asked.
 
 use tokendeck::dataset::{TableState, address::Address};
 
 use super::{UNI, findings, load_texts, table};
 
-/// The volumes of the candles, or why there are none; and what was said.
+/// Returns the candles' volumes, or why there are none; and the findings.
 fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
     let mut text = "token_address;timestamp;open;high;low;close;volume\n".to_owned();
     for (day, volume) in volumes.iter().enumerate() {
@@ -55,7 +55,7 @@ fn excels_days_are_days_and_mixed_units_are_said() {
         findings(table(&dataset, "holder_counts")),
         ["Note holder_counts.csv date: the times are read as Excel's day numbers, as `45292` is one"]
     );
-    // One of them among times of another kind is a day in 1970, which is told.
+    // One of them among times of another kind is a day in 1970, which is reported.
     let text = format!("token_address,timestamp,open,high,low,close\n{UNI},1704067200,2,3,1,2\n{UNI},45293,2,3,1,2\n");
     let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     let found = findings(table(&dataset, "candles"));

@@ -1,5 +1,5 @@
-//! The recorded sample data through `tests/real/dataset.toml`, and a few made-up rows in the same columns for those who do not have
-//! them. The numbers were worked out from the files with another program.
+//! The recorded sample data through `tests/real/dataset.toml`, and a few synthetic rows in the same columns for machines without them. The
+//! expected numbers were computed from the files with another program.
 
 use std::{fs, path::Path};
 
@@ -12,27 +12,27 @@ fn real() -> Option<Dataset> {
     shared("data/real").map(|_| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &Silent).expect("the real data load"))
 }
 
-/// Table, rows, rows set aside, warnings.
+/// Table, rows, rejected rows, warnings.
 const EXPECTED: &[(&str, usize, u64, u64)] = &[
     ("tokens", 8764, 0, 0),
-    // 67,005 daily and 149,181 hourly; the 6,620 + 23,989 of native assets have no token.
+    // There are 67,005 daily and 149,181 hourly rows; the 6,620 + 23,989 of native assets have no token.
     ("candles", 185_577, 30_609, 0),
-    // 14,326 come in smallest units; the 2,005 of 0x1651… are of a token without decimals and stay without a balance.
+    // Of these, 14,326 come in smallest units; the 2,005 of 0x1651… are of a token without decimals and stay without a balance.
     ("holders", 20_491, 0, 2_005),
     ("holder_counts", 19_781, 0, 0),
     // Without log_index rows have no key, so none is a repeat.
     ("transfers", 27_645, 0, 0),
-    // 15,111 rows; 100 name an address twice in one category of one chain.
+    // Of 15,111 rows, 100 name an address twice in one category of one chain.
     ("labels", 15_011, 0, 100),
     ("dexes", 94, 0, 0),
     // The 94 rows of dexes list 169 fees; 21 list none (a note each).
     ("fee_tiers", 169, 0, 0),
     ("pools", 151, 0, 0),
-    // 42 of ETH and 1 of USDT are mapped; 176 BTC, 9 SOL, 1 ZEC, 1 DOGE and 28 without an asset are set aside.
+    // Mapped are 42 of ETH and 1 of USDT; 176 BTC, 9 SOL, 1 ZEC, 1 DOGE and 28 without an asset are rejected.
     ("posts", 43, 215, 0),
 ];
 
-/// A few rows of each file, with what is odd in it: assets without a token, tokens without decimals, one label twice.
+/// A few rows of each file, with its irregularities: assets without a token, tokens without decimals, one label twice.
 const SAMPLE: &[(&str, &str)] = &[
     (
         "tokens.csv",
@@ -95,7 +95,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// As `EXPECTED`, of the sample.
+/// Like `EXPECTED`, for the sample.
 const EXPECTED_OF_SAMPLE: &[(&str, usize, u64, u64)] = &[
     ("tokens", 4, 0, 0),
     ("candles", 3, 1, 0),

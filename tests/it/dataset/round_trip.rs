@@ -1,4 +1,4 @@
-//! What is loaded, written and loaded again is the same, in every format.
+//! Loading, exporting and loading again gives the same data, in every format.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use tokendeck::dataset::Table;
 
 use super::{UNI, ipc, ipc_stream, load_files, parquet, table};
 
-/// Times, amounts of 256 bits, whole numbers and addresses: a row of `transfers`.
+/// Times, 256-bit amounts, integers and addresses: a row of `transfers`.
 type Row = (i64, i64, [u8; 32], Option<[u8; 20]>, [u8; 32], Option<i64>);
 
 fn row() -> impl Strategy<Value = Row> {
-    // Epochs in milliseconds, from where they are told apart from seconds.
+    // Epoch milliseconds, from the smallest that are distinguished from seconds.
     (
         100_000_000_000..4_000_000_000_000i64,
         0..i64::MAX,

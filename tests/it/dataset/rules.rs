@@ -1,4 +1,4 @@
-//! Figures that cannot be: each is a finding with file, row and value, whether the table is in memory or in the cache.
+//! Impossible values: each is a finding with file, row and value, for in-memory and for cached tables.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use tokendeck::dataset::{Dataset, address::Address, cache::CacheOptions, load::l
 
 use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};
 
-/// Sixty hourly candles; three of them broken, each in its own way.
+/// Sixty hourly candles; three of them broken, each differently.
 fn candles() -> String {
     let mut text = "token_address,timestamp,open,high,low,close,volume,interval\n".to_owned();
     for hour in 0..60_i64 {
@@ -106,7 +106,7 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
         writeln!(candles, "{UNI},{},2,3,1,2,900000", 1_700_006_400 + day * 86_400).unwrap();
         writeln!(transfers, "{UNI},{},{day},0x{:064x},{UNI},{UNI},{},0", 1_700_006_400 + day * 86_400, day, day + 1).unwrap();
     }
-    // One candle among them of which the volume has a few digits too many.
+    // One candle with a volume of a few digits too many.
     let slipped = candles.replacen("900000", "900000000000000", 1);
     let dataset = load_texts(&[("tokens.csv", &tokens), ("candles.csv", &slipped)]).expect("loads");
     let found = findings(table(&dataset, "candles"));

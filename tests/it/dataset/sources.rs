@@ -1,5 +1,4 @@
-//! Files of other shapes than ours, read by what `dataset.toml` says of them: no header, members of objects, folders as columns, units,
-//! ranges, coins, blocks.
+//! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
 use polars::prelude::DataType;
 use tokendeck::dataset::address::Address;
@@ -70,7 +69,7 @@ fn a_coin_has_an_address_without_a_contract() {
     assert_eq!(dataset.candles().of(&Address::coin("BTC")).series().len(), 1);
 }
 
-/// The values of transfers under a rule, and what was said.
+/// Returns the transfers' values under a rule, and the findings.
 fn values(cells: &[&str], rule: &str) -> (Vec<Option<String>>, Vec<String>) {
     let mut text = "token_address,block_number,transaction_hash,from_address,to_address,value,log_index\n".to_owned();
     for (row, cell) in cells.iter().enumerate() {

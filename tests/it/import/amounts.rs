@@ -1,4 +1,4 @@
-//! Amounts that stand as floating-point numbers, as public lakes have them: taken, and said to be approximate wherever they are used.
+//! Amounts stored as floating-point numbers, as in public data lakes: accepted, and reported as approximate wherever they are used.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::Desk;
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const SAID: &str = "the amounts are approximate";
 
-/// The demo's transfers as AWS's public lake has them.
+/// The demo's transfers in the layout of AWS's public data lake.
 fn lake(path: &Path) {
     let demo = load(Path::new(DEMO), &Silent).unwrap();
     let mut frame: DataFrame = demo.table("transfers").unwrap().frame.clone();
@@ -28,7 +28,7 @@ fn lake(path: &Path) {
     ParquetWriter::new(fs::File::create(path).unwrap()).finish(&mut frame).unwrap();
 }
 
-/// The sentences of what the transfers of the dataset's tokens show.
+/// Sentences of the transfer analysis of the dataset's tokens.
 fn sentences(folder: &Path) -> Vec<String> {
     let deck = Deck::new(folder, DeckOptions::default()).unwrap();
     deck.load().unwrap();
@@ -63,7 +63,7 @@ fn amounts_of_floating_point_are_said_to_be_approximate_from_the_file_to_the_sen
     assert_eq!(code, 0, "{err}");
     assert!(report["files"][0]["says"].to_string().contains("they are approximate"), "{report:#}");
     assert!(fs::read_to_string(desk.path("data/dataset.toml")).unwrap().contains("columns.value.approximate = true"));
-    // As it lies, without a word in dataset.toml: the columns' names and types tell.
+    // Used directly, without dataset.toml: column names and types identify it.
     fs::copy(desk.path("part-0.snappy.parquet"), desk.path("lying/transfers.parquet")).unwrap();
     let imported = sentences(&desk.data());
     assert!(imported.len() > 1 && imported.iter().any(|sentence| sentence.contains(SAID)), "{imported:#?}");

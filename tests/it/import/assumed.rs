@@ -1,8 +1,8 @@
-//! What no file says and no one was asked: assumed aloud, in the import and in every `check` after; and what cannot be, refused.
+//! Assumptions where neither file nor user states a fact: reported by the import and every later `check`; impossible values are refused.
 
 use super::{Desk, PEPE, UNI, address, rows, words};
 
-/// What the import says of its only file, and what a check says of the table.
+/// Returns the import's messages for its only file, and the check's for the table.
 fn told(desk: &Desk, args: &[&str], table: &str) -> (String, String) {
     let says = desk.imports(args)["files"][0]["says"].to_string();
     let dataset = desk.dataset();
@@ -40,11 +40,11 @@ fn the_chain_of_tokens_that_a_file_brings_is_said_to_be_assumed() {
     assert!(checked.contains("imported from `holders.csv`: assumed: the chain of its tokens is `eth`"), "{checked}");
     let chain = |desk: &Desk| desk.dataset().token(&address(UNI)).unwrap().row.chain[0].as_str().to_owned();
     assert_eq!(chain(&desk), "eth");
-    // Said afterwards, it takes the place of the one that was assumed.
+    // A later statement replaces the assumption.
     let report = desk.imports(&["holders.csv", "--chain", "base"]);
     assert!(report["notes"][0].as_str().unwrap().contains("is `base` now, as said with --chain"), "{report:#}");
     assert_eq!(chain(&desk), "base");
-    // A token that is known keeps its own.
+    // A known token keeps its chain.
     let known = Desk::new();
     known.write("holders.csv", std::fs::read(desk.path("holders.csv")).unwrap());
     let (says, _) = told(&known, &args, "tokens");

@@ -1,4 +1,4 @@
-//! The folder that is imported into: what is there stays, comes together with what is new, and is never half written.
+//! The target folder of an import: existing data stay, are merged with the new, and are never half written.
 
 use std::{fs, process::Stdio, thread, time::Instant};
 
@@ -7,7 +7,7 @@ use tokendeck::dataset::{load::load, progress::Silent};
 use super::{Desk, PEPE, TOKENS, UNI, address, files, taken};
 use crate::wait::wait_until;
 
-/// A large file of candles: seconds to import.
+/// A large candle file, which takes seconds to import.
 fn many(rows: u64, close: u64) -> String {
     let mut text = String::from("timestamp,open,high,low,close,volume,turnover\n");
     for i in 0..rows {
@@ -130,7 +130,7 @@ fn whenever_it_is_killed_what_is_there_is_whole() {
     let mut close = 1;
     desk.write("UNIUSDT.csv", many(30_000, close));
     desk.imports(&["UNIUSDT.csv"]);
-    // At moments spread over the whole of it, by a step that shares no factor with them.
+    // Kills at moments spread over the import, by a step coprime to their number.
     let whole = {
         let start = Instant::now();
         desk.write("UNIUSDT.csv", many(30_000, 2));

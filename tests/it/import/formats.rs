@@ -1,10 +1,10 @@
-//! Each format by a small file of it: the table it goes to, and the figures that come out.
+//! Every format with a small example file: its target table, and the resulting values.
 
 use tokendeck::dataset::{Dataset, candles::Interval};
 
 use super::{Desk, PEPE, UNI, address, taken, words};
 
-/// Format, file name, table, rows of it, and what is to be said; then the file's text.
+/// Format, file name, table, rows, and arguments; then the file's text.
 const FILES: &[(&str, &str)] = &[
     (
         "cryptodatadownload d.csv candles 3",
@@ -80,7 +80,7 @@ struct Sample {
     name: &'static str,
     table: &'static str,
     rows: u64,
-    /// The file's name, and what is to be said.
+    /// File name and arguments.
     args: Vec<&'static str>,
     text: &'static str,
 }
@@ -106,7 +106,7 @@ fn every_format_is_known_by_what_it_holds() {
         if table == "candles" {
             candles_are_as_they_were(&dataset, format);
         }
-        // The same again is nothing new.
+        // Importing it again changes nothing.
         let before = super::files(&desk.data());
         let again = desk.imports(&args);
         assert_eq!(taken(&again, 0, table), [0, 0, rows, 0, 0, 0], "{name}");
@@ -114,7 +114,7 @@ fn every_format_is_known_by_what_it_holds() {
     }
 }
 
-/// The three days that all files of candles begin with.
+/// Asserts the three days that all candle files begin with.
 fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
     let candles = dataset.candles().of(&address(UNI));
     let candles = candles.series();
@@ -150,7 +150,7 @@ fn figures_arrive_unchanged() {
     assert_eq!(value.as_deref(), Some("115792089237316195423570985008687907853269984665640564039457584007913129639935"));
     let graph = dataset.token(&address("0xc944e90c64b2c07662a292be6244bdf05cda44a7")).unwrap();
     assert_eq!((graph.row.symbol.as_deref(), graph.row.decimals), (Some("GRT"), Some(18)));
-    // Of two contracts one is a token.
+    // One of the two contracts is a token.
     let token = |text: &str| dataset.token(&address(text)).is_some();
     assert!(token("0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0") && !token("0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0"));
 }

@@ -1,4 +1,4 @@
-//! Files as they are in practice: packed, cut off, of odd types and encodings. Each is taken, or refused with what was seen and what to do.
+//! Practical defects: compression, truncation, odd types and encodings. Each file is imported, or refused with observation and remedy.
 
 use std::io::Write;
 
@@ -102,7 +102,7 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
 #[test]
 fn rows_that_cannot_be_read_are_set_aside_with_their_place() {
     let desk = Desk::new();
-    // The last row is cut off, one has a price that is none, one comes twice, newest first, with a gap.
+    // Newest first, with a gap; the last row is truncated, one has an invalid price, one is repeated.
     let text = "\u{feff}timestamp,open,high,low,close,volume,turnover\r\n1690934400000,7,8,6,7,1,1\r\n1690848000000,6,7,5,x,1000,1\r\n\
                 1690675200000,5,6,4,5.4,800,1\r\n1690675200000,5,6,4,5.5,800,1\r\n1690588800000,5,6";
     desk.write("UNIUSDT.csv", text);

@@ -1,5 +1,4 @@
-//! A command that a refusal suggests holds only what the file shows; all else is a placeholder, and nothing that would write wrong numbers
-//! is suggested.
+//! A suggested command contains only facts of the file; the rest are placeholders. Nothing is suggested that would import wrong numbers.
 
 use tokendeck::dataset::address::Address;
 
@@ -14,21 +13,21 @@ fn candles(header: &str) -> String {
 fn a_suggested_command_holds_only_what_the_file_shows() {
     let holder = |i: u32| format!("0x{i:040x}");
     for (name, text, says, lacks) in [
-        // A count is no chain, a share of one no percentage.
+        // A number is no chain, and a fraction under one no percentage.
         (
             "pools.csv",
             format!("Pool Name,APY,Protocol,Chain\n{}", rows(|i| format!("P{i},0.0{i},Curve,{}\n", i % 2 + 1))),
             &["--set chain=CHAIN", "--unit UNIT", "--map protocol=Protocol", "`2` in `Chain` is no chain"][..],
             &["chain=Chain", "chain=eth", "dataset.toml"][..],
         ),
-        // One price a time makes no candle.
+        // A single price per time makes no candle.
         (
             "points.csv",
             format!("date,price,market_cap\n{}", rows(|i| format!("2024-01-{i:02},{i},9\n"))),
             &["one price a time, `price`"],
             &["try:", "dataset.toml"],
         ),
-        // Paid or given out, not held.
+        // Amounts paid or distributed, not held.
         (
             "paid.csv",
             format!("addr,block,size\n{}", rows(|i| format!("{},{i},{i}.5\n", holder(i)))),
@@ -40,7 +39,7 @@ fn a_suggested_command_holds_only_what_the_file_shows() {
             ],
             &["balance=size"],
         ),
-        // No column could be the address.
+        // No column can be the address.
         ("coins.csv", "symbol,name,price\nBTC,Bitcoin,5\nETH,Ether,6\n".to_owned(), &["no column is its `token_address`"], &["try:"]),
         ("ETHEUR.csv", candles("date,open,high,low,close"), &["has prices of ETH in EUR", "--as-usd if they are"], &["try:"]),
         (
@@ -102,7 +101,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
     assert!(err.contains("is of `ETH`, a coin without a contract") && err.contains(&format!("{bridged} on mbeam")), "{err}");
     assert!(err.contains("try: tokendeck import ETH-USD.csv --into data --coin ETH\n"), "{err}");
     desk.imports(&["ETH-USD.csv", "--coin", "ETH"]);
-    // From here on ETH is the coin, as the dataset has it.
+    // From here on ETH is the coin, as in the dataset.
     let says = desk.imports(&["ETH-USD.csv"])["files"][0]["says"].to_string();
     let coin = Address::coin("ETH");
     assert!(says.contains("coin:ETH"), "{says}");
@@ -160,7 +159,7 @@ fn prices_are_four_columns_or_one_that_says_so() {
     assert!(says.contains("warning: it has one price a time, `price`"), "{says}");
     let err = desk.refuses(&words(&map("price", "top")));
     assert!(err.contains("has one column, `price`, for open and low and close"), "{err}");
-    // The volume of a file whose prices are named by hand is judged all the same.
+    // The volume is checked even if the price columns are mapped by hand.
     let row = |i: u32| format!("2024-01-{i:02},{i},{},{}.5,{i}.25,9,{}000\n", i + 1, i - 1, i);
     desk.write("y.csv", format!("d,o1,h1,l1,c1,Adj Close,Volume\n{}", rows(row)));
     let args = format!("y.csv --token {UNI} --as candles --map timestamp=d --map open=o1 --map high=h1 --map low=l1 --map close=c1");

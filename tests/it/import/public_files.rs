@@ -1,5 +1,5 @@
-//! Real files of public repositories, each imported as a person would: at first as it is, then with the token that the message asks for.
-//! What arrives is held against what is right; what must be refused leaves no row and says why.
+//! Real files of public repositories, imported as a user would: first as they are, then with the token that the message asks for. The
+//! result is compared with expected rows; a refused file must leave no row and state its reason.
 
 use std::{fs, path::Path};
 
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Desk;
 use crate::shared::shared;
 
-/// Columns that tell the expected rows apart.
+/// Columns that identify an expected row.
 const KEYS: &[&str] = &["timestamp", "holder_address", "transaction_hash", "address", "pool", "token_address", "protocol", "symbol"];
-/// What is said of a value that is not compared as it stands.
+/// Expected properties that are not compared as plain values.
 const SKIPPED: &[&str] = &[
     "bytecode_starts",
     "bytecode_chars",
@@ -38,7 +38,7 @@ fn real_files_arrive_right_or_are_refused() {
     assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Whether what became of the file is right.
+/// Imports a file and checks the outcome.
 fn judged(folder: &str, want: &Value) -> Result<(), String> {
     let desk = Desk::empty();
     let path = format!("{folder}/files/{}", want["file"].as_str().unwrap());
@@ -59,7 +59,7 @@ fn judged(folder: &str, want: &Value) -> Result<(), String> {
     }
 }
 
-/// Holds the rows that arrived against those expected.
+/// Compares the imported rows with the expected ones.
 fn arrived(folder: &Path, want: &Value) -> Result<(), String> {
     let table = want["table"].as_str().unwrap();
     let file = fs::File::open(folder.join(format!("{table}.parquet"))).map_err(|error| format!("no {table}: {error}"))?;

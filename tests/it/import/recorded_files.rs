@@ -1,4 +1,4 @@
-//! The recorded files, each as its source has it: taken, or refused with what to do. Counts were worked out from the files by hand.
+//! The recorded files in their sources' formats: imported, or refused with a remedy. Expected counts were computed by hand.
 
 use super::{Desk, errors, taken};
 use crate::shared::shared;
@@ -8,7 +8,7 @@ const ARB: &str = "0x912ce59144191c1204e64559fe8253a0e49e6548";
 const STCELO: &str = "0xc668583dcbdc9ae6fa3ce46462758188adfdfc24";
 const XRP: &str = "0x39fbbabf11738317a448031930706cd3e612e1b9";
 
-/// File, format, token to say, table, new rows, repeated, left out.
+/// File, format, token argument, table, new rows, repeated, left out.
 type Sample = (&'static str, &'static str, Option<&'static str>, &'static str, u64, u64, u64);
 
 const FILES: &[Sample] = &[
@@ -46,7 +46,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
             );
             continue;
         }
-        // A list of tokens without their chain and a dump of accounts without their label are asked about.
+        // The user is asked for a token list's chain, and for an account dump's label.
         let said = said(format);
         if let Some(option) = said.first() {
             let reason = desk.refuses(&[&path]);
@@ -55,7 +55,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
         let report = desk.imports(&[&[path.as_str()], said].concat());
         let found = taken(&report, 0, table);
         assert_eq!(report["files"][0]["format"], *format, "{file}");
-        // Tokens of two lists meet; each row is one of those.
+        // The token lists overlap, so only the total of the row outcomes is fixed.
         if *table == "tokens" {
             assert_eq!(
                 (found[0] + found[1] + found[2] + found[3], found[4], found[5]),
@@ -75,14 +75,14 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     let gas = &dataset.table("gas").unwrap().frame;
     let cost = gas.column("usd_per_100k_gas").unwrap().f64().unwrap().get(0).unwrap();
     assert!((cost - 15.878_840_129 * 1e-4 * 448.84).abs() < 1e-9, "{cost}");
-    // All of it again is nothing new.
+    // Importing all again adds nothing.
     let before = super::files(&desk.data());
     for (file, format, token, table, ..) in FILES {
         let path = format!("{raw}/{file}");
         let token: Vec<&str> = token.iter().flat_map(|token| ["--token", token]).collect();
         let report = desk.imports(&[&[path.as_str()], &token[..], said(format)].concat());
         let [new, changed, ..] = taken(&report, 0, table);
-        // Two lists say different things of some tokens, and the price of gas is made one with the coin's.
+        // Exceptions: two lists disagree about some tokens, and the gas price is combined with the coin's.
         if !["tokens", "gas"].contains(table) {
             assert_eq!((new, changed), (0, 0), "{file}");
         }
@@ -92,7 +92,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     assert!(differs.iter().all(|path| path.ends_with("tokens.parquet")), "{differs:?}");
 }
 
-/// What must be said of files of this format.
+/// Required arguments for files of this format.
 fn said(format: &str) -> &'static [&'static str] {
     match format {
         "etherscan-tokens" | "ethereum-etl-tokens" => &["--chain", "eth"],

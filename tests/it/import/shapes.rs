@@ -1,12 +1,12 @@
-//! Layouts that exchanges and data sites document, each with the same sixty candles or a few rows: whatever the order of columns, their
-//! names and where in the file the table is, the same figures come out; what a file does not say is asked.
+//! Documented layouts of exchanges and data sites, each with the same sixty candles or a few rows: for any column order, names and position
+//! of the table, the same values result; missing facts are asked for.
 
 use serde_json::json;
 use tokendeck::dataset::{Dataset, address::Address};
 
 use super::{Desk, PEPE, UNI, address, taken};
 
-/// Seconds, open, high, low, close, volume: each opens where the last closed.
+/// Unix seconds, open, high, low, close, volume; each candle opens at the previous close.
 fn candles() -> Vec<[f64; 6]> {
     let (mut price, mut seed) = (2_000.0_f64, 7_u64);
     let mut next = move || {
@@ -25,12 +25,12 @@ fn candles() -> Vec<[f64; 6]> {
         .collect()
 }
 
-/// The money for a candle's volume.
+/// Quote volume of a candle.
 fn money(row: &[f64; 6]) -> f64 {
     row[5] * (row[1] + row[4]) / 2.0
 }
 
-/// A row of lists: figures by their places, `q` the money, as texts or numbers.
+/// Rows as JSON lists in the given column order (`q`: quote volume), as texts or numbers.
 fn lists(order: &str, ms: bool) -> Vec<serde_json::Value> {
     let cell = |row: &[f64; 6], place: char| match place {
         't' if ms => json!((row[0] * 1e3) as u64),
@@ -51,7 +51,7 @@ fn csv(header: &str, order: &str, separator: &str) -> String {
     text
 }
 
-/// Whether the volume is the same, or money by the price.
+/// Checks prices, and the volume: unchanged, or converted from quote volume by the price.
 fn held(name: &str, dataset: &Dataset, in_money: bool) {
     let found = dataset.candles().of(&address(UNI));
     let found = found.series();
@@ -310,7 +310,7 @@ fn a_series_that_appears_late_in_a_file_refuses_that_file_alone() {
     };
     let header = "timestamp,open,high,low,close,volume\n";
     let desk = Desk::new();
-    // Behind what is looked at first, the same times come with other prices.
+    // Beyond the sampled rows, the same times recur with other prices.
     desk.write("late.csv", format!("{header}{}{}", hourly(1_700_006_400, 3_000, 40.0), hourly(1_700_006_400, 500, 3_000.0)));
     desk.write("fine.csv", format!("{header}{}", hourly(1_600_002_000, 300, 5.0)));
     let (code, report, err) = desk.run(&["late.csv", "fine.csv", "--token", UNI]);
@@ -343,7 +343,7 @@ fn lists_of_one_shape_in_one_text_are_never_one_of_them_in_silence() {
         (0..12).map(row).collect()
     };
     let closes = |price: f64| -> Vec<f64> { (0..12).map(|i| prices(i, price)[3]).collect() };
-    // Lists of tokens that are known are these tokens' candles.
+    // Lists named after known tokens are those tokens' candles.
     for (name, text) in [
         ("objects.json", json!({"UNIUSDT": list(7.0), "PEPEUSDT": list(3.0)})),
         ("lists.json", json!({"UNIUSDT": bare(7.0), "PEPEUSDT": bare(3.0)})),
@@ -356,7 +356,7 @@ fn lists_of_one_shape_in_one_text_are_never_one_of_them_in_silence() {
             assert_eq!(dataset.candles().of(&address(token)).series()[0].1.close, closes(price), "{name}");
         }
     }
-    // Of others one says which is meant.
+    // For other lists, the user selects one.
     let desk = Desk::new();
     desk.write("two.json", json!({"candles": list(7.0), "extreme": list(3.0)}).to_string());
     let reason = desk.refuses(&["two.json", "--token", UNI]);
@@ -415,7 +415,7 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
             "{reason}"
         );
     }
-    // A token that only appears behind what is looked at first.
+    // A token that appears only beyond the sampled rows.
     let late: Vec<&str> = std::iter::repeat_n(UNI, 2_500).chain(std::iter::repeat_n(PEPE, 200)).collect();
     desk.write("late.csv", rows(&late));
     let reason = desk.refuses(&["late.csv", "--decimals", "18"]);

@@ -1,14 +1,14 @@
-//! A refusal suggests a whole command. Here the command is run as it is printed: it imports the file, or asks for the next thing.
+//! Suggested commands of refusals, executed as printed: each imports the file, or leads to the next question.
 
 use std::process::{Command, Stdio};
 
 use super::{Desk, TOKENS, UNI, address, reasons, rows, taken, words};
 use crate::shared::shared;
 
-/// The most things a file is asked for.
+/// Maximum number of questions per file.
 const QUESTIONS: usize = 5;
 
-/// What a person writes in the place of each blank.
+/// Values for the placeholders.
 const FILLED: &[(&str, &str)] = &[
     ("ADDRESS", UNI),
     ("CHAIN", "eth"),
@@ -20,7 +20,7 @@ const FILLED: &[(&str, &str)] = &[
     ("balance=COLUMN", "balance='转账代币数量'"),
 ];
 
-/// Runs a line in a shell; what stderr says, and whether it went well.
+/// Runs a line in a shell; returns stderr and whether it succeeded.
 fn shell(desk: &Desk, line: &str) -> (bool, String) {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_tokendeck"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
@@ -35,7 +35,7 @@ fn shell(desk: &Desk, line: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// The line that a refusal prints.
+/// The suggested line of a refusal.
 fn line(err: &str) -> Option<String> {
     err.lines().find_map(|line| line.strip_prefix("  try: ")).map(str::to_owned)
 }
@@ -137,7 +137,7 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     let reason =
         "a later row has the same token_address, holder_address and another value in `balance`; that one is kept and this one left out";
     assert!(told.contains(&(reason.to_owned(), 20)), "{told:?}");
-    // As the same file lies in a dataset.
+    // The same file placed directly in a dataset.
     let desk = Desk::empty();
     desk.write("data/tokens.csv", TOKENS);
     desk.write(
@@ -236,7 +236,7 @@ fn amounts_with_thousands_set_apart_are_advised_with_their_decimal_sign() {
     desk.write("page.csv", page(&(1..=40).map(row).collect::<String>()));
     let err = desk.refuses(&["page.csv", "--token", UNI]);
     assert!(err.contains("value = { from = \"Quantity\", unit = \"whole\", decimal = \".\" }"), "{err}");
-    // As it says, and without it, where the reason says what to add.
+    // With the suggested setting, and without it, where the finding says what to add.
     for (decimal, empty) in [(", decimal = \".\"", 0), ("", 40)] {
         let desk = Desk::empty();
         desk.write("data/tokens.csv", format!("token_address,symbol,name,chain,decimals\n{UNI},UNI,Uniswap,eth,18\n"));

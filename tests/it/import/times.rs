@@ -1,12 +1,12 @@
-//! What a column of times hides: a zone, ends for beginnings, days and months that could change places, digits that a spreadsheet
-//! rounded away, events that the chain took back.
+//! Ambiguous time columns: time zones, candle ends instead of starts, interchangeable day and month, digits rounded away by a spreadsheet,
+//! events reverted by the chain.
 
 use tokendeck::dataset::time::HOUR_MS;
 
 use super::{Desk, UNI, address, taken};
 use crate::shared::shared;
 
-/// Hourly candles from 2024-03-01, whose times are in a column of that name.
+/// Hourly candles from 2024-03-01, with the time column named `header`.
 fn hourly(header: &str, time: impl Fn(i64) -> String) -> String {
     let row = |i: i64| {
         let price = 100 + i;
@@ -31,7 +31,7 @@ fn local_times_are_refused_by_the_name_of_their_zone() {
         let refused = desk.refuses(&["a.csv", "--token", UNI]);
         assert!(refused.contains(&format!("its times are of the zone `{zone}`")) && refused.contains("give them in UTC"), "{refused}");
     }
-    // With an offset, as UTC, or as days alone they are times that can be read.
+    // With an offset, in UTC, or as dates, the times are unambiguous.
     for file in [
         hourly("Date (CET)", |i| clock(i) + "+01:00"),
         hourly("Date (UTC)", clock),

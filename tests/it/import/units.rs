@@ -1,11 +1,11 @@
-//! Files that show in what their numbers are written and counted: which sign stands before decimals, which currency prices are in, what a
-//! volume, a supply and a balance count. What is shown is read so; what is not in our units is refused, and nothing is guessed in silence.
+//! Units and number formats inferred from the file: decimal separator, price currency, units of volume, supply and balance. Inferred ones
+//! are converted, foreign ones refused, and nothing is guessed silently.
 
 use super::{Desk, UNI, rows, words};
 
 const HEADER: &str = "date,open,high,low,close,volume\n";
 
-/// Imports a file of UNI's prices, and gives its first candle: open, high, low, close, volume.
+/// Imports a file of UNI's prices; returns its first candle: open, high, low, close, volume.
 fn first(desk: &Desk, name: &str, more: &[&str]) -> [f64; 5] {
     desk.imports(&[&[name, "--token", UNI], more].concat());
     let dataset = desk.dataset();
@@ -108,7 +108,7 @@ fn prices_that_the_file_says_are_in_another_currency_are_refused() {
             desk.imports(&[&args[..], &["--as-usd"]].concat());
         } else {
             let says = desk.imports(&args)["files"][0]["says"].to_string();
-            // A note of fees is no word on the currency of the prices.
+            // A note about fees does not name the currency of the prices.
             assert_eq!(says.contains("it names no currency"), text.contains("fees"), "{start}: {says}");
         }
     }

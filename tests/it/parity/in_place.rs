@@ -1,11 +1,11 @@
-//! Of tables that stay at an engine every face says the same, and what it says of files.
+//! Parity for in-place tables: every front end gives the same answers, equal to those from files.
 
 use tokendeck::api::routes::ENDPOINTS;
 
 use super::{CASES, Faces, arguments, deck, walk};
 use crate::{clickhouse::in_place::Stays, demo::market};
 
-/// What is asked of holders, of whom a page, all or sums of all are needed.
+/// Endpoints that need a page of holders, all of them, or their aggregates.
 const HELD_THERE: &[&str] = &["token", "holders", "security"];
 
 #[test]
@@ -15,10 +15,10 @@ fn of_candles_and_holders_that_stay_at_an_engine_too_they_say_the_same() {
     let faces = Faces::over(stays.folder.path(), &stays.config());
     let answered = walk(&faces, |name| if HELD_THERE.contains(&name) { usize::MAX } else { 1 });
     let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
-    // What reads all rows of the candles is refused.
+    // Scans of all candles are refused.
     assert_eq!(silent, ["table_describe", "events"]);
     assert!(stays.fetched() > 12, "nothing stayed there");
-    // And what they say is what they say of files.
+    // The answers equal those from files.
     let here = deck(&data, "", faces.home.path().join("here"));
     for (name, held, targets) in CASES.iter().filter(|(name, ..)| HELD_THERE.contains(name)) {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();

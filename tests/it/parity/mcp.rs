@@ -1,5 +1,4 @@
-//! The Model Context Protocol as one more face: every tool says what its endpoint says, over HTTP and over stdin and stdout, as asked by
-//! rmcp's own client.
+//! Parity of the Model Context Protocol: every tool gives its endpoint's answer, over HTTP and over stdio, as called by rmcp's own client.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -38,7 +37,7 @@ use ureq::http::{HeaderName, HeaderValue};
 use super::{CASES, Faces, WETH, arguments};
 use crate::wait::wait_until;
 
-/// HTTP by the client that the other tests use.
+/// HTTP transport over the client that the other tests use.
 #[derive(Clone)]
 struct Posts {
     agent: ureq::Agent,
@@ -108,7 +107,7 @@ impl StreamableHttpClient for Posts {
     }
 }
 
-/// A client of the protocol, and the program where it was started for it.
+/// An MCP client, with the child process if one was started for it.
 struct Client {
     runtime: Runtime,
     service: RunningService<RoleClient, ()>,
@@ -155,7 +154,7 @@ impl Client {
         self.runtime.block_on(self.service.call_tool(params))
     }
 
-    /// Leaves; what the program said beside the protocol, where it was started for this client.
+    /// Disconnects; returns the child's stderr, if one was started.
     fn leave(self) -> String {
         self.runtime.block_on(self.service.cancel()).unwrap();
         let mut said = String::new();
@@ -167,7 +166,7 @@ impl Client {
     }
 }
 
-/// The arguments of the tool that asks what the target asks; none where a tool cannot: it answers JSON alone, and each argument once.
+/// Tool arguments equivalent to a target; `None` if a tool cannot express it: tools answer JSON only, and take each argument once.
 fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
     let (path, query) = arguments(endpoint.path, target);
     let mut given = JsonObject::new();
@@ -177,7 +176,7 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
         match name {
             "format" if value == "json" => {}
             "format" => return None,
-            // As a client would send it that reads the schema.
+            // The type that a client derives from the schema.
             _ => {
                 let value = value
                     .parse::<u64>()
@@ -193,17 +192,17 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
 }
 
 fn text(result: &CallToolResult) -> &str {
-    // The answer, and a word where it is a part.
+    // The answer, and a notice if it is one of several pages.
     assert!(result.content.len() <= 2);
     &result.content[0].as_text().unwrap().text
 }
 
-/// Holds that the tool says what the endpoint says, byte for byte.
+/// Asserts that the tool's answer equals the endpoint's, byte for byte.
 fn compare(client: &Client, tool: &str, given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
     let what = format!("{tool} {given:?}");
     let result = client.call(tool, given).unwrap();
     assert_eq!((result.is_error, text(&result).as_bytes()), (Some(*status >= 400), sent.as_slice()), "{what}");
-    // What is long stands in the text alone.
+    // Long answers have no structured content.
     let structured = (sent.len() <= 256 << 10).then(|| serde_json::from_slice(sent).unwrap());
     assert_eq!(result.structured_content, structured, "{what}");
 }
@@ -221,7 +220,7 @@ fn every_tool_says_what_its_endpoint_says() {
                 let target = faces.filled(target);
                 let Some(given) = arguments_of(endpoint, &target) else { continue };
                 let mut sent = faces.over_http(&target, None);
-                // What is put together over several requests is asked for until it is there.
+                // Answers computed over several requests are retried until complete.
                 while sent.0 == 503 {
                     sent = faces.over_http(&target, None);
                 }
@@ -298,7 +297,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             let (found, detail) = refused(tool, given);
             assert!(found == code && detail.contains(says), "{tool}: {found} {detail}");
         }
-        // A whole number may be written with a point, a list as a list.
+        // An integer may be sent as a float, a list as a JSON array.
         let list = json!({ "limit": 2.0, "sort": ["-market_cap", "symbol"], "only": ["symbol"] });
         let listed = client.call("tokens", list.as_object().unwrap().clone()).unwrap();
         assert_eq!(text(&listed).as_bytes(), faces.over_http("/tokens?limit=2&sort=-market_cap,symbol&only=symbol", None).1);
@@ -349,14 +348,14 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
     assert_eq!(faces.over_http("/mcp", Some(&large)).0, 413);
 }
 
-/// A question that takes long here, and what asks it.
+/// A slow question, and the tool call for it.
 fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
     let question = TrackRecordQuestion { contract_address: Address::parse(WETH).unwrap(), timeframe: "1h", scope: "token" };
     let given = json!({ "contractAddress": WETH, "timeframe": "1h" });
     (question, CallToolRequestParams::new("track_record").with_arguments(given.as_object().unwrap().clone()))
 }
 
-/// Holds that the question ends before it is answered.
+/// Asserts that the question ends unanswered.
 fn ends_unanswered(deck: &Deck) {
     wait_until("the question ends", || deck.waiting() == 0);
     assert!(deck.known(&long_one().0).is_none(), "it was worked out to its end");

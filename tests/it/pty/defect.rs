@@ -1,5 +1,5 @@
-//! What a person sees when the program itself is wrong. The defect is a watchlist that breaks, given to the dashboard by a child of this
-//! test binary: the shipped program has no way to break on purpose.
+//! The user's view of a defect. A child process of this test binary runs the dashboard with a watchlist that panics: the shipped program
+//! has no way to fail on purpose.
 
 use std::{collections::HashSet, env, fs};
 
@@ -13,7 +13,7 @@ use tokendeck::{
 
 use super::terminal::{DEMO, Home};
 
-/// Makes `child_that_breaks` more than a test of nothing.
+/// Without this variable, `child_that_breaks` does nothing.
 const CHILD: &str = "TOKENDECK_TEST_BREAKS";
 const REASON: &str = "the watchlist breaks on purpose";
 
@@ -35,7 +35,7 @@ impl Memory for Breaking {
     fn keep_session(&mut self, _: &Value) {}
 }
 
-/// The program, as `main` has it, but for its memory.
+/// The program like `main`, except for its storage.
 #[test]
 fn child_that_breaks() {
     if env::var_os(CHILD).is_none() {
@@ -58,7 +58,7 @@ fn a_defect_gives_the_terminal_back_and_names_its_report() {
     let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
     let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
     assert_eq!(reports.len(), 1);
-    // A long path is wrapped by the terminal.
+    // The terminal wraps a long path.
     assert!(said.contains(&*reports[0].to_string_lossy()), "{said}");
     let report = fs::read_to_string(&reports[0]).unwrap();
     assert!(report.contains(REASON) && report.contains("thread pty::defect::child_that_breaks"), "{report}");

@@ -1,4 +1,4 @@
-//! What an analyst does in a day, with the keys it takes counted: screening, comparing, choosing columns, asking of a column, files.
+//! An analyst's tasks with their key presses counted: screening, comparing, choosing columns, column descriptions, export.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ const RIGHT: &str = "\x1b[C";
 const DOWN: &str = "\x1b[B";
 const F2: &str = "\x1bOQ";
 
-/// Presses keys and counts them: an escape sequence is one.
+/// Presses and counts keys; an escape sequence counts as one.
 struct Hand<'a> {
     terminal: &'a Terminal,
     pressed: usize,
@@ -47,7 +47,7 @@ fn two_tokens_are_compared_with_three_keys() {
     hand.see("2 tokens, percent from a common start").see("correlation of daily log returns, n ");
     hand.at_most(3);
     terminal.see("A USDT");
-    // The crosshair goes over all lines, and the legend with it.
+    // The crosshair moves over all lines, and the legend with it.
     let last = terminal.text();
     terminal.keys("g");
     terminal.until("the first day", |screen| screen.contents() != last && screen.contents().contains("0.00 %"));
@@ -64,7 +64,7 @@ fn a_screen_is_typed_once_and_had_again_with_two_keys() {
     hand.press(&["/"]).see("Tab");
     hand.press(&["cap>10m vol>1m age<90d", "\r"]).see("/ cap>10m vol>1m age<90d").see("LUMEO");
     hand.at_most(24);
-    // What is begun is completed: the column, then one of its values.
+    // Completion of the column, then of one of its values.
     terminal.keys("/ cha");
     terminal.see("Tab chain:");
     terminal.keys("\tba");
@@ -155,7 +155,7 @@ fn a_column_is_counted_and_described_with_a_key() {
     hand.press(&["\r"]).see("TOKEN_ADDRESS").press(&[RIGHT, RIGHT, RIGHT, "F"]).see("values of chain").see(" distinct").see(" %");
     hand.press(&["D"]).see("description of chain");
     hand.at_most(6);
-    // It goes with the selected column.
+    // It follows the selected column.
     terminal.keys(&RIGHT.repeat(3));
     terminal.see("description of market_cap");
     terminal.see("median");
@@ -208,12 +208,12 @@ fn the_five_that_grow_fastest_among_the_safe() {
     let mut hand = Hand::new(&terminal);
     hand.press(&["/", "score>=60 growth>0", "\r", "s", "s", "s", "s", "s"]);
     hand.at_most(25);
-    // Those that are safe are known once the score of every token is.
+    // The filter on scores is complete once every token's score is known.
     terminal.until("every score", |screen| {
         let text = screen.contents();
         text.contains("HOLDERS 7D % ▾") && text.contains(" of 64") && !text.contains(" 0 of 64") && !text.contains("Esc stops")
     });
-    // The rows come after what the title says of them.
+    // The rows may be drawn after the title.
     terminal.settle();
     let text = terminal.text();
     let mut rows = text.lines().skip_while(|line| !line.contains("HOLDERS 7D"));
@@ -232,7 +232,7 @@ fn indicators_are_chosen_by_key_and_are_there_again_after_a_restart() {
     let home = Home::new();
     let mut terminal = home.open();
     let mut hand = Hand::new(&terminal);
-    // The average is changed from 20 to 30; then the fourth below it, the RSI.
+    // The average's period is changed from 20 to 30; then the fourth indicator below it, the RSI.
     hand.press(&["3"]).see("patterns ─").press(&["I"]).see("Simple moving average").press(&["3", "0"]).see("SMA 30 ");
     hand.press(&[DOWN, DOWN, DOWN, DOWN, " "]).see(" RSI 14 ").press(&["\x1b"]);
     hand.at_most(10);

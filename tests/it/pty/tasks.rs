@@ -1,18 +1,18 @@
-//! What an analyst does in a day, each task with the keys it takes: the table says how many, and what stands on screen after each part.
+//! An analyst's tasks as a table: key presses, and the expected screen after each step.
 
 use std::fs;
 
 use super::terminal::{Home, Terminal};
 
-/// A part of a task: the keys, and what is seen then.
+/// A step: the keys, and the text expected then.
 type Part = (&'static str, &'static str);
 
 struct Task {
     what: &'static str,
     parts: &'static [Part],
-    /// Key presses in all.
+    /// Total key presses.
     keys: usize,
-    /// A file that is there in the end.
+    /// File expected at the end.
     file: Option<&'static str>,
 }
 
@@ -75,7 +75,7 @@ fn each_task_takes_the_keys_that_the_table_says() {
     }
 }
 
-/// What is typed after `:` or `/` comes at once, other keys one by one as a person presses them.
+/// Sends text after `:` or `/` at once, other keys one by one as a person presses them.
 fn press(terminal: &Terminal, keys: &str) {
     terminal.keys(keys);
     terminal.settle();
@@ -87,9 +87,9 @@ fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
     let terminal = home.open();
     terminal.keys("y");
     terminal.see("copied address 0xdac1");
-    // It goes out after the frame.
+    // It is written after the frame.
     terminal.settle();
-    // OSC 52 with the address in base 64.
+    // OSC 52 (clipboard) with the address in base64.
     assert!(terminal.stream().contains("\x1b]52;c;MHhkYWMxN2Y5NThkMmVlNTIzYTIyMDYyMDY5OTQ1OTdjMTNkODMxZWM3"));
 }
 
@@ -109,17 +109,17 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see("actions · Tokens");
     click(0, "Put the token on the watchlist");
     terminal.see("WBTC is on the watchlist");
-    // What the line under the filter offers is pressed too, and rows have their actions after it.
+    // The hints below the filter are clickable too, and so are a row's actions afterwards.
     terminal.keys("/wbtc");
     terminal.see("/ wbtc");
     click(0, "Esc cancel");
     terminal.see_no("Esc cancel");
-    // The detail beside the list names the token too.
+    // The detail pane beside the list names the token too.
     click(2, "WBTC  ");
     terminal.see("actions · Tokens");
 }
 
-/// The column and row of a text on screen, from 1; not in the header, which names the token too.
+/// Column and row of a text on screen, 1-based; not in the header, which names the token too.
 fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
     terminal.see(text);
     let shown = terminal.text();

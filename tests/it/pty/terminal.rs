@@ -1,5 +1,5 @@
-//! A terminal for the program to run in: a real pty, a screen that understands what is written to it and answers what terminals
-//! are asked, and waiting for what should be seen. Nothing of the person's own configuration or state is seen or touched.
+//! Test terminal: a real pty, a screen that interprets output and answers terminal queries, and waiting for expected content. Isolated from
+//! the user's own configuration and state.
 
 use std::{
     fs,
@@ -21,10 +21,10 @@ use crate::wait::{PATIENCE, wait_for, wait_until};
 pub(super) const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 pub(super) const SIZE: (u16, u16) = (140, 42);
 
-/// How long a program does nothing before it is taken to be at rest: longer than any of its own pauses.
+/// Idle time after which the program counts as at rest: longer than any of its own pauses.
 const BLINK: Duration = Duration::from_millis(300);
 
-/// A home for the program, kept over several runs.
+/// A home folder for the program, shared by several runs.
 pub(super) struct Home {
     folder: TempDir,
 }
@@ -32,7 +32,7 @@ pub(super) struct Home {
 impl Home {
     pub(super) fn new() -> Self {
         let home = Self { folder: tempfile::tempdir().unwrap() };
-        // A port of its own, whatever else runs.
+        // A free port, independent of other tests.
         home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n");
         home
     }
@@ -47,13 +47,13 @@ impl Home {
         fs::write(path, text).unwrap();
     }
 
-    /// The files below a folder of the home.
+    /// Files below a folder of the home.
     pub(super) fn files(&self, name: &str) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path().join(name)) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// The dashboard on the demo data, with its first screen there.
+    /// Opens the dashboard on the demo data, and waits for its first screen.
     pub(super) fn open(&self) -> Terminal {
         let terminal = self.run(&["--data", DEMO], &[]);
         terminal.ready();
@@ -64,7 +64,7 @@ impl Home {
         Terminal::start(self.command(args, variables), Duration::ZERO)
     }
 
-    /// A test of this binary, as the program: it runs where `variable` is set.
+    /// Runs a test of this binary as the program, with `variable` set.
     pub(super) fn run_this(&self, test: &str, variable: &str) -> Terminal {
         let this = std::env::current_exe().unwrap();
         let command = self.command_of(&this.to_string_lossy(), &["--exact", test, "--nocapture"], &[(variable, "1")]);
@@ -95,7 +95,7 @@ impl Home {
         command
     }
 
-    /// As `open`, in a terminal that answers only after `late`.
+    /// Like `open`, in a terminal that answers queries only after `late`.
     pub(super) fn open_slow(&self, late: Duration) -> Terminal {
         let terminal = Terminal::start(self.command(&["--data", DEMO], &[]), late);
         terminal.ready();
@@ -128,7 +128,7 @@ impl Callbacks for Answers {
 struct Seen {
     parser: Parser<Answers>,
     bytes: Vec<u8>,
-    /// The terminal was asked and has not answered.
+    /// Whether a terminal query is unanswered.
     owes: bool,
 }
 
@@ -158,7 +158,7 @@ impl Terminal {
         Self { child, master: Some(pair.master), writer, seen, pid }
     }
 
-    /// Keys as a terminal sends them.
+    /// Sends keys as a terminal encodes them.
     pub(super) fn keys(&self, keys: &str) {
         let mut writer = self.writer.lock().unwrap();
         writer.write_all(keys.as_bytes()).unwrap();
@@ -175,7 +175,7 @@ impl Terminal {
         assert!(Command::new("kill").args([signal, &self.pid.to_string()]).status().unwrap().success());
     }
 
-    /// The window is closed.
+    /// Closes the window (hang-up).
     pub(super) fn hang_up(&mut self) {
         self.master = None;
     }
@@ -184,17 +184,17 @@ impl Terminal {
         self.seen.0.lock().unwrap().parser.screen().contents()
     }
 
-    /// How many bytes were written so far.
+    /// Number of bytes written so far.
     pub(super) fn written(&self) -> usize {
         self.seen.0.lock().unwrap().bytes.len()
     }
 
-    /// All that was written, with what cannot be shown left in.
+    /// All output, including control sequences.
     pub(super) fn stream(&self) -> String {
         String::from_utf8_lossy(&self.seen.0.lock().unwrap().bytes).into_owned()
     }
 
-    /// Waits until the screen is as `test` wants it.
+    /// Waits until the screen satisfies `test`.
     pub(super) fn until(&self, what: &str, test: impl Fn(&Screen) -> bool) {
         let end = Instant::now() + PATIENCE;
         let (seen, arrived) = &*self.seen;
@@ -214,7 +214,7 @@ impl Terminal {
         self.until(&format!("the end of `{text}`"), |screen| !screen.contents().contains(text));
     }
 
-    /// Waits for the first screen: the data are there, a token is selected, the API listens.
+    /// Waits for the first screen: data loaded, token selected, API listening.
     pub(super) fn ready(&self) {
         self.until("the first screen", |screen| {
             let header = screen.contents().lines().next().unwrap_or_default().to_owned();
@@ -222,7 +222,7 @@ impl Terminal {
         });
     }
 
-    /// Waits until the program is at rest: all its threads sleep and nothing is written, for as long as a blink.
+    /// Waits until the program is at rest: all threads sleep and nothing is written for `BLINK`.
     pub(super) fn settle(&self) {
         let mut before = (self.written(), Instant::now());
         wait_until("the program at rest", || {
@@ -234,13 +234,13 @@ impl Terminal {
         });
     }
 
-    /// Whether every thread of the program waits for something.
+    /// Whether all threads of the program are sleeping.
     fn sleeps(&self) -> bool {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
         tasks.map(|task| stat(&task.path())).all(|stat| stat.first().is_none_or(|state| state == "S"))
     }
 
-    /// Whether keys are cooked by the line discipline again.
+    /// Whether the terminal is back in cooked mode.
     pub(super) fn cooked(&self) -> bool {
         const ICANON: u32 = 0o2;
         const ECHO: u32 = 0o10;
@@ -248,7 +248,7 @@ impl Terminal {
         flags & (ICANON | ECHO) == ICANON | ECHO
     }
 
-    /// Holds that every mode the program entered is left, as far as the terminal can tell.
+    /// Asserts that every terminal mode the program entered has been left, as far as the terminal can tell.
     pub(super) fn restored(&self) {
         self.until("every mode left", |screen| {
             !screen.alternate_screen()
@@ -257,7 +257,7 @@ impl Terminal {
                 && screen.mouse_protocol_mode() == MouseProtocolMode::None
         });
         assert!(self.cooked(), "the terminal is still raw");
-        // What the screen above does not know of.
+        // Modes that the screen above does not track.
         let stream = self.stream();
         for mode in ["1000", "1002", "1003", "1006", "1015", "1049", "2004", "2026"] {
             let (on, off) = (stream.rfind(&format!("\x1b[?{mode}h")), stream.rfind(&format!("\x1b[?{mode}l")));
@@ -265,12 +265,12 @@ impl Terminal {
         }
     }
 
-    /// The letter of the process's state, as `T` for stopped.
+    /// State letter of the process, such as `T` for stopped.
     pub(super) fn state(&self) -> char {
         self.stat().first().and_then(|state| state.chars().next()).unwrap_or('-')
     }
 
-    /// Clock ticks of processor time so far.
+    /// CPU time so far, in clock ticks.
     pub(super) fn ticks(&self) -> u64 {
         let stat = self.stat();
         stat[11].parse::<u64>().unwrap() + stat[12].parse::<u64>().unwrap()
@@ -284,7 +284,7 @@ impl Terminal {
         wait_until(&format!("the process in one of the states {states:?}"), || states.contains(&self.state()));
     }
 
-    /// Waits for the end; the exit code.
+    /// Waits for the process to end; returns its exit code.
     pub(super) fn exit(&mut self) -> u32 {
         let status = wait_for("the end of the program", || self.child.try_wait().unwrap());
         assert_eq!(status.signal(), None, "{}", self.text());
@@ -292,7 +292,7 @@ impl Terminal {
     }
 }
 
-/// The fields of a process's, or a thread's, `stat` behind the program's name; none where it is gone.
+/// Fields of a process's or thread's `stat` after the program's name; empty if it is gone.
 fn stat(place: &Path) -> Vec<String> {
     let stat = fs::read_to_string(place.join("stat")).unwrap_or_default();
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
@@ -306,7 +306,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Takes what is written until the other side is gone, and answers what was asked in it.
+/// Reads output until the program ends, and answers the terminal queries in it.
 fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn Write + Send>>, late: Duration) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {

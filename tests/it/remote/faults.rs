@@ -1,5 +1,5 @@
-//! Failing servers: 1,000 random sequences of trouble end in the right bytes or in a named reason, never in wrong bytes, and a dataset over
-//! such a server is right, or says why it is not.
+//! Fault injection: 1,000 random failure sequences end in correct bytes or a stated reason, never in wrong bytes; a dataset on such a
+//! server is correct, or states why not.
 
 use std::{
     ops::Range,
@@ -60,12 +60,12 @@ impl ByteSink for Buffer {
     }
 
     fn end(&self, _: Range<u64>, outcome: Result<(), Fault>) {
-        // One part that fails is enough to stop waiting.
+        // One failed part is enough to stop waiting.
         self.ended.lock().unwrap().send(outcome).ok();
     }
 }
 
-/// Fetches the object in parts; its bytes, or the first reason.
+/// Fetches the object in parts; returns its bytes, or the first failure.
 fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault> {
     let (sender, ends) = channel();
     let sink = Arc::new(Buffer { bytes: Mutex::new(vec![None; object.bytes as usize]), ended: Mutex::new(sender) });
@@ -109,7 +109,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                         found.and_then(|found| fetch(&wire, &found[0], 1 + below(&mut random, size)).map(|got| (found[0].clone(), got)));
                     match outcome {
                         Ok((object, got)) => {
-                            // As it was when it was listed: the mark names the state.
+                            // The bytes of the listed version: its entity tag names it.
                             let mark =
                                 object.mark.as_deref().unwrap().trim_matches('"').trim_start_matches("state-").parse::<u64>().unwrap();
                             let now = server.shared.objects.lock().unwrap()["x.bin"].clone();
@@ -132,7 +132,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
             });
         }
     });
-    // Both happen often, or nothing was tried.
+    // Both outcomes are frequent, or nothing was tested.
     let (right, named) = (right.into_inner(), named.into_inner());
     assert!(right > 300 && named > 50 && right + named == SEQUENCES as usize, "{right} right, {named} named");
 }
@@ -151,7 +151,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     let (mut loaded, mut named) = (0, 0);
     for nth in 0..60 {
         let mut random = Random(nth + 77);
-        // What was kept is gone, so that all of it is fetched again.
+        // Cleared, so that everything is fetched again.
         bench.clear_cache();
         let troubles: Vec<Trouble> =
             (0..below(&mut random, 8)).map(|_| trouble(&mut random, 3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
@@ -183,7 +183,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     assert!(loaded > 15 && named > 5, "{loaded} {named}");
 }
 
-/// Cancels the load after so many steps.
+/// Cancels the load after a number of steps.
 struct CancelAfter(AtomicUsize);
 
 impl LoadProgress for CancelAfter {
@@ -193,7 +193,7 @@ impl LoadProgress for CancelAfter {
     }
 }
 
-/// Cancels the load 400 ms after it began.
+/// Cancels the load 400 ms after it started.
 struct CancelLate(Instant);
 
 impl LoadProgress for CancelLate {
@@ -211,7 +211,7 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let wire = wire_with(WireOptions { patience, ..options(&bench.server) });
     bench.load(&wire).unwrap();
     bench.clear_cache();
-    // The listings come; the first file never does.
+    // The listings arrive; the first file never does.
     for silent in [1, 2] {
         bench.server.trouble((0..silent).map(|_| Trouble::None).chain(std::iter::repeat_n(Trouble::Stall(0), 20)));
         let begun = Instant::now();
@@ -244,7 +244,7 @@ fn a_cancelled_load_resumes_where_it_was_cut_off() {
         };
         assert_eq!(dataset.table("candles").unwrap().height(), 8_000 - 160, "{rows_min}");
         assert!(cut > 2, "it was never cut off");
-        // What came is not fetched again, but for parts that were under way when it was cut off.
+        // Fetched parts are not fetched again, except those in flight at the interruption.
         let fetched = bench.server.shared.sent.load(Ordering::Relaxed);
         assert!(fetched < 2 * whole as u64 + 40_000 * cut as u64, "{fetched} of {whole} in {cut}");
     }

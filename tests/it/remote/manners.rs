@@ -1,5 +1,5 @@
-//! What a person may expect of files elsewhere: no request before they agree, no key in any output, a budget for each day, and offline
-//! the rows of the last load.
+//! User-facing guarantees of remote files: no request before consent, no credential in any output, a daily budget, and offline use of the
+//! last load's rows.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
             assert!(a.elsewhere.as_ref().unwrap().as_of.is_none() && b.elsewhere.as_ref().unwrap().as_of.is_some());
             assert!(b.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")), "{:?}", b.findings.kept());
         }
-        // A part that was never here is missing, and says so.
+        // A part that was never fetched is missing, with a finding.
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("c.csv", candles(0, 200));
         bench.server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Reset, 40)));
@@ -121,7 +121,7 @@ fn a_dataset_cannot_reach_into_the_private_network() {
 const ID: &str = "AKIDTOBEFOUND";
 const SECRET: &str = "SECRETtobefoundSECRETtobefound";
 
-/// The program itself, with keys in its environment.
+/// The program itself, with credentials in its environment.
 fn command(bench: &Bench, arguments: &[&str]) -> Command {
     let home = bench.cache.path();
     let config = home.join("config.toml");
@@ -148,7 +148,7 @@ fn keys_are_sent_to_their_source_alone() {
     ];
     for (arguments, trouble) in runs {
         if trouble {
-            // Errors that repeat what was sent.
+            // Error bodies that echo the request.
             bench.server.put("c.csv", candles(0, 120));
             bench.server.trouble(std::iter::repeat_n(Trouble::Status(403), 30));
         }
@@ -157,7 +157,7 @@ fn keys_are_sent_to_their_source_alone() {
         told.push((arguments.join(" "), String::from_utf8_lossy(&output.stderr).into_owned()));
         bench.server.trouble([]);
     }
-    // A server logs for as long as it runs.
+    // A server logs as long as it runs.
     bench.server.put("c.csv", candles(0, 140));
     bench.server.trouble(std::iter::repeat_n(Trouble::None, 2).chain(std::iter::repeat_n(Trouble::Status(503), 30)));
     let before = bench.server.requests();
@@ -174,7 +174,7 @@ fn keys_are_sent_to_their_source_alone() {
     for (place, text) in &told {
         assert!(!text.contains(ID) && !text.contains(SECRET), "{place} tells a key:\n{text}");
     }
-    // They were sent, or nothing was searched for; and the key itself never.
+    // The credentials were sent, or the search proves nothing; the secret key itself never was.
     let sent = bench.server.shared.requests.lock().unwrap().join("");
     assert!(sent.contains(&format!("Credential={ID}")) && sent.contains(&format!("Bearer {SECRET}")), "{sent}");
     assert!(!sent.replace(&format!("Bearer {SECRET}"), "").contains(SECRET));

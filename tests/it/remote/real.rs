@@ -1,5 +1,5 @@
-//! Against a server of others, by hand: moto or s3s-fs at the address in `TOKENDECK_S3`, with a bucket of the name in
-//! `TOKENDECK_S3_BUCKET` that holds the demo data below `d/`; keys from the environment.
+//! Against third-party S3 servers, run manually: moto or s3s-fs at the address in `TOKENDECK_S3`, with a bucket of the name in
+//! `TOKENDECK_S3_BUCKET` that holds the demo data below `d/`; credentials from the environment.
 //! `TOKENDECK_S3=http://127.0.0.1:9000 cargo test --release remote -- --ignored`
 
 use std::{fs, path::Path};

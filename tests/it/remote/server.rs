@@ -1,5 +1,5 @@
-//! An object server that fails as told: lists, HEAD, ranges, conditions as S3 and web servers have them; and 503, a body that is cut
-//! off, silence, a closed connection, an object that changes.
+//! An object server with fault injection: listings, HEAD, ranges and conditional requests as on S3 and web servers; and 503, truncated
+//! bodies, stalls, closed connections, changing objects.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,21 +13,21 @@ use std::{
     time::Duration,
 };
 
-/// What happens to a request in place of a right answer.
+/// Fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,
-    /// This status, and a body that repeats what was sent.
+    /// This status, with a body that echoes the request.
     Status(u16),
-    /// The body ends after so many bytes.
+    /// The body is truncated after this many bytes.
     Cut(usize),
-    /// Nothing comes after so many bytes of the body.
+    /// The body stalls after this many bytes.
     Stall(usize),
     /// The connection is closed without an answer.
     Reset,
-    /// The object is another one from now on.
+    /// The object is replaced by another version.
     Change,
-    /// Other bytes than were asked for: the range is shifted.
+    /// Wrong bytes: the range is shifted.
     Shift,
 }
 
@@ -41,15 +41,15 @@ pub(super) struct Held {
 pub(super) struct Shared {
     pub(super) objects: Mutex<BTreeMap<String, Held>>,
     pub(super) troubles: Mutex<VecDeque<Trouble>>,
-    /// First line and headers of every request.
+    /// Request line and headers of every request.
     pub(super) requests: Mutex<Vec<String>>,
     pub(super) sent: AtomicU64,
     pub(super) latency: Mutex<Duration>,
-    /// Nobody answers.
+    /// Whether the server is unreachable.
     pub(super) down: AtomicBool,
-    /// Parts of files are not given.
+    /// Whether range requests are ignored.
     pub(super) whole: AtomicBool,
-    /// Objects on one page of a list.
+    /// Page size of listings.
     pub(super) page: AtomicU64,
 }
 
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// Listens on a port of its own, each connection on a thread.
+/// Listens on a free port, with a thread per connection.
 pub(crate) fn listen(attend: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, attend) = (listener.local_addr().unwrap(), Arc::new(attend));
@@ -98,7 +98,7 @@ pub(crate) fn listen(attend: impl Fn(TcpStream) + Send + Sync + 'static) -> Sock
     address
 }
 
-/// First line and headers of the next request; none once the connection is closed.
+/// Reads the request line and headers of the next request; `None` once the connection is closed.
 pub(crate) fn head(reader: &mut BufReader<TcpStream>) -> Option<String> {
     let mut head = String::new();
     loop {
@@ -209,7 +209,7 @@ fn send(shared: &Shared, stream: &mut TcpStream, body: &[u8], trouble: Trouble) 
     match trouble {
         Trouble::Cut(_) => Err(std::io::ErrorKind::ConnectionReset.into()),
         Trouble::Stall(_) => {
-            // Until the other side gives up.
+            // Stalls until the client gives up.
             stream.set_read_timeout(Some(Duration::from_secs(5)))?;
             stream.read_exact(&mut [0; 1]).ok();
             Err(std::io::ErrorKind::ConnectionReset.into())

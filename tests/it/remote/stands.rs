@@ -1,5 +1,5 @@
-//! Rows of the last load stay, whatever goes wrong at the server, and say how old they are and why; they go when their line leaves
-//! `dataset.toml`. A table that was never loaded says why, and no question that needs it is answered from a part of the data.
+//! The rows of the last load survive any server failure, and report their age and the cause; they go when `dataset.toml` no longer names
+//! them. A table that was never loaded states why, and no question that needs it is answered from partial data.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -26,7 +26,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// One of the sources that the person has named.
+/// A configured source of the bench.
 fn source<'a>(options: &'a mut WireOptions, name: &str) -> &'a mut Source {
     options.sources.iter_mut().find(|source| source.name == name).expect("a source of the bench")
 }
@@ -35,17 +35,17 @@ fn always(server: &Server, trouble: Trouble) {
     server.trouble(std::iter::repeat_n(trouble, 60));
 }
 
-/// Breaks something: of the server, or of what the person says of it.
+/// Breaks the server, or the user's configuration of it.
 type Break = fn(&Server, &mut WireOptions);
 
-/// Who asks once it is broken.
+/// A client after the break.
 fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
     let mut options = options(&bench.server);
     breaks(&bench.server, &mut options);
     wire_with(options)
 }
 
-/// What may go wrong, and what a person reads of it.
+/// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
     ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &["`s3://bucket/c/*.csv`"]),
     (
@@ -125,7 +125,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
                 }
                 assert_eq!(bench.ask(later, "/tokens"), answer, "{name}");
             }
-            // Only the person takes them out.
+            // Only the user removes them.
             bench.write("dataset.toml", "");
             let without = bench.load_with(&broken, rows_min, &Silent).unwrap();
             assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
@@ -144,7 +144,7 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
         for says in *says {
             assert!(reason.contains(says), "{name}: {reason}");
         }
-        // Of a file that is no table it is known what it is: the dataset has no candles. Else nobody knows what there is.
+        // A file known to be no table means that the dataset has no candles; else their existence is unknown.
         let known = dataset.table("candles").unwrap().elsewhere.as_ref().is_none_or(|elsewhere| !elsewhere.unreached);
         let statuses: Vec<(u16, bool)> = ["/tokens", "/tokens/UNI", "/tokens/UNI/candles"]
             .iter()
@@ -162,7 +162,7 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
 
 #[test]
 fn a_changed_mapping_is_not_answered_with_rows_read_by_the_old_one() {
-    // A mapping that does not fit what was brought is told, and does not give the old rows by the old mapping.
+    // A mapping that does not fit the fetched data is reported, instead of answering with rows read by the old mapping.
     let bench = bench();
     for (more, height) in [("", Some(98)), ("columns = { close = 'cloze' }\n", None)] {
         bench.write("dataset.toml", &format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}"));
@@ -189,7 +189,7 @@ fn rows_of_a_file_the_pattern_no_longer_matches_go_and_that_is_said() {
     let whole = bench.load(&wire(&bench.server)).unwrap();
     assert_eq!((rows(&whole), said(&whole)), (294, vec![]));
     bench.server.shared.objects.lock().unwrap().remove("c/b.csv");
-    // It is said as long as it is so, and not of the load alone that saw it go.
+    // Reported as long as it persists, not only by the first load that notices.
     for _ in 0..2 {
         let part = bench.load(&wire(&bench.server)).unwrap();
         let said = said(&part);

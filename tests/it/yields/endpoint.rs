@@ -1,5 +1,5 @@
-//! Every case of the endpoint's description: what is answered, what is held and why, what is refused. And that an answer adds up from
-//! itself alone.
+//! All documented cases of the endpoint: plans, tokens held back with their reason, refusals. Every answer is checked for internal
+//! consistency.
 
 use std::{fs, sync::Arc};
 
@@ -12,7 +12,7 @@ use tokendeck::{
     question::{parameter::Arguments, progress::Progress, yields::YieldQuestion},
 };
 
-/// Dollars with pools enough, a token whose pools cost more than they earn, and tokens that lack something.
+/// A stablecoin with enough pools, a token whose pools cost more than they earn, and tokens with missing data.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price
 0x00000000000000000000000000000000000000a1,USDC,USD Coin,eth;base,6,1
 0x00000000000000000000000000000000000000a2,WETH,Ether,eth,18,3000
@@ -68,7 +68,7 @@ impl Desk {
         Ok(serde_json::from_slice(&known.json).unwrap())
     }
 
-    /// The plan, held to add up.
+    /// Requests a plan and checks its consistency.
     fn plan(&self, body: &Value) -> Value {
         let plan = self.ask(body).unwrap_or_else(|problem| panic!("{body}: {problem}"));
         adds_up(body, &plan);
@@ -84,7 +84,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-/// All that can be checked from an answer alone.
+/// Asserts all properties that follow from an answer alone.
 pub(super) fn adds_up(body: &Value, plan: &Value) {
     let strategies = plan["strategies"].as_array().unwrap();
     let summary = &plan["summary"];
@@ -165,7 +165,7 @@ fn settings_have_their_defaults_and_levels_their_limits() {
     for settings in [json!({}), json!({ "riskLevel": "Balanced", "chains": [], "minApy": 0 }), json!({ "minApy": -4 })] {
         assert_eq!(desk.one(USDC, "100000000000", settings.clone()), plain, "{settings}");
     }
-    // Half the wallet in one pool at most; a pool that is flagged or takes two assets never.
+    // At most half the wallet in one pool; never a flagged pool or one of two assets.
     let names = |plan: &Value| -> Vec<String> {
         plan["strategies"].as_array().unwrap().iter().map(|s| s["poolId"].as_str().unwrap().to_owned()).collect()
     };
@@ -190,7 +190,7 @@ fn units_of_every_size_are_placed_exactly() {
             desk.one(address, amount, json!({ "riskLevel": "low" }));
         }
     }
-    // The chain's own coin goes by two addresses.
+    // The chain's native coin has two addresses.
     let native = desk.one("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "2000000000000000000", json!({}));
     assert_eq!(native["strategies"][0]["poolId"], "n1");
 }

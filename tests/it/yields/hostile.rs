@@ -1,4 +1,4 @@
-//! Ten thousand bodies, most of them odd: an answer that adds up, or a refusal that says why. Nothing panics.
+//! Ten thousand request bodies, mostly malformed: a consistent answer, or a refusal with a reason. Nothing panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

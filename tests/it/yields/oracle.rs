@@ -1,4 +1,5 @@
-//! Two other ways to the optimum: every set of pools tried, its amounts found by a barrier method; and a mixed integer program over tangents, solved by somebody else's solver.
+//! Two independent optimisers: exhaustive search over pool sets with a barrier method for the amounts; and a mixed integer program over
+//! tangents, solved by a third-party solver.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use tokendeck::analysis::yields::{
@@ -14,8 +15,8 @@ fn solved(program: &LinearProgram, unit: f64) -> Optimum {
     optimum(program, &mut Effort::new(STEPS_MAX, unit, &mut |_, _| true))
 }
 
-/// The value of one set of pools, all used: the primal barrier method with dense Newton steps (Boyd and Vandenberghe, "Convex
-/// Optimization", ch. 11), which has nothing in common with the solver but the curves.
+/// Value of a given set of pools, all used: the primal barrier method with dense Newton steps (Boyd and Vandenberghe, "Convex
+/// Optimization", ch. 11), which shares only the yield curves with the solver under test.
 fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
     let rows: Vec<f64> = program.budgets.iter().chain(&program.caps).copied().collect();
     let weight = |item: &Item, row: usize| {
@@ -34,7 +35,7 @@ fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
     if at_least.iter().zip(&rows).any(|(slack, cap)| *slack < -1e-12 * cap) {
         return f64::NEG_INFINITY;
     }
-    // What a full row or equal bounds hold still stays at its least.
+    // Amounts fixed by a full row or by equal bounds stay at their minimum.
     let moves = |item: &Item| {
         item.high - item.low > 1e-12 * item.high && (0..rows.len()).all(|row| weight(item, row) == 0.0 || at_least[row] > 1e-12 * rows[row])
     };
@@ -93,7 +94,7 @@ fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
     worth(&amounts)
 }
 
-/// Gauss's elimination of a positive definite system, its right side as the last column.
+/// Gaussian elimination of a positive definite system, with the right side as last column.
 fn eliminated(mut matrix: Vec<Vec<f64>>) -> Vec<f64> {
     let count = matrix.len();
     for i in 0..count {
@@ -123,7 +124,7 @@ fn enumerated(program: &LinearProgram) -> f64 {
     best
 }
 
-/// As generated, with gas that bites and no pool whose rate is the same at any amount (there every split is as good).
+/// A generated instance with significant gas costs and no pool of constant rate (where every split is equally good).
 fn small(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance {
     let mut instance = instance(seed, pools, tokens, wallet);
     for row in &mut instance.rows {
@@ -155,7 +156,7 @@ fn no_set_of_pools_is_better_than_the_plan() {
     assert!(tried >= 100 && joint >= 25 && several >= 50, "{tried} {joint} {several}: too few to say anything");
 }
 
-/// The optimum of a mixed integer program that lies above the problem: each pool's earnings under tangents, more of them each round.
+/// Upper bound from a mixed integer program: each pool's earnings under tangents, refined every round.
 fn from_above(program: &LinearProgram) -> f64 {
     let mut tangents: Vec<Vec<f64>> = program.items.iter().map(|item| vec![item.low, item.high, item.knee]).collect();
     let mut bound = f64::INFINITY;
@@ -171,7 +172,7 @@ fn from_above(program: &LinearProgram) -> f64 {
             for &at in tangents {
                 let slope = item.curve.slope(at);
                 let rest = item.curve.value(at) - slope * at;
-                // Nothing is earned where nothing is used.
+                // An unused pool earns nothing.
                 problem.add_constraint([(earned, 1.0), (amount, -slope), (used, -rest)], ComparisonOp::Le, 0.0);
             }
             variables.push((amount, used));
@@ -208,7 +209,7 @@ fn a_mixed_integer_solver_agrees() {
         }
         let found = solved(&case.program, case.unit);
         let above = from_above(&case.program);
-        // Its own tolerances are 1e-8 of money and more.
+        // The third-party solver's tolerances are 1e-8 of the money and more.
         assert!(found.value <= above * (1.0 + 1e-6) + 1e-9, "{seed}: {} is over {above}", found.value);
         assert!(above <= found.value * (1.0 + 2e-5) + 1e-9, "{seed}: {above} is over {}", found.value);
         tried += 1;

@@ -1,4 +1,4 @@
-//! What holds for every plan: it keeps its limits, adds up to the last unit, proves itself, and gets no worse by having more.
+//! Invariants of every plan: it keeps its limits, adds up to the last unit, proves its bound, and never gets worse with more options.
 
 use ruint::aliases::U256;
 use tokendeck::analysis::yields::{
@@ -16,7 +16,7 @@ fn planned<'p>(pools: &'p Pools, instance: &Instance) -> Plan<'p> {
     plan(pools, &instance.holdings, instance.wish, &mut |_, _| true)
 }
 
-/// Holds a plan to the limits of its request, worked out anew.
+/// Checks a plan against the limits of its request, recomputed.
 fn keeps_its_limits(pools: &Pools, instance: &Instance, name: &str) {
     let plan = planned(pools, instance);
     let limits = instance.wish.risk.limits();
@@ -95,7 +95,7 @@ fn bounds(instance: &Instance) -> (f64, f64) {
 
 #[test]
 fn a_further_pool_never_lowers_the_optimum() {
-    // With high risk no limit depends on how many pools there are.
+    // With high risk no limit depends on the number of pools.
     for seed in 0..150 {
         let mut instance = instance(seed, 40, 3, [5e3, 1e6, 1e8][seed as usize % 3]);
         instance.wish = Wish { risk: RiskLevel::High, min_apy: 0.0 };
@@ -124,7 +124,7 @@ fn looser_limits_never_lower_the_optimum() {
 #[test]
 fn more_money_never_lowers_the_optimum() {
     for seed in 0..150 {
-        // The least position is a part of the wallet: under $500 it is a dollar whatever the wallet is.
+        // The minimum position is a fraction of the wallet: under $500 it is a dollar whatever the wallet is.
         let mut instance = instance(seed, 40, 2, 200.0);
         instance.wish = Wish { risk: RiskLevel::High, min_apy: 0.0 };
         let (less, _) = bounds(&instance);
