@@ -58,7 +58,7 @@ pub struct Candle {
     pub volume: Option<f64>,
 }
 
-/// The range of the last `limit` timestamps within [from, to], and whether earlier ones were cut off.
+/// The range of the last `limit` timestamps within `from..=to`, and whether earlier ones were cut off.
 pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, limit: u64) -> (Range<usize>, bool) {
     let first = from.map_or(0, |from| timestamps.partition_point(|&time| time < from.0));
     let end = to.map_or(timestamps.len(), |to| timestamps.partition_point(|&time| time <= to.0)).max(first);

@@ -42,7 +42,7 @@ pub const fn only<T: Listed>() -> Parameter {
     parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
 }
 
-/// Filters rows in place, keeping their order; `field` returns a row's value in a column.
+/// Filters rows in place and sorts them; `field` returns a row's value in a column.
 pub fn keep_in_order<R>(
     rows: &mut Vec<R>,
     filter: &Filter,

@@ -390,7 +390,7 @@ impl App {
         }
     }
 
-    /// Default handling of an action that the view passed on.
+    /// Carries out the effect of an action; one that the view passed on gets its default handling.
     fn passed(&mut self, action: Action, effect: Effect) {
         if effect == Effect::Pass {
             match (action, self.token) {

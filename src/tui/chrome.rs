@@ -27,7 +27,7 @@ pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
     /// The key hints of the footer.
     hints: Vec<(Rect, Action)>,
-    /// The key hints beside the filter, and how often each key is pressed.
+    /// The key hints beside the filter, and the key presses that each stands for.
     filter_keys: Vec<(Rect, KeyCode, usize)>,
 }
 

@@ -164,7 +164,7 @@ impl Rows {
         true
     }
 
-    /// As `arrow`, and by j and k, where no text is typed.
+    /// As `arrow`, also by j, k, g, G, Home and End, where no text is typed.
     fn letter(&mut self, code: KeyCode, count: usize) -> bool {
         match code {
             KeyCode::Char('j') => self.arrow(KeyCode::Down, count),

@@ -63,7 +63,7 @@ pub struct Field<L: Fields> {
     pub(super) shown: bool,
     /// Hidden by default, on screen and in files.
     pub(super) optional: bool,
-    /// Added after sessions began to be saved without their known columns: hidden when such a session is restored.
+    /// Newer than the sessions saved without a list of known columns: hidden when such a session is restored.
     pub(super) recent: bool,
     /// The exported member of the row's JSON; empty for none.
     pub(super) member: &'static str,

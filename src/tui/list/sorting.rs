@@ -60,7 +60,7 @@ impl Sorting {
         self.set(columns.get(next).map(|&(column, descending)| Order { column, descending }));
     }
 
-    /// `S`: reverses the order.
+    /// `S`: reverses the most significant sort key.
     pub fn reverse(&mut self) {
         let mut keys = self.keys().to_vec();
         if let Some(first) = keys.first_mut() {

@@ -400,7 +400,7 @@ impl YieldView {
         let theme = context.theme;
         let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
-        // The wallet's line shows a minimum APY too.
+        // The minimum APY is dropped first: the wallet's line shows it too.
         let shorter = [self.wishes(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
         let wishes = shorter.iter().find(|wishes| text::width(wishes) <= left).unwrap_or(&shorter[2]);
         let wishes = format!("{} ", text::truncate(wishes, usize::from(area.width) / 2));

@@ -217,7 +217,7 @@ impl ChartPatterns {
         self.focus >= PatternFocus::Explained
     }
 
-    /// Zooms to the chosen pattern and shows its reasons, on a page of their own where they do not fit; then returns.
+    /// Cycles: zoomed with the reasons, the reasons alone where they did not fit, zoomed without them.
     pub(super) fn explain(&mut self) {
         self.focus = match self.focus {
             PatternFocus::Latest | PatternFocus::Zoomed => PatternFocus::Explained,

@@ -185,7 +185,7 @@ impl ChartSheet {
         if more { zoom.wider() } else { zoom }
     }
 
-    /// Zooms in to the widest zoom that still adds visible candles.
+    /// Zooms in as long as all candles still fit.
     pub(super) fn no_farther(&self, zoom: Zoom) -> Zoom {
         let closer = zoom.closer();
         if zoom.per_column > 1 && self.all_fit(closer) { self.no_farther(closer) } else { zoom }

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Longest query in characters.
+/// Longest filter in characters.
 const WORDS_MAX: usize = 200;
 
 pub(super) struct PostFields;

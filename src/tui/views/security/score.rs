@@ -116,7 +116,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
 /// From here a tax is a warning, and from here it is bad.
 const TAX_NOTABLE: f64 = 0.005;
 const TAX_BAD: f64 = 0.1;
-/// From this width the line says how the taxes were measured.
+/// From this width the title is in full and the note is always drawn.
 const TAX_WORDS: u16 = 60;
 
 /// Draws the costs of a purchase, a sale and a transfer, as measured by execution.

@@ -54,7 +54,7 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
             };
             let whole = look.cells >= CONFIDENCE_FROM;
             let room = look.cells.saturating_sub(text::width(over) + if whole { confidence.len() } else { 0 });
-            // The name takes precedence over the confidence; the longest names are cut at a word.
+            // The name takes precedence over the confidence; the longest names are abbreviated.
             let name = if text::width(&name) <= room {
                 name
             } else {

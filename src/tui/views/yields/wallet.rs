@@ -24,7 +24,7 @@ pub(super) enum WalletInput {
     Request(Box<YieldQuestion>),
 }
 
-/// In percent; no pool could meet more.
+/// Largest minimum APY, in percent; no pool could meet more.
 const MINIMUM_MAX: f64 = 10_000.0;
 
 /// Suffixes for powers of ten.

@@ -16,7 +16,7 @@ use crate::tui::{
     },
 };
 
-/// From this width the inspector is drawn beside the rows, else over them.
+/// From this width the inspector is drawn beside the rows, else instead of them.
 const BESIDE: u16 = 120;
 
 impl RowsPane {

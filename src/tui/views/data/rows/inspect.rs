@@ -22,7 +22,7 @@ pub(super) struct Inspector {
     top: usize,
 }
 
-/// The inspected cell.
+/// The inspected row and its selected column.
 pub(super) struct InspectedCell<'a> {
     pub(super) grid: &'a Grid,
     pub(super) columns: &'a [Column],
