@@ -25,9 +25,9 @@ use crate::{
     error::{Code, Problem, ProblemBody, Result},
 };
 
-/// Most tokens of one request.
+/// Maximum number of tokens of one request.
 pub const ADDRESSES_MAX: usize = 100;
-/// Most candles of one answer.
+/// Maximum number of candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
 const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");

@@ -20,9 +20,9 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Most tokens of one comparison: more lines cannot be told apart.
+/// Maximum number of tokens of one comparison: more lines cannot be told apart.
 pub const TOKENS_MAX: usize = 12;
-/// Most rows (timestamps) of one answer.
+/// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;
 
 request! {

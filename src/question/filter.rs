@@ -77,7 +77,7 @@ pub enum Operator {
 /// One term of a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
-    /// A plain word, in lower case; a quoted one must match exactly.
+    /// A plain word, in lower case: a fuzzy match, or for a quoted (`exact`) one a substring match.
     Word { word: String, exact: bool },
     Compare {
         column: &'static str,

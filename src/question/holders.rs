@@ -205,7 +205,7 @@ impl Tabular for HoldersQuestion {
     }
 }
 
-/// Most holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
+/// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
 const FETCHED_MAX: u64 = 100_000;
 
 /// The fetch requests for the remote balances that analyses of the token need.

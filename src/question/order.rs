@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt};
 
-/// Most columns of one sort order.
+/// Maximum number of columns of one sort order.
 pub const SORTS_MAX: usize = 4;
 
 /// A sort column and its direction.

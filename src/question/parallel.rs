@@ -9,7 +9,7 @@ use std::{
 use super::progress::Progress;
 use crate::error::{Code, Problem, Result};
 
-/// Most threads of one question.
+/// Maximum number of threads of one question.
 const THREADS_MAX: usize = 4;
 
 /// Runs `work` on each item, several in parallel; the first error ends it.

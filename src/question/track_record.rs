@@ -29,7 +29,7 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Most candles replayed by one request about all tokens, a few seconds of work; the next request continues.
+/// Maximum number of candles replayed by one request about all tokens, a few seconds of work; the next request continues.
 const REPLAYED_AT_ONCE: usize = 4_000;
 
 request! {

@@ -27,7 +27,7 @@ use crate::{
 };
 
 const TOKENS_MAX: usize = 1_000;
-/// Most names in `chains`; there are fewer than half as many chains.
+/// Maximum number of names in `chains`; there are fewer than half as many chains.
 const CHAINS_MAX: usize = 1_000;
 
 /// A yield request: the portfolio to allocate and its constraints.

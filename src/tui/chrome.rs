@@ -18,7 +18,7 @@ use super::{
 pub const WIDTH_MIN: u16 = 60;
 pub const HEIGHT_MIN: u16 = 16;
 
-/// Most rows of a filter error.
+/// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
 /// Hit areas of the last frame, for the mouse.

@@ -7,7 +7,7 @@ use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-/// Most combining marks on one letter.
+/// Maximum number of combining marks on one letter.
 const MAX_MARKS: usize = 4;
 
 /// Zero-width characters that can hide or reorder their neighbours: soft hyphen, joiners and fillers, direction marks, overrides and

@@ -5,7 +5,7 @@ use super::{
     parse::OPERATORS,
 };
 
-/// Most proposals.
+/// Maximum number of proposals.
 const MAX: usize = 60;
 
 /// The completed filter texts, each with its new word. `values` lists the values of a column.

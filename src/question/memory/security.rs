@@ -13,7 +13,7 @@ use crate::{
     question::progress::Progress,
 };
 
-/// Most scams with cached traits.
+/// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::{
 
 use crate::dataset::cache::Places;
 
-/// Most cached orders; each holds at most a million row indices in memory.
+/// Maximum number of cached orders; each holds at most a million row indices in memory.
 const ORDERS: usize = 4;
 
 /// The rows of a query, in order.

@@ -40,7 +40,7 @@ use crate::{
 const CHUNK_ROWS: usize = 8_192;
 /// Chunks of one parallel batch, merged at its end.
 const CHUNKS_AT_ONCE: usize = 256;
-/// Most distinct texts; more would use too much memory.
+/// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
 const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it.");
@@ -141,7 +141,7 @@ fn cell(_: &mut SchemaGenerator) -> Schema {
 pub struct ColumnScan {
     pub wanted: RowQuery,
     pub column: String,
-    /// Most values in the counts.
+    /// Maximum number of values in the counts.
     pub limit: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     question::{memory::OrderedRows, paging::FIRST_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
-/// Fewest rows of a top-k selection, so that the next pages are covered too.
+/// Minimum number of rows of a top-k selection, so that the next pages are covered too.
 const FIRST_MIN: usize = 1_000;
 
 /// A request, validated against the data.
@@ -76,8 +76,8 @@ impl<'a> PageRequest<'a> {
         asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
-    /// Errors: several tokens of a remote table are asked for at once. Its pages come in table order; sorted, filtered by other columns or
-    /// as a `whole` only one token's rows do, as a page on which one token has no match would look like the end.
+    /// Errors: rows of several tokens of a remote table are asked for sorted, filtered by another column, or as a `whole`. Its pages come
+    /// token by token: one without a match would look like the end.
     fn all_at_hand(&self, whole: bool) -> Result<()> {
         let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
         let is_plain = || self.wanted.sort.is_empty() && !Whose::reads_rows(&self.wanted.filter);

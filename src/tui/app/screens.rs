@@ -9,7 +9,7 @@ use crate::tui::{
     overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
-/// Most screens of a view.
+/// Maximum number of screens of a view.
 const SCREENS_MAX: usize = 100;
 
 impl App {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-/// Most cells that a column may be widened or narrowed by.
+/// Maximum number of cells that a column may be widened or narrowed by.
 const WIDER_MAX: i16 = 60;
 
 /// The layout. Keys that are not named keep the list's defaults.

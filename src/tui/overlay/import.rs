@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Most lines of one text.
+/// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;
 /// Width of a table cell when narrow, and the columns shown with ever less room.
 const CELL_MAX: usize = 30;

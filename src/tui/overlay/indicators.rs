@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Most digits of a parameter.
+/// Maximum number of digits of a parameter.
 const DIGITS_MAX: usize = 5;
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Most entries ranked and shown.
+/// Maximum number of entries ranked and shown.
 const SHOWN_MAX: usize = 200;
 /// Longest input in characters.
 const CHARS_MAX: usize = 500;

@@ -36,7 +36,7 @@ use crate::{
 
 /// From this width the selected table is drawn beside the list.
 const WIDE: u16 = 150;
-/// Fewest lines of the detail below the list.
+/// Minimum number of lines of the detail below the list.
 const DETAIL_MIN: u16 = 7;
 
 /// The pane opened over the list of tables.

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Fewest rows of a useful chart.
+/// Minimum number of rows of a useful chart.
 const ROWS_MIN: u16 = 10;
 /// Candles requested: more than any screen shows.
 const CANDLES_ASKED: u64 = 500;

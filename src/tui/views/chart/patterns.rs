@@ -41,13 +41,13 @@ const NOTE_FRAME: usize = 9;
 const BESIDE_WIDTH: u16 = 118;
 /// From this height the list is drawn below a chart that is too narrow for a list beside it.
 const BELOW_HEIGHT: u16 = 34;
-/// Most rows of the list below the chart, with its title and its header.
+/// Maximum number of rows of the list below the chart, with its title and its header.
 const BELOW_ROWS: u16 = 8;
-/// Fewest rows of the list while reasons are shown below it.
+/// Minimum number of rows of the list while reasons are shown below it.
 const LIST_ROWS: u16 = 5;
 /// From this height the card is drawn below the list.
 const CARD_BELOW: u16 = 20;
-/// Fewest rows of the chart above the card; with fewer, only the card is drawn.
+/// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
 const CHART_ROWS: u16 = 7;
 
 struct PatternFields;

@@ -47,7 +47,7 @@ impl Default for Zoom {
 /// Columns of a candle, by zoom level, zooming in.
 const COLUMNS: &[u16] = &[1, 2, 3, 5, 8];
 
-/// Most columns of a candle when few candles fill the screen.
+/// Maximum number of columns of a candle when few candles fill the screen.
 const FILLING_MAX: u16 = 5;
 
 /// Candles of a column, by zoom level, zooming out.

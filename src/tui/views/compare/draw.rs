@@ -29,7 +29,7 @@ use crate::{
 /// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
-/// Fewest rows of the chart above the legend, if available.
+/// Minimum number of rows of the chart above the legend, if available.
 const CHART_ROWS: u16 = 5;
 /// Width of the axis at the left, and of the letters at the right.
 const AXIS: u16 = 9;

@@ -73,7 +73,7 @@ pub(super) struct FindingsPane {
 }
 
 impl FindingsPane {
-    /// Most severe first, then most frequent.
+    /// The most severe first, then the most frequent.
     pub(super) fn new(table: &DataTable) -> Self {
         let mut counts = table.findings.counts().to_vec();
         counts.sort_by(|a, b| a.severity.cmp(&b.severity).then(b.count.cmp(&a.count)));

@@ -125,7 +125,7 @@ impl<'a> ListedTable<'a> {
     }
 }
 
-/// Fewest cells of a path for sharing its line with other text.
+/// Minimum number of cells of a path for sharing its line with other text.
 const FILE_MIN: usize = 24;
 
 fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchema> {

@@ -7,7 +7,7 @@ use crate::{
 
 /// Width of a label with its gap.
 const LABEL: usize = 15;
-/// Most lines of a sentence.
+/// Maximum number of lines of a sentence.
 const SENTENCE: usize = 6;
 /// Gap between two columns.
 const GAP: usize = 2;

@@ -26,7 +26,7 @@ pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened
 
 /// From this width the tables are side by side.
 const WIDE: u16 = 130;
-/// Fewest rows of the tasks when the tables are stacked.
+/// Minimum number of rows of the tasks when the tables are stacked.
 const TASK_ROWS_MIN: u16 = 9;
 
 impl JobsView {

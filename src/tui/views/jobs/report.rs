@@ -24,7 +24,7 @@ use crate::{
 
 /// Cells of an indent level.
 const INDENT: u16 = 2;
-/// Most lines of JSON shown; longer reports belong in another viewer.
+/// Maximum number of lines of JSON shown; longer reports belong in another viewer.
 const JSON_LINES: usize = 100_000;
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ const TOKEN_PAGE: u64 = 100;
 const PAGE: u64 = 250;
 /// Rows prefetched before and after the selection.
 const AHEAD: usize = 100;
-/// Most cached pages.
+/// Maximum number of cached pages.
 const PAGES_MAX: usize = 8;
 
 /// A query of posts, with its order.

@@ -28,7 +28,7 @@ const BAR: usize = 8;
 const FIGURE: u16 = 14;
 /// Width of a weight alone.
 const WEIGHT: u16 = 7;
-/// Most lines of a finding's sentence, and the minimum width to place it beside the code.
+/// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
 const SENTENCE_LINES: usize = 3;
 const SENTENCE_MIN: u16 = 24;
 /// From this weight a finding is coloured as a warning.

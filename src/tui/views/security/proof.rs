@@ -17,7 +17,7 @@ use crate::{
 const ROW: u16 = 7;
 /// From this width hashes and addresses are shown in full.
 const WHOLE_WIDTH: u16 = 190;
-/// Most lines of a sentence.
+/// Maximum number of lines of a sentence.
 const SENTENCE_LINES: usize = 4;
 
 /// The evidence of a check: of its finding, else of its passing.

@@ -20,7 +20,7 @@ use crate::{
 
 /// From this size the digits are huge and the parts are stacked.
 const LARGE: (u16, u16) = (110, 30);
-/// Most lines of the reasons beside the smaller digits.
+/// Maximum number of lines of the reasons beside the smaller digits.
 const REASON_LINES: usize = 3;
 /// Width of the longest part name and a gap.
 const NAME: u16 = 18;

@@ -116,7 +116,7 @@ pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, L
 /// The columns of `m`; other computed columns are chosen individually.
 pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
 
-/// Fewest tokens of one background task, so that first figures appear soon and cancelling is quick.
+/// Minimum number of tokens of one background task, so that first figures appear soon and cancelling is quick.
 const BATCH: usize = 64;
 
 /// The figures computed so far.

@@ -19,10 +19,10 @@ use crate::{
 /// Longest label that may be drawn over its line instead of beside it.
 const END_LABEL: u16 = 3;
 
-/// Most rows and columns between a line's end and its label.
+/// Maximum number of rows and columns between a line's end and its label.
 const LABEL_OFF: u16 = 4;
 
-/// Most rows between the edge and the label of a level beyond it.
+/// Maximum number of rows between the edge and the label of a level beyond it.
 const EDGE_ROWS: u16 = 4;
 
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {

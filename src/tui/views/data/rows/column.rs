@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// Most values in the counts.
+/// Maximum number of values in the counts.
 const COUNTED: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

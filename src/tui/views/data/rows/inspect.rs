@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Most lines of a long value.
+/// Maximum number of lines of a long value.
 const VALUE_LINES: usize = 6;
 
 #[derive(Debug, Default)]
