@@ -1,5 +1,5 @@
-//! The questions: everything that can be asked, one type each. Its fields are the parameters, its answer the documented shape. The
-//! API, the terminal, the command line and the jobs ask these and nothing else, so they cannot disagree. No I/O here.
+//! The questions: one request type per endpoint, its fields the parameters, its answer the documented shape. The API, the terminal, the
+//! command line and the jobs all use these types, so they cannot disagree. No I/O here.
 
 pub mod filter;
 pub(crate) mod json;
@@ -42,46 +42,46 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Something that can be asked of a dataset.
+/// A request that is answered from one dataset generation.
 pub trait Question: Request {
     type Answer: Serialize + JsonSchema + Send + Sync + 'static;
-    /// The OpenAPI operation id, and what it is called in logs and figures.
+    /// The OpenAPI operation id; also its name in logs and metrics.
     const NAME: &'static str;
-    /// What it answers, in one sentence for people.
+    /// One sentence for people: the OpenAPI summary.
     const SUMMARY: &'static str;
-    /// The tables that may be large and that the answer looks at.
+    /// The possibly large tables that the answer reads.
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
 
-    /// How the answer stands among those beside it, where it is a part of many.
+    /// Pagination of the answer; `None` for an answer that is not paged.
     fn paging(&self, _: &Self::Answer) -> Option<Paging> {
         None
     }
 
-    /// What the answer reads of tables whose rows may stay elsewhere: there it is fetched before.
+    /// The rows of remote tables to fetch before answering.
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         let _ = snapshot;
         Vec::new()
     }
 
-    /// Whether something has to be fetched first. Asked where nobody may wait.
+    /// Whether a fetch is still needed. Called where blocking is not allowed.
     fn waits(&self, snapshot: &Snapshot) -> bool {
         let lacks = |want: &Want| snapshot.dataset.shelf(want.table()).is_some_and(|shelf| shelf.lacks(want));
         snapshot.dataset.stays_anywhere() && self.wants(snapshot).iter().any(lacks)
     }
 
-    /// Whether it takes long enough that quick questions must not wait behind it.
+    /// Whether it is slow enough that it must not delay quick questions.
     fn heavy(&self) -> bool {
         false
     }
 
-    /// The JSON body, for a question that is asked with POST.
+    /// The JSON body of a POST question.
     fn body(&self) -> Option<String> {
         None
     }
 
-    /// What an answer is remembered under: the target, and the body below it.
+    /// The cache key of an answer: the target, then the body on the lines below it.
     fn key(&self) -> String {
         let mut key = self.target();
         if let Some(body) = self.body() {
@@ -92,14 +92,14 @@ pub trait Question: Request {
     }
 }
 
-/// Rows that are looked for: too many to be an answer of their own, and found in one generation for whoever shows or writes them.
+/// A search for rows, too many to be an answer of their own: computed in one generation, then displayed or exported from it.
 pub trait Find: Send + 'static {
     type Found: Send + 'static;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
 }
 
-/// The token, or the problem that it is not there.
+/// Returns the token. Errors: it is not in the data.
 pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a Token> {
     snapshot.dataset.token(address).ok_or_else(|| {
         Problem::new(
@@ -111,7 +111,7 @@ pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a 
 
 #[cfg(test)]
 mod tests {
-    //! What tests of questions begin with.
+    //! Fixtures for the tests of questions.
 
     use super::{
         Question,
@@ -122,7 +122,7 @@ mod tests {
     };
     use crate::{dataset::sample, error::Result};
 
-    /// A generation of these tables, as `sample` reads them.
+    /// A snapshot of these tables, read as `sample` reads them.
     pub(super) fn snapshot(tables: &[(&str, &str)]) -> Snapshot {
         Snapshot::new(1, sample::dataset(tables), AnswerSettings::default())
     }
@@ -131,12 +131,12 @@ mod tests {
         Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)
     }
 
-    /// What the request is answered from these data.
+    /// Parses and answers the request.
     pub(super) fn answered<Q: Question>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
         parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
     }
 
-    /// Addresses of one digit each, separated by commas.
+    /// Addresses of one repeated digit each, separated by commas.
     pub(super) fn addresses(digits: &str) -> String {
         digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
     }

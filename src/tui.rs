@@ -1,5 +1,5 @@
-//! The terminal face: one owner (`app`), views that are lenses on one selected token, widgets that draw plain input. Nothing under
-//! this module computes a figure of the market; it shows what the questions answer.
+//! The terminal interface: one state owner (`app`), views that all show one selected token, and widgets that draw plain data. No market
+//! figure is computed here; the questions' answers are displayed.
 
 pub mod app;
 pub mod ascii;

@@ -1,5 +1,5 @@
-//! The questions about many tokens at once: GET /tokens?addresses=, GET /candles and GET /security. Each token is answered as its own
-//! endpoint answers, or with the problem that it would answer; in the order asked, duplicates kept.
+//! Batch questions about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the answer or the error of its
+//! own endpoint; in the order asked, duplicates kept.
 
 use std::collections::HashMap;
 
@@ -25,14 +25,14 @@ use crate::{
     error::{Code, Problem, ProblemBody, Result},
 };
 
-/// Tokens of one request.
+/// Maximum number of tokens of one request.
 pub const ADDRESSES_MAX: usize = 100;
-/// Candles of one answer.
+/// Maximum number of candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
 const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");
 
-/// Asks for these tokens instead of a list.
+/// Makes GET /tokens answer these tokens instead of a list.
 pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
 
 const fn addresses(min: usize, meaning: &'static str) -> Parameter {
@@ -64,14 +64,14 @@ request! {
     }
 }
 
-/// An answer for each token, in the order asked.
+/// One answer for each token, in the order asked.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "{A}Batch")]
 pub struct Batch<A> {
     pub tokens: Vec<BatchPart<A>>,
 }
 
-/// What the token's own endpoint answers, or the problem with it.
+/// The answer or the error of the token's own endpoint.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -80,14 +80,14 @@ pub enum BatchPart<A> {
     Refused(RefusedToken),
 }
 
-/// A token that has no answer, and why.
+/// A token without an answer, and the error.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RefusedToken {
     pub token_address: Address,
     pub error: ProblemBody,
 }
 
-/// A security inference with the token it is about.
+/// A security inference and the token it is about.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenSecurity {
     pub token_address: Address,
@@ -96,7 +96,7 @@ pub struct TokenSecurity {
 }
 
 impl<A> BatchPart<A> {
-    /// The answer, or the problem as its own answer would say it. That nobody waits any more is no problem of the token's.
+    /// Wraps an answer or its error. Errors: the request was cancelled, which is no error of the token's.
     pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
         match answer {
             Ok(answer) => Ok(Self::Answer(answer)),
@@ -106,7 +106,7 @@ impl<A> BatchPart<A> {
     }
 }
 
-/// Asks about each token once, several at a time.
+/// Answers each distinct token once, several in parallel.
 fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
     let mut once: Vec<(Address, Option<BatchPart<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
     once.sort_by_key(|(address, _)| *address);
@@ -148,7 +148,7 @@ impl Question for CandleBatchQuestion {
         self.addresses.iter().copied().map(Want::Chart).collect()
     }
 
-    /// Of a whole market's candles it is slow work.
+    /// Slow when it covers the candles of a whole market.
     fn heavy(&self) -> bool {
         true
     }
@@ -159,7 +159,7 @@ impl Question for CandleBatchQuestion {
         let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
-            // One candle more than fits shows that they do not fit.
+            // Asking for one candle above the limit tells when the limit is exceeded.
             let limit = (CANDLES_MAX + 1 - count) as u64;
             let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());

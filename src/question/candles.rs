@@ -35,12 +35,12 @@ request! {
 pub struct TokenCandles {
     pub token_address: Address,
     pub timeframe: &'static str,
-    /// The latest that fit, oldest first.
+    /// The latest candles within `limit`, oldest first.
     pub candles: Vec<Candle>,
-    /// There are more before these that `limit` left out.
+    /// Whether `limit` left out earlier candles.
     #[serde(skip)]
     pub cut: bool,
-    /// Where there are none at all: the timeframes that the token has candles in, its own or made of finer ones.
+    /// With no candles: the other timeframes in which the token has candles, stored or resampled from finer ones.
     #[serde(skip)]
     pub elsewhere: Vec<&'static str>,
 }
@@ -58,7 +58,7 @@ pub struct Candle {
     pub volume: Option<f64>,
 }
 
-/// The last `limit` places of those between two times, and whether there are more before them.
+/// The range of the last `limit` timestamps within `from..=to`, and whether earlier ones were cut off.
 pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, limit: u64) -> (Range<usize>, bool) {
     let first = from.map_or(0, |from| timestamps.partition_point(|&time| time < from.0));
     let end = to.map_or(timestamps.len(), |to| timestamps.partition_point(|&time| time <= to.0)).max(first);

@@ -1,4 +1,4 @@
-//! The question behind GET /compare: some tokens in percent from a common start, and how alike their days are.
+//! The question behind GET /compare: percent change of several tokens from a common start, and the correlations of their daily returns.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,14 +20,14 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Tokens compared at once: more lines cannot be told apart.
+/// Maximum number of tokens of one comparison: more lines cannot be told apart.
 pub const TOKENS_MAX: usize = 12;
-/// Times of one answer.
+/// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;
 
 request! {
     CompareQuestion at "/compare" {
-        /// Each once, in the order given.
+        /// Without duplicates, in the order given.
         addresses: Vec<Address> = parameter(
             "addresses",
             ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
@@ -42,15 +42,15 @@ request! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub timeframe: &'static str,
-    /// The first time at which all of the tokens have a close: where each is 0 percent.
+    /// The first time at which all of the tokens have a close: the common start, 0 percent.
     pub from: Time,
-    /// The earliest of their last times.
+    /// The earliest of the tokens' last candle times.
     pub to: Time,
-    /// In the order asked, each once.
+    /// In the order asked, without duplicates.
     pub tokens: Vec<Compared>,
-    /// Every time in between at which one of them has a close, oldest first.
+    /// Every time in the span at which at least one token has a close, oldest first.
     pub rows: Vec<ComparedRow>,
-    /// Every pair.
+    /// One for every pair of tokens.
     pub correlations: Vec<Correlation>,
 }
 
@@ -66,7 +66,7 @@ pub struct Compared {
 pub struct ComparedRow {
     /// Start of the candle.
     pub timestamp: Time,
-    /// Percent from the common start, one for each of `tokens`; null where it has no close then.
+    /// Percent from the common start, one for each of `tokens`; null where the token has no close at this time.
     pub percent: Vec<Option<f64>>,
 }
 
@@ -76,7 +76,7 @@ pub struct Correlation {
     pub other_address: Address,
     /// Days on which both have a return.
     pub n: u64,
-    /// Pearson's correlation of daily log returns over the common span, −1 to 1; null of fewer than three days, or where one never
+    /// Pearson correlation of daily log returns over the common span, −1 to 1; null with fewer than three days, or where a price never
     /// moves.
     pub correlation: Option<f64>,
 }
@@ -154,7 +154,7 @@ impl Question for CompareQuestion {
 }
 
 impl CompareQuestion {
-    /// Why there is nothing to compare: who has no candles of this length, or that they never meet.
+    /// The error of an empty comparison: which tokens have no candles of this timeframe, or that their spans do not overlap.
     fn apart(&self, snapshot: &Snapshot, addresses: &[Address], series: &[Points]) -> Problem {
         let name = |address: &Address| {
             snapshot.dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short())

@@ -51,7 +51,7 @@ impl Question for DexListQuestion {
 request! {
     DexDetailQuestion at "/{contractAddress}/dexes/{dexId}" {
         contract_address: Address = CONTRACT,
-        /// Lower case.
+        /// In lower case.
         dex_id: String = parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case."),
     }
 }
@@ -79,11 +79,11 @@ impl Question for DexDetailQuestion {
 }
 
 request! {
-    /// A page of every DEX in the data.
+    /// A page of all DEXes of the dataset.
     AllDexesQuestion at "/dexes" {
         filter: Filter = conditions::<DexEntry>(),
         sort: Vec<Order> = sort::<DexEntry>(None, SORT),
-        /// Of `DexEntry::MEMBERS`; empty: all.
+        /// Members out of `DexEntry::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<DexEntry>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page."),
@@ -95,9 +95,9 @@ pub struct AllDexes {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// By slug, then chain, unless `sort` says otherwise.
+    /// By slug, then chain, unless `sort` orders them.
     pub dexes: Rows<DexEntry>,
-    /// Why there can be none, naming the table that is missing or could not be used.
+    /// Why the list is empty: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The figures that `fields` of GET /tokens adds to each token: what the token's own questions would answer, in short.
+//! The figures that `fields` of GET /tokens adds to each token: short forms of the answers of the token's own endpoints.
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ use crate::{
     error::{Code, Result},
 };
 
-/// What `fields` can name, in the order of the answer.
+/// All values of `fields`, in the order of the answer.
 pub const FIELDS: &[&str] = &[
     "created_at",
     "age",
@@ -41,16 +41,16 @@ pub const FIELDS: &[&str] = &[
     "from_52w_high",
 ];
 
-/// Those of them that are worked out when they are asked for; the others are at hand.
+/// The figures that are computed on request; the others are precomputed.
 pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
 
-/// Those that are read off a token's candles.
+/// The figures computed from a token's candles.
 pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
 
-/// Those that security inference gives.
+/// The figures that come from security inference.
 pub const INFERRED: &[&str] = &["securityScore", "recommendation"];
 
-/// The figures named by `fields` (of `FIELDS`) for one token.
+/// Computes the figures named by `fields` (of `FIELDS`) for one token.
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let mut figures = Figures::default();
     let wants = |field: &str| fields.contains(&field);
@@ -71,7 +71,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let series = candles.series();
     let frame = if by_patterns || by_indicators { frames::frame(&series, Interval::DAY) } else { None };
     if by_indicators {
-        // What a price did long ago is no news.
+        // No signals from a chart that ended long ago.
         let live =
             snapshot.market.of(&snapshot.dataset, &token).is_none_or(|token| token.last_candle.is_none_or(|last| last.behind.is_none()));
         let daily = frame.as_ref().filter(|_| live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
@@ -99,7 +99,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     Ok(figures)
 }
 
-/// Those of the figures named that stand in the token's summary.
+/// The named figures that are precomputed in the token's summary.
 pub fn at_hand(token: &TokenSummary, fields: &[&str]) -> Figures {
     let wants = |field: &str| fields.contains(&field);
     let number = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
@@ -116,14 +116,14 @@ pub fn at_hand(token: &TokenSummary, fields: &[&str]) -> Figures {
     }
 }
 
-/// Every column that is not ours, null where the token has no value; nothing where the file has none.
+/// Every custom column of the `tokens` file, null where the token has no value; `None` where the file has no custom columns.
 fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Map<String, Value>> {
     let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
     let columns = snapshot.dataset.own_columns();
     (!columns.is_empty()).then(|| columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect())
 }
 
-/// Nothing, where a token lacks the data.
+/// Turns the error of missing data into `None`.
 fn if_there<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -145,7 +145,7 @@ pub(super) mod tests {
         question::{search::SearchQuestion, tests},
     };
 
-    /// A token that rises for twenty days, and one that nothing is known of.
+    /// A token that rises for twenty days, and one without any data.
     pub(in crate::question) fn snapshot() -> Snapshot {
         let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
         tests::snapshot(&[
@@ -235,7 +235,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A file with a rating of its own, and a column that has the name of one of ours.
+    /// A `tokens` file with a custom `rating` column, and a custom column whose name collides with a built-in one.
     fn ask_own(query: &str) -> Result<Value> {
         let snapshot = tests::snapshot(&[
             ("tokens", "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,"),
@@ -254,7 +254,7 @@ pub(super) mod tests {
             (symbols("where=rating>3"), symbols("where=rating>=3&sort=-rating"), symbols("sort=rating")),
             ("B".into(), "BA".into(), "ABC".into())
         );
-        // One that has the name of ours is asked for with a word before it.
+        // A colliding name takes the `own_` prefix.
         assert_eq!((symbols("where=own_age:old"), symbols("where=age<90d")), ("A".into(), String::new()));
         let shown = ask_own("fields=own,liquidity,volume_24h&sort=symbol").unwrap();
         assert_eq!(shown[0]["own"], json!({ "rating": 3, "age": "old" }));

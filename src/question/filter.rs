@@ -1,6 +1,6 @@
-//! The filter language: `chain:base cap>1m usd`. Plain words are fuzzy over the row's text, `column op value` is exact; all must hold.
-//! It knows no columns of its own: whoever has the rows gives their names, other names, kinds and values. The terminal's filter and
-//! `where=` of the API are this one.
+//! The filter language: `chain:base cap>1m usd`. Plain words are a fuzzy match on the row's text, `column op value` is exact; terms are
+//! joined by AND. It defines no columns: the caller passes their names, aliases, kinds and values. Used by the terminal's filter and by
+//! `where=` of the API.
 
 mod columns;
 mod complete;
@@ -22,17 +22,17 @@ pub use self::{
     value::ConditionValue,
 };
 
-/// A value of a row, as whoever has the row hands it over: of the kind that its column says.
+/// A value of a row, in the kind that its column declares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldValue<'a> {
     Number(f64),
     Text(Cow<'a, str>),
-    /// Holds if any of them does, as the chains of a token.
+    /// Matches if any member does, as for the chains of a token.
     List(Vec<Cow<'a, str>>),
     Flag(bool),
     Time(Time),
     Day(Day),
-    /// A length of time, in milliseconds.
+    /// A duration in milliseconds.
     Duration(i64),
 }
 
@@ -41,7 +41,7 @@ impl<'a> FieldValue<'a> {
         Self::Text(text.into())
     }
 
-    /// A cell of a table; nothing where it has no value.
+    /// The value of a table cell; `None` for a missing cell.
     pub fn of_cell(cell: &'a CellValue) -> Option<Self> {
         Some(match cell {
             CellValue::Missing => return None,
@@ -55,7 +55,7 @@ impl<'a> FieldValue<'a> {
         })
     }
 
-    /// Nothing, where there are none.
+    /// A list; `None` for an empty one.
     pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Option<Self> {
         let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
         (!members.is_empty()).then_some(Self::List(members))
@@ -64,7 +64,7 @@ impl<'a> FieldValue<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// `:` – text contains, anything else equals.
+    /// `:`: contains, for text; equals, for other kinds.
     Has,
     Equal,
     Differs,
@@ -74,10 +74,10 @@ pub enum Operator {
     AtMost,
 }
 
-/// One condition.
+/// One term of a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
-    /// A plain word, in lower case; a quoted one is looked for as it stands.
+    /// A plain word, in lower case: a fuzzy match, or for a quoted (`exact`) one a substring match.
     Word { word: String, exact: bool },
     Compare {
         column: &'static str,
@@ -88,7 +88,7 @@ pub enum Term {
     },
 }
 
-/// Conditions that must all hold; none is every row.
+/// A conjunction of terms; an empty one matches every row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
     pub terms: Vec<Term>,
@@ -109,7 +109,7 @@ impl Filter {
         texts.collect::<Vec<_>>().join(" ")
     }
 
-    /// The plain words, for marking what matched.
+    /// The plain words, for highlighting matches.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|term| match term {
             Term::Word { word, .. } => Some(word.as_str()),
@@ -117,7 +117,7 @@ impl Filter {
         })
     }
 
-    /// The conditions on columns that `first` accepts, and all others.
+    /// Splits off the conditions on the columns that `first` accepts; all other terms are second.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
         let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
@@ -144,13 +144,13 @@ impl Filter {
         self.split(|_| true).0
     }
 
-    /// Those of the columns that the filter can need.
+    /// Column pruning: the columns that evaluating the filter reads.
     pub fn looked_at(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();
         columns.into_iter().filter(|column| (words && column.searched) || self.names(column.name)).collect()
     }
 
-    /// Whether the row holds; `field` gives its value in a column, none where it has none. A missing value meets no condition.
+    /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
         self.terms.iter().all(|term| match term {
             Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(&value, word, *exact))),
@@ -160,8 +160,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// As `matches`, but a missing value is told from one that meets no condition: none where it hangs on a missing value whether the
-    /// row holds.
+    /// As `matches`, in three-valued logic: `None` where the result depends on a missing value.
     pub fn judge<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
         let met = |term: &Term| match term {
             Term::Word { word, exact } => {
@@ -176,17 +175,17 @@ impl Filter {
     }
 }
 
-/// What the values of some rows lie between.
+/// The minimum and maximum of a column within a block of rows (its zone map).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Range {
-    /// None has a value.
+    /// All values are missing.
     Empty,
     Number(f64, f64),
     Time(Time, Time),
 }
 
 impl Filter {
-    /// Whether one of some rows may match, by what their values lie between; where that is not known, they may.
+    /// Whether a block of rows can contain a match, judged by its zone map; true where the range is unknown.
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
         self.terms.iter().all(|term| match term {
             Term::Word { .. } => true,
@@ -232,7 +231,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
     match (value, wanted) {
         (FieldValue::Number(value), ConditionValue::Number(wanted)) => holds(*value, operator, *wanted),
         (FieldValue::Text(value), ConditionValue::Text(wanted)) => compare_text(value, operator, wanted),
-        // Names: `chain:base` is not met by `coinbase`.
+        // Names match whole: `chain:base` is not met by `coinbase`.
         (FieldValue::Text(value), ConditionValue::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
         (FieldValue::List(values), ConditionValue::Text(wanted) | ConditionValue::Name(wanted)) => {
             values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
@@ -249,7 +248,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
             Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
             operator => holds(*value, operator, *length),
         },
-        // What a column holds and what it is compared with are matched when the filter is read.
+        // Kinds that do not match are refused by the parser.
         _ => false,
     }
 }

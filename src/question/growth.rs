@@ -1,4 +1,4 @@
-//! The question behind GET /analytics/tokens/holders-growth and its twin under /api.
+//! The question behind GET /analytics/tokens/holders-growth and its alias under /api.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::{
 request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
-        /// Days.
+        /// In days.
         window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),
         explain: bool = EXPLAIN,
     }
@@ -30,7 +30,7 @@ pub struct HoldersGrowth {
     pub limit: u64,
     /// Largest growth first; ties by market cap, then address.
     pub tokens: Vec<GrowthEntry>,
-    /// With `explain`: why there can be no ranking, naming the table that is missing or could not be used.
+    /// With `explain`: why the ranking is empty: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -47,10 +47,10 @@ pub struct GrowthEntry {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// With `explain`: the day of the token's last count, where its window ends.
+    /// With `explain`: the day of the token's latest holder count, the end of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_counted: Option<Day>,
-    /// With `explain`: the day of the count it is compared with.
+    /// With `explain`: the day of the holder count at the start of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_counted: Option<Day>,
 }

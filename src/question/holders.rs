@@ -39,9 +39,9 @@ request! {
     HoldersQuestion at "/tokens/{token_address}/holders" {
         token_address: Address = TOKEN,
         filter: Filter = conditions::<Holder>(),
-        /// None: largest balance first.
+        /// `None`: largest balance first.
         sort: Vec<Order> = sort::<Holder>(None, SORT),
-        /// Of `Holder::MEMBERS`; empty: all.
+        /// Members out of `Holder::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<Holder>(),
         page: u64 = PAGE,
         limit: u64 = LIMIT,
@@ -54,9 +54,9 @@ pub struct Holders {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Largest balance first, unless `sort` says otherwise.
+    /// Largest balance first, unless `sort` orders them.
     pub holders: Rows<Holder>,
-    /// Why there can be no holders, naming the table that is missing or could not be used.
+    /// Why the list is empty: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -64,9 +64,9 @@ pub struct Holders {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Holder {
     pub holder_address: Address,
-    /// Whole tokens.
+    /// In whole tokens.
     pub balance: Option<f64>,
-    /// What is known of the address: burn, exchange, …
+    /// Known labels of the address: burn, exchange, …
     pub labels: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ impl Question for HoldersQuestion {
 }
 
 impl HoldersQuestion {
-    /// The rows left by `where` and `sort`; none for all rows in the table's order.
+    /// The filtered and sorted rows; `None` for all rows in the table's order.
     fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
         if self.is_plain() {
             return Ok(None);
@@ -124,12 +124,12 @@ impl HoldersQuestion {
         Ok(Some(kept))
     }
 
-    /// All rows as they stand.
+    /// Whether all rows are wanted, in the table's order.
     fn is_plain(&self) -> bool {
         self.filter.is_empty() && self.sort.is_empty()
     }
 
-    /// The page of all rows as they stand.
+    /// The page of an unfiltered, unsorted request.
     fn plain_page(&self, dataset: &Dataset) -> Result<Vec<HolderRow>> {
         let Some(shelf) = dataset.shelf("holders") else {
             return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
@@ -140,13 +140,13 @@ impl HoldersQuestion {
         }
     }
 
-    /// The page of rows that stay elsewhere, if there are any on it.
+    /// The fetch request for a page of a remote table; `None` past the end.
     fn page_there(&self, shelf: &Shelf) -> Option<Want> {
         let from = page_range(self.page, self.limit).start as u64;
         (from < shelf.count(&self.token_address)).then(|| shelf.page("holders", self.token_address, from, self.limit))
     }
 
-    /// All rows of the token, where they stay elsewhere.
+    /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
     fn all_there(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
         let Some(shelf) = dataset.shelf("holders") else { return Ok(None) };
         let listed = shelf.listed(&self.token_address).unwrap_or_default().rows;
@@ -165,7 +165,7 @@ impl HoldersQuestion {
         rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_here(shelf, &self.token_address))
     }
 
-    /// The first page of all.
+    /// The first page, unfiltered.
     pub fn first(token_address: Address) -> Self {
         Self { token_address, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
     }
@@ -205,20 +205,20 @@ impl Tabular for HoldersQuestion {
     }
 }
 
-/// Holders of a token that are fetched at once, a few seconds of work: more are read page by page alone.
+/// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
 const FETCHED_MAX: u64 = 100_000;
 
-/// What a token's balances are needed for, where they stay elsewhere.
+/// The fetch requests for the remote balances that analyses of the token need.
 pub fn balances_wanted(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
     snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
 }
 
-/// Whether a token's own balances stay elsewhere and were not fetched.
+/// Whether the token's own balances are remote and not fetched yet.
 pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
     snapshot.dataset.shelf("holders").is_some_and(|shelf| shelf.lacks(&Want::balances(*token, *token)))
 }
 
-/// The problem that a token's balances stay elsewhere and were not fetched.
+/// Errors: balances that the token needs are remote and not fetched yet.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
     let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };
     if balances_wanted(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_here(shelf, token)) } else { Ok(()) }
@@ -233,13 +233,13 @@ fn not_here(shelf: &Shelf, token: &Address) -> Problem {
     Problem::new(Code::SourceUnavailable, detail)
 }
 
-/// A token's holders, read as they are written.
+/// A token's holders as data frames, made while they are written.
 struct HolderFrames {
     snapshot: Arc<Snapshot>,
     token: Address,
-    /// The rows left by `where` and `sort`; none for all rows in the table's order.
+    /// The filtered and sorted rows; `None` for all rows in the table's order.
     kept: Option<Vec<HolderRow>>,
-    /// Which of them.
+    /// The range of them to write.
     rows: Range<usize>,
     members: Vec<&'static str>,
 }
@@ -271,7 +271,7 @@ fn labels<'a>(dataset: &'a Dataset, holder: &Address) -> impl Iterator<Item = &'
     dataset.labels_of(holder).iter().map(|label| label.label.as_str())
 }
 
-/// What `Holder::field` gives, of a row whose labels have not been gathered.
+/// As `Holder::field`, from a row whose labels have not been collected.
 fn field<'a>(row: &HolderRow, dataset: &'a Dataset, column: &str) -> Option<FieldValue<'a>> {
     match column {
         "holder_address" => Some(FieldValue::text(row.holder_address.to_string())),
@@ -295,9 +295,9 @@ request! {
     HolderCountsQuestion at "/tokens/{token_address}/holder-counts" {
         token_address: Address = TOKEN,
         filter: Filter = conditions::<HolderCount>(),
-        /// None: newest first.
+        /// `None`: newest first.
         sort: Vec<Order> = sort::<HolderCount>(None, SORT),
-        /// Of `HolderCount::MEMBERS`; empty: all.
+        /// Members out of `HolderCount::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<HolderCount>(),
         page: u64 = PAGE,
         limit: u64 = LIMIT,
@@ -310,9 +310,9 @@ pub struct HolderCounts {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Newest first, unless `sort` says otherwise.
+    /// Newest first, unless `sort` orders them.
     pub holder_counts: Rows<HolderCount>,
-    /// Why there can be no counts, naming the table that is missing or could not be used.
+    /// Why the list is empty: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

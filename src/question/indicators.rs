@@ -46,11 +46,12 @@ request! {
 pub struct TokenIndicators {
     pub contract_address: Address,
     pub timeframe: &'static str,
-    /// The start of the last candle they are worked out from; null without any.
+    /// The start of the last candle used; null without candles.
     pub as_of: Option<Time>,
-    /// The latest that fit, oldest first: one for each candle whose prices can be believed. Candles before them count too.
+    /// The latest rows within `limit`, oldest first: one for each candle with plausible prices. Candles before the first row count in its
+    /// values.
     pub rows: Vec<IndicatorRow>,
-    /// There are more before these that `limit` left out.
+    /// Whether `limit` left out earlier rows.
     #[serde(skip)]
     pub cut: bool,
     #[serde(skip)]
@@ -61,8 +62,9 @@ pub struct TokenIndicators {
 pub struct IndicatorRow {
     /// Start of the candle.
     pub timestamp: Time,
-    /// By name; with several columns as `macd_12_26_9`, `macd_12_26_9_signal`, `macd_12_26_9_histogram` and `bollinger_20_2_lower`,
-    /// `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null where too few candles came before, or a volume it needs is unknown.
+    /// By indicator name. Indicators of several columns: `macd_12_26_9`, `macd_12_26_9_signal`, `macd_12_26_9_histogram` and
+    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few candles before), or where
+    /// a required volume is unknown.
     #[serde(flatten, serialize_with = "in_order")]
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub values: Vec<(Arc<str>, Option<f64>)>,

@@ -1,5 +1,4 @@
-//! Reading a JSON body so that every mistake can be named: well formed first (400), then each value by its JSON pointer (422).
-//! Knows no question.
+//! Strict JSON body parsing: syntax first (400), then each value, with its JSON pointer in the error (422). Knows no question.
 
 use std::collections::HashSet;
 
@@ -9,10 +8,10 @@ use serde_json::value::RawValue;
 use super::parameter::clip;
 use crate::error::{Code, Problem, Result};
 
-/// A JSON object whose members keep their order and text, so that repeated keys and numbers can be judged as they were sent.
+/// The members of a JSON object as source text, in order, so that duplicate keys and number literals can be checked as sent.
 type Members<'a> = Vec<(String, &'a RawValue)>;
 
-/// The whole body, known to be JSON.
+/// Parses the body as JSON, without checking values.
 pub(crate) fn well_formed(body: &[u8]) -> Result<&RawValue> {
     serde_json::from_slice(body).map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))
 }
@@ -21,12 +20,12 @@ pub(crate) fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// The elements of an array, as they were sent.
+/// The elements of an array, as source text.
 pub(crate) fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// The members of the object at the pointer `at`; a repeated one is refused.
+/// The members of the object at the pointer `at`. Errors: not an object, or a duplicate member.
 pub(crate) fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
     let object: Object<'a> =
         serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
@@ -39,18 +38,18 @@ pub(crate) fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> 
     Ok(object.0)
 }
 
-/// The problem with the value at `pointer`.
+/// The error of the value at `pointer`.
 pub(crate) fn invalid(pointer: &str, detail: &str) -> Problem {
     let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
     Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
 }
 
-/// RFC 6901: `~` and `/` in a member's name are escaped.
+/// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).
 pub(crate) fn pointer(parent: &str, name: &str) -> String {
     format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Keeps every member, repeated ones too, which a map would fold.
+/// Collects every member, duplicates included, which a map would merge.
 struct Object<'a>(Members<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {

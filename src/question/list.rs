@@ -1,5 +1,5 @@
-//! What every list of our own knows: `where` keeps rows, `sort` orders them by up to four columns, `only` names the members that are
-//! wanted. Which columns and members there are is each row's; nothing here reads data.
+//! The list parameters shared by our own lists: `where` filters rows, `sort` orders them by up to four columns, `only` selects members. The
+//! columns and members belong to each row type; no data is read here.
 
 use std::{borrow::Cow, cmp::Ordering, ops::Deref};
 
@@ -16,33 +16,33 @@ use super::{
     parameter::{Parameter, ParameterKind, parameter},
 };
 
-/// A row of a list.
+/// The row type of a list.
 pub trait Listed: Serialize + JsonSchema {
-    /// What conditions can name and rows can be ordered by.
+    /// The columns for conditions and sorting.
     const COLUMNS: &'static [FilterColumn];
-    /// The members it is answered with, in their order.
+    /// The JSON members, in order.
     const MEMBERS: &'static [&'static str];
 }
 
-/// `where` of a list of such rows.
+/// The `where` parameter of a list of such rows.
 pub const fn conditions<T: Listed>() -> Parameter {
     let meaning = "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none.";
     parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
 }
 
-/// `sort` of a list of such rows.
+/// The `sort` parameter of a list of such rows.
 pub const fn sort<T: Listed>(default: Option<&'static str>, meaning: &'static str) -> Parameter {
     parameter("sort", ParameterKind::Sort { columns: T::COLUMNS, default }, meaning)
 }
 
 pub const SORT: &str = "Up to 4 columns, separated by commas; `-` first for descending. Rows without a value come last.";
 
-/// `only` of a list of such rows.
+/// The `only` parameter of a list of such rows.
 pub const fn only<T: Listed>() -> Parameter {
     parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
 }
 
-/// Keeps the rows that hold, in their order; `field` gives what a row has in a column.
+/// Filters rows in place and sorts them; `field` returns a row's value in a column.
 pub fn keep_in_order<R>(
     rows: &mut Vec<R>,
     filter: &Filter,
@@ -53,7 +53,7 @@ pub fn keep_in_order<R>(
     put_in_order(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
-/// A value that rows are ordered by; texts regardless of letter case, lists by their first member.
+/// A sort key; texts in lower case, lists by their first member.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub enum SortKey {
     Number(f64),
@@ -61,7 +61,7 @@ pub enum SortKey {
 }
 
 impl SortKey {
-    /// None of a list without members.
+    /// The sort key of a value; `None` for an empty list.
     pub fn of(value: FieldValue<'_>) -> Option<Self> {
         let text = |text: &Cow<'_, str>| Self::Text(text.to_lowercase());
         Some(match value {
@@ -76,7 +76,7 @@ impl SortKey {
     }
 }
 
-/// Puts rows in order: by each of `orders`, then as `ties` says, then as they stood. `key` gives what a row has in a column.
+/// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
 pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
     let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
     let mut keyed: Vec<(Vec<Option<SortKey>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
@@ -88,11 +88,11 @@ pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &st
     rows.extend(keyed.into_iter().map(|(_, row)| row));
 }
 
-/// The rows of an answer, each with all its members or with those that `only` names.
+/// The rows of an answer, with all members or those selected by `only`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows<T> {
     rows: Vec<T>,
-    /// Of the row's members; empty: all of them.
+    /// Selected members; empty: all.
     only: Vec<&'static str>,
 }
 
@@ -124,7 +124,7 @@ impl<T: Serialize> Serialize for Rows<T> {
     }
 }
 
-/// Some members of a row.
+/// A row serialized with the selected members only.
 struct Picked<'a> {
     members: Value,
     only: &'a [&'static str],
@@ -155,7 +155,7 @@ impl<T: Listed> JsonSchema for Rows<T> {
     }
 }
 
-/// A row as the document shows it: `only` may leave any member out.
+/// The schema of a row in the API document: no member is required, as `only` may leave any out.
 struct Row<T>(std::marker::PhantomData<T>);
 
 impl<T: Listed> JsonSchema for Row<T> {
@@ -202,7 +202,7 @@ pub(crate) mod tests {
         assert_eq!((Order::rising("price").to_string(), Order::falling("price").to_string()), ("price".to_owned(), "-price".to_owned()));
     }
 
-    /// Every member by its name, and no column twice.
+    /// Checks that each member resolves by name and that no column name repeats.
     pub(crate) fn check<T: Listed>() {
         let schema = SchemaGenerator::default().into_root_schema_for::<T>();
         let properties: Vec<&str> =

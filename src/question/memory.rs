@@ -1,5 +1,5 @@
-//! A cache for one generation of data: what is worked out of it once and used by many questions. What that is, and when it is worked out,
-//! is its question's.
+//! Caches that live as long as one generation: results that are computed once and shared by many questions. Computing them is each
+//! question's part.
 
 mod records;
 pub mod security;

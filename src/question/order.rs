@@ -1,11 +1,11 @@
-//! By which column rows are sorted, and which way.
+//! Sort orders: column and direction.
 
 use std::{cmp::Ordering, fmt};
 
-/// Columns that rows can be ordered by at once.
+/// Maximum number of columns of one sort order.
 pub const SORTS_MAX: usize = 4;
 
-/// A column to sort by, and which way.
+/// A sort column and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     pub column: &'static str,
@@ -13,7 +13,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// From the name of a column: `-` first means descending.
+    /// Ascending.
     pub const fn rising(column: &'static str) -> Self {
         Self { column, descending: false }
     }
@@ -22,7 +22,7 @@ impl Order {
         Self { column, descending: true }
     }
 
-    /// Values in this order; what has none comes last either way.
+    /// Compares two values in this direction; missing values come last either way.
     pub(super) fn compare<T: PartialOrd>(&self, a: Option<T>, b: Option<T>) -> Ordering {
         match (a, b) {
             (Some(a), Some(b)) => {
@@ -40,7 +40,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// The column that a part of `sort` names, and whether it falls: `-volume`, `+close`, `close`.
+/// Parses a part of `sort` into column and whether it is descending: `-volume`, `+close`, `close`.
 pub(super) fn signed(part: &str) -> (&str, bool) {
     part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true))
 }

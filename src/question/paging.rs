@@ -1,27 +1,27 @@
-//! Pages of a list: which items are on one, and the `Link` header (RFC 8288) to the pages beside it, or to the candles before these. Its
-//! targets are relative to the server.
+//! Pagination: the rows of a page, and the `Link` header (RFC 8288) to neighbouring pages or earlier candles. Link targets are relative to
+//! the server.
 
 use std::ops::Range;
 
 use super::parameter::encode;
 use crate::dataset::time::{SECOND_MS, Time};
 
-/// The first rows of an order are found without sorting all rows; more than these come from the sorted whole.
+/// Up to this row, a page comes from a top-k selection; beyond it, all rows are sorted.
 pub(super) const FIRST_MAX: usize = 50_000;
 
-/// Which part of a longer list an answer is.
+/// The pagination of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// One page of `total` rows.
     Page { page: u64, limit: u64, total: u64 },
-    /// There is more before this time.
+    /// There are earlier rows, before this time.
     Before(Time),
-    /// There is more from this cursor on.
+    /// There are more rows, from this cursor.
     From(String),
 }
 
 impl Paging {
-    /// The links from the answer to the canonical request `target`; none where there is nothing beside it.
+    /// The `Link` header of the answer to the canonical request `target`; `None` on the only page.
     pub fn links(self, target: &str) -> Option<String> {
         match self {
             Self::Page { page, limit, total } => {
@@ -37,31 +37,31 @@ impl Paging {
                 Some(links.join(", "))
             }
             Self::From(cursor) => Some(link("next", &turned(target, "cursor", &cursor))),
-            // `to` is in whole seconds, and a candle that starts at it counts.
+            // `to` is in whole seconds and inclusive.
             Self::Before(time) => Some(link("next", &turned(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
         }
     }
 }
 
-/// The places of the items of page `page` (from 1) of `limit` each.
+/// The row range of page `page` (from 1) of `limit` rows each.
 pub(super) fn page_range(page: u64, limit: u64) -> Range<usize> {
     let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let skipped = page.saturating_sub(1).saturating_mul(limit);
     place(skipped)..place(skipped.saturating_add(limit))
 }
 
-/// The items of that page; none past the end.
+/// The items of that page; empty past the end.
 pub(super) fn page_of<T>(items: impl Iterator<Item = T>, page: u64, limit: u64) -> impl Iterator<Item = T> {
     let places = page_range(page, limit);
     items.skip(places.start).take(places.len())
 }
 
-/// One link of a header.
+/// One link of a `Link` header.
 pub fn link(relation: &str, target: &str) -> String {
     format!("<{target}>; rel=\"{relation}\"")
 }
 
-/// The request with another value of the parameter.
+/// The request with the parameter `name` set to `value`.
 pub fn turned(target: &str, name: &str, value: &str) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pair = format!("{name}={}", encode(value));

@@ -1,5 +1,5 @@
-//! Work on many items at once inside one question. Not on the deck's threads: one of those that waited for its parts would take up
-//! another question meanwhile, which may wait for this very one.
+//! Parallel work inside one question, on threads of its own. On the deck's pool it could deadlock: a thread waiting for its parts would run
+//! another question meanwhile, which may wait for this one.
 
 use std::{
     num::NonZero,
@@ -9,10 +9,10 @@ use std::{
 use super::progress::Progress;
 use crate::error::{Code, Problem, Result};
 
-/// Threads of one question at the most.
+/// Maximum number of threads of one question.
 const THREADS_MAX: usize = 4;
 
-/// Does `work` on each item, several at a time; the first problem ends it.
+/// Runs `work` on each item, several in parallel; the first error ends it.
 pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {
     let total = items.len() as u64;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX).min(items.len());
@@ -28,7 +28,7 @@ pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T)
         while let Some((done, item)) = next() {
             let worked = progress.step(done, total).and_then(|()| work(item));
             if worked.is_err() {
-                // The others find nothing left to do.
+                // Drains the queue, so that the other threads stop.
                 while next().is_some() {}
                 return worked;
             }

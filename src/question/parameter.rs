@@ -1,5 +1,5 @@
-//! The parameters of requests: their kinds with ranges and defaults, and reading them. The tables of parameters stand beside each question;
-//! nothing here knows a route.
+//! Request parameters: their kinds, ranges and defaults, and their parsing. Each question defines its own table of parameters; no route is
+//! known here.
 
 use std::borrow::Cow;
 
@@ -20,12 +20,12 @@ use crate::{
     spelling::nearest,
 };
 
-/// A parameter of a question, as documents show it and requests are checked against it.
+/// A parameter of a question: its documentation and its validation.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     pub name: &'static str,
     pub kind: ParameterKind,
-    /// User text.
+    /// User-visible description.
     pub meaning: &'static str,
 }
 
@@ -37,16 +37,16 @@ pub enum ParameterKind {
     Identifier,
     /// A whole number in the query.
     Integer { min: u64, max: u64, default: u64 },
-    /// One of a few words in the query.
+    /// One of some words in the query.
     Word { words: &'static [&'static str], default: Option<&'static str> },
-    /// Some of a few words in the query, separated by commas; none when omitted.
+    /// Any of some words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
-    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be left out, and the endpoint answers another question
-    /// then.
+    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be omitted, and the endpoint then answers its other
+    /// question.
     Addresses { min: usize, max: usize },
     /// Conditions on these columns, in the filter language.
     Where(&'static [FilterColumn]),
-    /// Some of these columns, separated by commas, `-` before one that falls.
+    /// Sort columns, separated by commas, `-` before a descending one.
     Sort { columns: &'static [FilterColumn], default: Option<&'static str> },
     /// Indicators by name in the query, separated by commas.
     Indicators { default: &'static str },
@@ -54,9 +54,9 @@ pub enum ParameterKind {
     Flag,
     /// Free text in the query.
     Text,
-    /// Text in the query of up to so many characters, which the question reads further.
+    /// Text in the query of up to so many characters, parsed by the question itself.
     Line(usize),
-    /// A column of the table in the path, in the query; it must be there.
+    /// A column of the table in the path, given in the query; required.
     Column,
     /// A chain's name in the query.
     Chain,
@@ -74,7 +74,7 @@ impl ParameterKind {
         self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
     }
 
-    /// How long its text may be.
+    /// Longest text of the parameter, in characters.
     pub fn chars_max(self) -> usize {
         match self {
             Self::Line(chars) => chars,
@@ -88,13 +88,13 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
     Parameter { name, kind, meaning }
 }
 
-/// What an address looks like, for documents.
+/// The address pattern of the API documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
 /// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
-/// The token, as it stands in the documented paths: in snake case, and in camel case.
+/// The token in documented paths: in snake case, and in camel case.
 pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
 pub const CONTRACT: Parameter =
     parameter("contractAddress", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
@@ -102,16 +102,16 @@ pub const CONTRACT: Parameter =
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
 
-/// `explain`, which every analysis knows.
+/// `explain`, a parameter of every analysis.
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
 
-/// Every endpoint knows it: unknown parameters are refused instead of being passed over.
+/// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
 
-/// The years 1 to 9999, which RFC 3339 can write, in seconds since 1970.
+/// Seconds since 1970 of the years 1 to 9999, the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// The values of one request, read through the question's own table of parameters.
+/// The arguments of one request, read by the question's parameter table.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     parameters: &'static [Parameter],
@@ -120,11 +120,11 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// `path` holds the values of the route's placeholders, percent-encoded as they came; `query` is what stands behind `?`.
+    /// `path`: the percent-encoded values of the route's placeholders; `query`: the part behind `?`.
     pub fn new(parameters: &'static [Parameter], path: &[(&'a str, &'a str)], query: &'a str) -> Result<Self> {
         let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new() };
         for (name, value) in path {
-            // An address that cannot even be decoded is, first of all, not an address.
+            // An address that cannot be decoded is reported as an invalid address.
             let value = decode(value).unwrap_or(Cow::Borrowed(*value));
             arguments.path.push((name, value));
         }
@@ -138,7 +138,7 @@ impl<'a> Arguments<'a> {
         Ok(arguments)
     }
 
-    /// With `strict=true` a name that is not in the table is a mistake and not something to pass over.
+    /// Errors: with `strict=true`, a parameter that is not in the table.
     fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
         let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && known().all(|known| known != name)) else {
@@ -167,7 +167,7 @@ impl<'a> Arguments<'a> {
         number.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text))))
     }
 
-    /// `None` when omitted and there is no default.
+    /// `None` when omitted without a default.
     pub fn word(&self, name: &str) -> Result<Option<&'static str>> {
         let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
         let Some(text) = self.once(name)? else { return Ok(default) };
@@ -175,7 +175,7 @@ impl<'a> Arguments<'a> {
         word.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", "))))
     }
 
-    /// In the order of the table, each once, so that equal wishes are one question.
+    /// In table order, without duplicates, so that equal requests are equal questions.
     pub fn words(&self, name: &str) -> Result<Vec<&'static str>> {
         let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
         let wanted = self.parts(name)?;
@@ -187,7 +187,7 @@ impl<'a> Arguments<'a> {
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
 
-    /// The addresses in the order given, duplicates included.
+    /// In the order given, duplicates included.
     pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
         let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
@@ -207,13 +207,13 @@ impl<'a> Arguments<'a> {
         parts.into_iter().enumerate().map(read).collect()
     }
 
-    /// Conditions that must all hold; none when omitted.
+    /// Conditions joined by AND; empty when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
         conditions(name, self.once(name)?.unwrap_or_default(), columns)
     }
 
-    /// The columns to order by, each once, the one that counts most first.
+    /// The sort columns without duplicates, the most significant first.
     pub fn orders(&self, name: &str) -> Result<Vec<Order>> {
         let ParameterKind::Sort { columns, default } = self.kind(name) else { return Ok(Vec::new()) };
         let text = self.once(name)?.unwrap_or_default();
@@ -225,7 +225,7 @@ impl<'a> Arguments<'a> {
         Ok(parts_of(text).collect())
     }
 
-    /// The indicators named, each once.
+    /// The indicators, without duplicates.
     pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
         let mut all: Vec<Indicator> = Vec::new();
@@ -250,7 +250,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Trimmed; empty text counts as omitted.
+    /// Trimmed; an empty text counts as omitted.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         let Some(text) = self.once(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
@@ -260,12 +260,12 @@ impl<'a> Arguments<'a> {
         Ok(Some(text.to_owned()))
     }
 
-    /// Whether the request names it.
+    /// Whether the request has the parameter.
     pub fn given(&self, name: &str) -> bool {
         self.query.iter().any(|(known, _)| known == name)
     }
 
-    /// Whether the request gives it another value than its default, which generated clients send along.
+    /// Whether the value differs from the default, which generated clients send along.
     pub fn is_chosen(&self, name: &str) -> bool {
         let default = match self.kind(name) {
             ParameterKind::Integer { default, .. } => default.to_string(),
@@ -281,7 +281,7 @@ impl<'a> Arguments<'a> {
         Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
     }
 
-    /// To the second, as the canonical request writes it: equal requests must be equal questions.
+    /// Truncated to seconds, as the canonical request writes it: equal requests must be equal questions.
     pub fn time(&self, name: &str) -> Result<Option<Time>> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let parsed = chrono::DateTime::parse_from_rfc3339(&text)
@@ -302,7 +302,7 @@ impl<'a> Arguments<'a> {
         self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
-    /// The value of a query parameter that may be given once.
+    /// The value of a query parameter. Errors: given twice.
     fn once(&self, name: &str) -> Result<Option<&str>> {
         let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
         let first = values.next();
@@ -317,17 +317,17 @@ fn invalid(detail: String) -> Problem {
     Problem::new(Code::InvalidParameter, detail)
 }
 
-/// The parts between commas, trimmed; empty ones left out.
+/// The comma-separated parts, trimmed, without empty ones.
 pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// Reads the parameter `name` as conditions on these columns.
+/// Parses the parameter `name` as conditions on these columns.
 pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
     filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.message)))
 }
 
-/// Reads the parameter `name` as columns to order by.
+/// Parses the parameter `name` as sort columns.
 pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
     let refused = |why: String| {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
@@ -341,7 +341,7 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
             let near = nearest(column, filter::names(columns)).unwrap_or_default();
             refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
         })?;
-        // Named again, a column decides nothing more.
+        // A repeated column has no effect.
         if !orders.iter().any(|order| order.column == known) {
             orders.push(Order { column: known, descending });
         }
@@ -352,7 +352,7 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     Ok(orders)
 }
 
-/// Percent-decodes; `None` when an escape is broken or the bytes are not UTF-8.
+/// Percent-decodes; `None` for a broken escape or invalid UTF-8.
 pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -378,10 +378,10 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
     })
 }
 
-/// What RFC 3986 2.3 reserves.
+/// Every ASCII character but the unreserved ones of RFC 3986 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Percent-encodes everything but unreserved characters.
+/// Percent-encodes all but unreserved characters.
 pub fn encode(text: &str) -> Cow<'_, str> {
     utf8_percent_encode(text, RESERVED).into()
 }

@@ -33,13 +33,13 @@ request! {
     }
 }
 
-/// How much is told beside the documented answer.
+/// The explanation added to the documented answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Explain {
     Plain,
-    /// What patterns rest on, and their prices.
+    /// Evidence and price levels of each pattern.
     Levels,
-    /// The record of earlier ones too.
+    /// `Levels`, and the track record of earlier patterns.
     Record,
 }
 

@@ -49,7 +49,7 @@ pub struct TokenPosts {
     /// All posts of the token.
     pub total: u64,
     pub posts: Vec<Post>,
-    /// With `explain`: why there can be no posts, naming the table that is missing or could not be used.
+    /// With `explain`: why there are no posts: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -85,7 +85,7 @@ request! {
             parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
         filter: Filter = conditions::<Post>(),
         sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
-        /// Of `Post::MEMBERS`; empty: all.
+        /// Members out of `Post::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<Post>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
@@ -99,19 +99,19 @@ pub struct Posts {
     /// All posts that match.
     pub total: u64,
     pub posts: Rows<PostRow>,
-    /// Why there can be no posts, naming the table that is missing or could not be used.
+    /// Why there are no posts: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// A post of the list of all posts.
+/// A post in the list of all posts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PostRow {
     #[serde(flatten)]
     pub post: Post,
-    /// Who published it.
+    /// The publisher's name.
     pub author: Option<String>,
-    /// Where; a filter takes the host of its link where the dataset does not say.
+    /// The platform; a filter falls back to the host of the post's link.
     pub platform: Option<String>,
 }
 
@@ -204,8 +204,7 @@ impl Tabular for PostsQuestion {
 }
 
 impl PostsQuestion {
-    /// The places among all posts of those that match, in their order, and how many there are. Where only the first so many are wanted,
-    /// the others may be missing.
+    /// Row indices of the matching posts, in order, and their number. With `wanted`, only that many of the first are guaranteed.
     pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
         let (tokens, words): (Vec<&str>, Vec<&str>) =
             self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
@@ -216,7 +215,7 @@ impl PostsQuestion {
         let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
         let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
         let newest = by == NEWEST && ties.is_empty();
-        // The first of all posts: what decides among equals is named, so that not every post has to be put in order before.
+        // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
         if let (Some(table), Some(wanted), true, false) = (large, wanted, self.query.is_none() && self.filter.is_empty(), newest)
             && wanted <= FIRST_MAX
         {
@@ -225,7 +224,7 @@ impl PostsQuestion {
             let rows = Places::Run(0..table.height());
             return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
         }
-        // Newest first: a token's stand so.
+        // Newest first: a token's posts are stored so.
         let found = match tokens.first().and_then(|word| Address::asked(word)) {
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
@@ -246,12 +245,12 @@ impl PostsQuestion {
         Ok((places, total))
     }
 
-    /// The places of posts in memory, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
+    /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
     fn sorted(&self, found: &Matches<'_>) -> Places {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
-        // Texts by their letters as they are, as the order of a large table has them.
+        // Case-sensitive, as the order of a large table.
         let key = |post: &Post, column: &str| match field(post, column)? {
             FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
             value => SortKey::of(value),
@@ -261,26 +260,26 @@ impl PostsQuestion {
     }
 }
 
-/// The order of posts that all others fall back on.
+/// The default order, and the tie-breaker of all others.
 const NEWEST: (&str, bool) = ("published_at", true);
 
-/// Posts that are looked among, and the places among all posts of those that match, newest first.
+/// The candidate posts, and the row indices of the matching ones among all posts, newest first.
 struct Matches<'a> {
     posts: RowsOf<'a, Post>,
-    /// The place of the first of the posts.
+    /// Row index of the first candidate.
     start: usize,
     places: Places,
 }
 
 impl Matches<'_> {
-    /// Those whose title holds all of the words.
+    /// Keeps the posts whose title contains all words.
     fn with_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
         let holds = holding(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
         self.keep(&holds, large)
     }
 
-    /// Those that meet all conditions.
+    /// Keeps the posts that meet all conditions.
     fn that_meet(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let holds = holding(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
         self.keep(&holds, large)
@@ -296,7 +295,7 @@ impl Matches<'_> {
     }
 }
 
-/// A bit for each item: whether it holds.
+/// A bitmap of the matching items.
 fn holding<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
     let mut bits = vec![0_u64; total.div_ceil(64)];
     for (i, item) in items.enumerate() {

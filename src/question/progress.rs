@@ -1,4 +1,4 @@
-//! Progress and cancellation of a question: one call says how far it has come, and hears whether its asker still waits.
+//! Progress and cancellation of a question: one call reports progress and learns of cancellation.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::error::{Code, Problem, Result};
 
-/// Shared between the asker and the worker.
+/// Shared by the asking and the answering thread.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<Inner>);
 
@@ -16,19 +16,19 @@ struct Inner {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
-    /// The progress of the whole that this is a part of.
+    /// The parent question's progress, for a part of it.
     whole: Option<Progress>,
 }
 
 impl Progress {
-    /// Reports `done` of `total` steps; an error when the asker has gone.
+    /// Reports `done` of `total` steps. Errors: cancelled.
     pub fn step(&self, done: u64, total: u64) -> Result<()> {
         self.0.done.store(done, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
         if self.cancelled() { Err(Problem::new(Code::Cancelled, "The question was cancelled.")) } else { Ok(()) }
     }
 
-    /// For a part of the question: it is cancelled with it, and its own steps are not told.
+    /// Progress for a part of the question: cancelled with the parent, its own steps are not reported.
     #[must_use]
     pub fn quiet(&self) -> Self {
         Self(Arc::new(Inner { whole: Some(self.clone()), ..Inner::default() }))

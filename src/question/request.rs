@@ -1,5 +1,5 @@
-//! How a question is asked for: its fields are its parameters. `request!` makes the type, the table of parameters, the reader and the
-//! canonical target from one list of fields. What a question answers is not known here.
+//! Requests: a question's fields are its parameters. `request!` generates the type, the parameter table, the parser and the canonical
+//! target from one list of fields. Answers are not known here.
 
 use std::borrow::Cow;
 
@@ -14,28 +14,28 @@ use crate::{
     error::Result,
 };
 
-/// What can be asked for by a path and a query.
+/// A request with path and query.
 pub trait Request: Clone + Send + Sync + Sized + 'static {
-    /// The route, with placeholders named as in `PARAMETERS`.
+    /// The route; its placeholders are named as in `PARAMETERS`.
     const PATH: &'static str;
     const PARAMETERS: &'static [Parameter];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self>;
 
-    /// The canonical request: path in lower case, then every documented parameter with its value. Equal for equal questions; asking
-    /// it over HTTP asks this question.
+    /// The canonical request: the path in lower case, then every documented parameter with its value. Equal for equal questions; over HTTP
+    /// it asks this same question.
     fn target(&self) -> String;
 
-    /// The token it is about, which must be in the data.
+    /// The token of the request, which must be in the data.
     fn token(&self) -> Option<Address> {
         None
     }
 }
 
-/// A type that a parameter's value is read into and written from.
+/// A field type of a request: parses and writes a parameter value.
 pub(super) trait ParameterValue: Sized {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self>;
-    /// As the canonical request writes it; `None` where it is left out.
+    /// The canonical text; `None` when omitted.
     fn written(&self) -> Option<Cow<'_, str>>;
 
     fn address(&self) -> Option<Address> {
@@ -43,7 +43,7 @@ pub(super) trait ParameterValue: Sized {
     }
 }
 
-/// A question's type from its route and its fields, each with its `Parameter`.
+/// Generates a request type from its route and its fields, each with its `Parameter`.
 macro_rules! request {
     ($(#[$meta:meta])* $name:ident at $path:literal { $($(#[$field_meta:meta])* $field:ident: $type:ty = $parameter:expr,)* }) => {
         $(#[$meta])*
@@ -72,11 +72,11 @@ macro_rules! request {
 }
 pub(super) use request;
 
-/// The path with its placeholders filled in, and the query of what has a value, in the order of the table.
+/// The path with its placeholders filled in, and the query of the given values, in table order.
 pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -> String {
     let mut target = String::with_capacity(128);
     let mut rest = path;
-    // Searched byte by byte: paths are short, and this is done for every request.
+    // Byte search: paths are short, and this runs for every request.
     let find = |text: &str, sign: u8| text.bytes().position(|byte| byte == sign);
     while let Some(start) = find(rest, b'{')
         && let Some(length) = find(&rest[start..], b'}')
@@ -101,7 +101,7 @@ pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -
     target
 }
 
-/// What each type of field is read with, and how it is written.
+/// How each field type is parsed and written.
 macro_rules! values {
     ($($(#[$meta:meta])* $type:ty: |$arguments:ident, $parameter:ident| $read:expr, |$value:ident| $written:expr;)*) => {$(
         $(#[$meta])*
@@ -136,13 +136,13 @@ values! {
     /// An identifier in the path, in lower case.
     String: |arguments, parameter| Ok(arguments.identifier(parameter.name).to_lowercase()), |value| Some(value.into());
     u64: |arguments, parameter| match parameter.kind {
-        // A few numbers are spelled as words; the table's words are digits.
+        // Some numbers are declared as words; such words are digits.
         ParameterKind::Word { .. } => Ok(arguments.word(parameter.name)?.and_then(|word| word.parse().ok()).unwrap_or_default()),
         _ => arguments.integer(parameter.name),
     }, |value| Some(value.to_string().into());
-    /// A flag that is not set is left out.
+    /// A false flag is omitted.
     bool: |arguments, parameter| arguments.flag(parameter.name), |value| value.then_some("true".into());
-    /// A word that has a default.
+    /// A word with a default.
     &'static str: |arguments, parameter| Ok(arguments.word(parameter.name)?.unwrap_or_default()), |value| Some((*value).into());
     Option<&'static str>: |arguments, parameter| arguments.word(parameter.name), |value| value.map(Cow::Borrowed);
     Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
@@ -150,12 +150,12 @@ values! {
     Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
     Vec<Address>: |arguments, parameter| arguments.addresses(parameter.name),
         |value| Some(value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
-    /// No conditions are left out.
+    /// An empty filter is omitted.
     Filter: |arguments, parameter| arguments.conditions(parameter.name), |value| (!value.is_empty()).then(|| value.conditions().into());
     Vec<Order>: |arguments, parameter| arguments.orders(parameter.name),
         |value| (!value.is_empty()).then(|| value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
     Vec<Indicator>: |arguments, parameter| arguments.indicators(parameter.name),
         |value| Some(value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
-    /// An empty list is left out.
+    /// An empty list is omitted.
     Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
 }

@@ -1,4 +1,4 @@
-//! The question behind GET /tokens: search and browse, so that a client can find addresses.
+//! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
 
 pub mod holding;
 pub mod row;
@@ -34,21 +34,21 @@ request! {
     SearchQuestion at "/tokens" {
         query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
         chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
-        /// Read beside the data: the file of tokens may have columns of its own.
+        /// Parsed with the data at hand: the `tokens` file may have custom columns.
         conditions: Option<String> = parameter(
             "where",
             ParameterKind::Where(TokenSummary::COLUMNS),
             "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none. Columns of the \
              `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
         ),
-        /// As `conditions`. None: by rank of the match, then by market cap.
+        /// As `conditions`. `None`: by match rank, then by market cap.
         sort: Option<String> = sort::<TokenSummary>(
             None,
             "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
         ),
-        /// Of `fields::FIELDS`, in its order.
+        /// Figures out of `fields::FIELDS`, in its order.
         fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
-        /// Of the members of a token, in their order; empty: all but the figures that `fields` does not add.
+        /// Members of a token, in their order; empty: all but the figures not in `fields`.
         only: Vec<&'static str> = only::<TokenSummary>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
@@ -59,7 +59,7 @@ request! {
 pub struct Tokens {
     pub page: u64,
     pub limit: u64,
-    /// All tokens that match.
+    /// Number of matching tokens.
     pub total: u64,
     pub tokens: Rows<TokenSummary>,
 }
@@ -82,7 +82,7 @@ impl Question for SearchQuestion {
         self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
-    /// Those of the page, where its figures are read off their candles. To put all tokens in order by such a figure is refused.
+    /// Candles and balances for the page's tokens, where its figures need them. Sorting all tokens by such a figure is refused.
     fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         let named = |fields: &[&str]| self.wanted().iter().any(|field| fields.contains(field));
         let (charts, security) = (named(CHARTED), named(INFERRED));
@@ -112,10 +112,10 @@ impl Question for SearchQuestion {
     }
 }
 
-/// The largest page whose tokens' candles are fetched for it, one token after the other.
+/// Largest page whose candles and balances are fetched, one token after the other.
 const FETCHED_MAX: u64 = 100;
 
-/// A row that was found, with the rank of its match.
+/// A matching row and its match rank.
 type Hit<'a> = (u8, TokenRow<'a>);
 
 impl Tabular for SearchQuestion {
@@ -130,20 +130,20 @@ impl Tabular for SearchQuestion {
 }
 
 impl SearchQuestion {
-    /// The page that the token is on, and how many tokens there are on all pages; none where it is on no page.
+    /// The page number of the token, and the number of tokens on all pages; `None` when it does not match.
     pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
         let found = self.found(snapshot, &Progress::default()).ok()?;
         let place = found.iter().position(|(_, found)| found.token.token_address == *token)?;
         Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
     }
 
-    /// The figures that each row is answered with.
+    /// The figures in each row of the answer.
     fn wanted(&self) -> Vec<&'static str> {
         let named = |field: &&str| if self.only.is_empty() { self.fields.contains(field) } else { self.only.contains(field) };
         FIELDS.iter().copied().filter(|field| named(field)).collect()
     }
 
-    /// Every token that matches, with the rank of its match, in order.
+    /// All matching tokens with their match rank, in order.
     fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Hit<'a>>> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {
@@ -179,7 +179,7 @@ impl SearchQuestion {
     }
 }
 
-/// Works out of every row the figures that tell which are found and in which order.
+/// Computes, for each row, the figures that filter or sort depend on.
 fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
     let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
     let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
@@ -192,7 +192,7 @@ fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &
     })
 }
 
-/// A chain that is neither known nor in the data is a mistake to name, not an empty answer.
+/// Errors: a chain that is neither known nor in the data, which would otherwise give an empty answer.
 fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
     if chain.id().is_some() || tokens.iter().any(|token| token.chains.contains(chain)) {
         return Ok(());
@@ -207,13 +207,13 @@ fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
     ))
 }
 
-/// What is searched for: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo; lower rank is better.
+/// A search text. Match ranks, lower is better: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo.
 struct Needle {
     text: String,
     address: Option<Address>,
 }
 
-/// Words shorter than this match too much with a typo in them.
+/// Shorter words would match too much with a typo.
 const TYPO_CHARS_MIN: usize = 4;
 
 impl Needle {
@@ -241,7 +241,7 @@ impl Needle {
             Some(4)
         } else {
             let length = text.chars().count();
-            // The distance takes time and room for every pair of letters, and a name may be of any length.
+            // The edit distance costs time and memory for every pair of letters, and names have no length limit.
             let near = |word: &str| word.chars().take(length + 2).count().abs_diff(length) <= 1 && strsim::osa_distance(word, text) == 1;
             let typo = length >= TYPO_CHARS_MIN && (near(&symbol) || near(&name) || words(&name).any(near));
             typo.then_some(5)

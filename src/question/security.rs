@@ -1,5 +1,5 @@
-//! The question behind GET /{contractAddress}/security/inference, and what it keeps for a generation: the corpus that tokens are
-//! compared with, and the traits of the scams it was compared with.
+//! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, short answers) are in
+//! `memory::security`.
 
 use super::{
     Question,
@@ -57,7 +57,7 @@ impl Question for SecurityQuestion {
         let traits_of =
             |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
         let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
-        // An answer that was cut short because nobody waits is no answer.
+        // A cancelled answer is incomplete and must not be cached.
         progress.step(1, 1)?;
         snapshot.security.keep(self.contract_address, InShort::of(&answer));
         Ok(answer)
@@ -65,7 +65,7 @@ impl Question for SecurityQuestion {
 }
 
 impl SecurityQuestion {
-    /// The token's score and word alone, from memory where the token was asked about before.
+    /// The token's score and recommendation word, cached if possible.
     pub fn in_short(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<InShort> {
         if let Some(told) = snapshot.security.in_short(&token) {
             return Ok(told);

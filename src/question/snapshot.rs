@@ -1,4 +1,4 @@
-//! The snapshot that a question is asked of: one generation of data with what is derived from it once, and the settings that shape answers.
+//! The snapshot that questions read: one dataset generation, data derived from it once, and the settings that influence answers.
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -10,27 +10,27 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// One generation, immutable; replaced whole on reload.
+/// One generation, immutable; replaced as a whole on reload.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Counts up from 1 with every load.
+    /// Starts at 1 and grows with every load.
     pub generation: u64,
     pub dataset: Dataset,
     pub market: Market,
-    /// The pools that yield plans choose from.
+    /// The pools available to yield plans.
     pub yields: Pools,
     pub settings: AnswerSettings,
-    /// What security inference keeps for the generation.
+    /// Caches of security inference.
     pub security: SecurityMemory,
-    /// What is kept of the orders of tables.
+    /// Cached row orders of tables.
     pub tables: TableMemory,
-    /// What became of the patterns of the tokens that were asked about.
+    /// Cached pattern track records.
     pub records: RecordMemory,
-    /// Hash of all that shapes answers: program version, settings, sources.
+    /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
 
-/// The settings that change what is answered.
+/// The settings that influence answers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSettings {
@@ -69,7 +69,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether these tables are there as far as they can be: large ones may still be on their way.
+    /// Errors: one of the tables is unreachable or refused at its source, or still loading.
     pub fn require(&self, tables: &[&str]) -> Result<()> {
         let unreached = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.unreached);
         let unreached = self.dataset.tables.iter().filter(unreached).find(|table| tables.contains(&table.schema.name));
@@ -94,12 +94,12 @@ impl Snapshot {
         }
     }
 
-    /// Hash of all that shapes answers: the same data, settings and program have the same.
+    /// Hash of every input of answers: equal for equal data, settings and program.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// The strong entity tag of the answer to the canonical request, quotes included.
+    /// The strong ETag of the answer to the canonical request, quotes included.
     pub fn etag(&self, canonical: &str) -> String {
         let mut hash = Sha256::new();
         hash.update(self.digest);

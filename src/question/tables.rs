@@ -1,4 +1,4 @@
-//! The questions behind GET /tables and /tables/{table}: the rows of any table of the dataset, filtered, sorted, page by page or all.
+//! The questions behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
 
 pub mod column;
 pub mod columns;
@@ -35,7 +35,7 @@ request! {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tables {
-    /// Those that are loaded; GET /datasets tells why others are not.
+    /// The loaded tables; GET /datasets has the reasons for missing ones.
     pub tables: Vec<TableEntry>,
 }
 
@@ -44,7 +44,7 @@ pub struct TableEntry {
     pub name: &'static str,
     pub meaning: &'static str,
     pub rows: u64,
-    /// Its rows are read from the cache on disk.
+    /// Its rows are read from the disk cache.
     pub large: bool,
     pub columns: Vec<ColumnEntry>,
 }
@@ -52,7 +52,7 @@ pub struct TableEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnEntry {
     pub name: &'static str,
-    /// As `tokendeck schema` tells it.
+    /// The type name of `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub meaning: &'static str,
@@ -86,7 +86,7 @@ const WHERE: Parameter = parameter(
 );
 
 request! {
-    /// Some rows of a table.
+    /// Rows of a table.
     TableQuestion at "/tables/{table}" {
         table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
         columns: Option<String> =
@@ -103,15 +103,15 @@ request! {
 pub struct TableRows {
     pub table: &'static str,
     pub limit: u64,
-    /// All rows that match; null where they would have to be counted.
+    /// Number of matching rows; null where it would take a full scan.
     pub total: Option<u64>,
-    /// The `cursor` of the page after this one; null after the last. Of a table whose rows stay at their source a page is of one token.
+    /// The `cursor` of the next page; null on the last. For a remote table, each page is of one token.
     pub next: Option<String>,
-    /// An object a row, a member a column.
+    /// One object for each row, one member for each column.
     pub rows: RowFrame,
 }
 
-/// Rows as they stand in the table's columns; an object each in JSON.
+/// Rows in the table's columns; in JSON one object each.
 #[derive(Debug, Clone)]
 pub struct RowFrame(pub DataFrame);
 
@@ -143,7 +143,7 @@ impl Question for TableQuestion {
     type Answer = TableRows;
     const NAME: &'static str = "table";
     const SUMMARY: &'static str = "Rows of a table of the dataset: choose columns, filter, sort; page by page, or all of them as a stream.";
-    /// What it needs is told by the table asked for.
+    /// The required tables depend on the table asked for.
     const NEEDS: &'static [&'static str] = &[];
 
     fn paging(&self, answer: &TableRows) -> Option<Paging> {
@@ -184,7 +184,7 @@ impl Tabular for TableQuestion {
     }
 }
 
-/// Why the rows of the table are not shown one by one, if they stay where they are.
+/// The reason why rows of a remote table cannot be shown one by one.
 pub fn in_place(table: &Table) -> Option<String> {
     let source = &table.shelf.as_ref()?.source;
     Some(format!(
@@ -194,13 +194,13 @@ pub fn in_place(table: &Table) -> Option<String> {
     ))
 }
 
-/// The table with all its rows, or the problem that it is not there, or stays where it is.
+/// A table with all its rows. Errors: not in the data, or remote.
 pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let table = loaded_table(snapshot, name)?;
     in_place(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
 }
 
-/// The table, or the problem that it is not there.
+/// A loaded table. Errors: not in the data.
 fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let dataset = &snapshot.dataset;
     let Some(table) = dataset.table(name) else {

@@ -1,5 +1,5 @@
-//! Lists as tables, for those who want their rows alone: columns typed as the answer's schema has them, made a stretch at a time where
-//! there may be many. What a list holds is each question's.
+//! Lists as data frames, for CSV, Parquet and other row formats: columns typed by the answer's schema, built batch by batch for long lists.
+//! The rows themselves are each question's.
 
 use std::sync::Arc;
 
@@ -17,44 +17,44 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// A question whose answer is a list that can be had as a table, by page or whole.
+/// A question whose answer is a list that can be exported as a table, by page or whole.
 pub trait Tabular: Question {
-    /// The rows of the page, or with `whole` all from where it begins; types as the schema has them.
+    /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 
-    /// As `wants`, for the page or for all.
+    /// As `wants`, for the page or the whole list.
     fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         let _ = whole;
         self.wants(snapshot)
     }
 }
 
-/// A list as a table. Its rows may be read from the generation stretch by stretch.
+/// A list as a table. Its rows may be read from the generation batch by batch.
 pub struct Tabled {
     pub columns: Vec<String>,
     pub rows: Box<dyn RowBatches>,
-    /// The cursor of the page after this one.
+    /// The cursor of the next page.
     pub next: Option<String>,
 }
 
 impl Tabled {
-    /// Rows at hand, with these members of each.
+    /// A table of these rows, with these members of each.
     pub(super) fn of<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static str]) -> Result<Self> {
         Ok(Self::frames(Box::new(frame(rows, members)?), members))
     }
 
-    /// A table whose rows are made as they are read.
+    /// A table whose rows are built as they are read.
     pub(super) fn frames(rows: Box<dyn RowBatches>, members: &[&'static str]) -> Self {
         Self { columns: members.iter().map(ToString::to_string).collect(), rows, next: None }
     }
 }
 
-/// The members that `only` names; all where it is empty.
+/// The members selected by `only`; all where it is empty.
 pub(super) fn members(all: &'static [&'static str], only: &[&'static str]) -> Vec<&'static str> {
     if only.is_empty() { all.to_vec() } else { only.to_vec() }
 }
 
-/// What a member holds.
+/// The column type of a member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Text,
@@ -85,7 +85,7 @@ pub(super) fn frame<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static s
 
 fn shape(schema: &Value) -> Shape {
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
-        // What may be null is a choice between that and the rest.
+        // A nullable type is a choice between null and the type.
         return choices.iter().find(|choice| choice["type"] != "null").map_or(Shape::Json, shape);
     }
     let word = match &schema["type"] {
@@ -104,7 +104,7 @@ fn shape(schema: &Value) -> Shape {
             Shape::Float => Shape::Floats,
             _ => Shape::Json,
         },
-        // Words are an `enum` or a choice of `const`.
+        // Word types are an `enum` or a choice of `const`.
         (None, _) if schema.get("enum").is_some() || schema.get("oneOf").is_some() => Shape::Text,
         _ => Shape::Json,
     }

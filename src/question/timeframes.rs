@@ -1,4 +1,4 @@
-//! What questions about candles have in common: the parameters that choose candles, and the refusal where a token has none.
+//! Shared by the questions about candles: the parameters that select candles, and the errors for a token without any.
 
 use super::{
     known_token,
@@ -14,7 +14,7 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// The lengths of a candle that can be asked for.
+/// The supported candle lengths.
 pub const TIMEFRAMES: &[&str] = &["1h", "4h", "1d", "1w"];
 
 pub const TIMEFRAME: Parameter =
@@ -22,19 +22,19 @@ pub const TIMEFRAME: Parameter =
 pub const FROM: Parameter = parameter("from", ParameterKind::Time, "The earliest start of a candle.");
 pub const TO: Parameter = parameter("to", ParameterKind::Time, "The latest start of a candle.");
 
-/// The interval behind a word of `TIMEFRAMES`.
+/// The interval of a word of `TIMEFRAMES`.
 pub fn interval(timeframe: &str) -> Interval {
     Interval::parse(timeframe).unwrap_or(Interval::DAY)
 }
 
-/// The token's candles, or the problem that it is not there or has none.
+/// The token's candles. Errors: the token is unknown, has no candles, or they are not fetched yet.
 pub(super) fn candles_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Result<ChartCandles<'a>> {
     known_token(snapshot, token)?;
     require_candles(snapshot, token)?;
     Ok(snapshot.dataset.candles().of(token))
 }
 
-/// The problem that the token has no candle at all.
+/// Errors: the token has no candles, or they are remote and not fetched yet.
 pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()> {
     if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| shelf.lacks(&Want::Chart(*token))) {
         let detail = format!(

@@ -31,7 +31,7 @@ impl Question for TokenQuestion {
         balances_wanted(snapshot, &self.token_address)
     }
 
-    /// Who is told apart need not be known for that.
+    /// Checks the token's own balances only; `wants` would also collect the holders that are counted apart.
     fn waits(&self, snapshot: &Snapshot) -> bool {
         lacks_balances(snapshot, &self.token_address)
     }

@@ -1,5 +1,5 @@
-//! The question behind GET /technical/{contractAddress}/track-record. What became of the patterns of each token is kept for as long as
-//! its generation lasts; that of all tokens is put together over several requests.
+//! The question behind GET /technical/{contractAddress}/track-record. Each token's replay is cached for its generation; the record of all
+//! tokens is built over several requests.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-/// Candles replayed for one request about all tokens; the next one goes on. A few seconds of work.
+/// Maximum number of candles replayed by one request about all tokens, a few seconds of work; the next request continues.
 const REPLAYED_AT_ONCE: usize = 4_000;
 
 request! {
@@ -44,8 +44,8 @@ request! {
     }
 }
 
-/// What became of the patterns that were confirmed in the last 2,000 candles. Each is told as it was on its day: found in the 500
-/// candles up to its breakout, entered at the close of the breakout, judged by the 600 candles after it.
+/// Walk-forward backtest of the patterns confirmed in the last 2,000 candles, without look-ahead: each is detected in the 500 candles up to
+/// its breakout, entered at the breakout's close, and evaluated on the 600 candles after it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrackRecord {
@@ -56,10 +56,10 @@ pub struct TrackRecord {
     pub as_of: Option<Time>,
     /// The patterns that occurred, the most frequent first.
     pub patterns: Vec<PatternRecord>,
-    /// What the price did in the 14 candles after each trend word, which is said at every candle from the 14 up to it.
+    /// Returns over the 14 candles after each trend word, which is computed at every candle from the 14 up to it.
     pub trends: Vec<ReturnRecord>,
-    /// Of all tokens on daily candles, else empty: what prices did in the 7 days after a ranking by the growth of holders over the 7
-    /// days before, by the third of the ranking. A ranking every 7 days, of tokens that were counted in them, where there are three.
+    /// For all tokens on daily candles, else empty: returns over the 7 days after a ranking by holder growth of the 7 days before, for each
+    /// third of the ranking. One ranking every 7 days, of the tokens counted in the 7 days before it; it needs at least three tokens.
     pub growth: Vec<ReturnRecord>,
 }
 
@@ -102,7 +102,7 @@ impl Question for TrackRecordQuestion {
 }
 
 impl TrackRecordQuestion {
-    /// What became of the patterns of one token.
+    /// The pattern records of one token.
     pub fn of_token(
         snapshot: &Snapshot,
         contract_address: Address,
@@ -123,7 +123,7 @@ impl TrackRecordQuestion {
         Ok(told)
     }
 
-    /// Those of every token; a problem that says how far it is while some are missing.
+    /// The replays of every token. Errors: some are still missing; the text has the progress.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
         if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| tokens().any(|token| shelf.lacks(&Want::Chart(token)))) {
@@ -175,7 +175,7 @@ impl TrackRecordQuestion {
         Ok(snapshot.records.growth_or(|| growth_records(&after_growth(&held))).clone())
     }
 
-    /// Those that can be believed.
+    /// The candles with plausible prices.
     fn candles(&self, snapshot: &Snapshot, token: &Address) -> CandleVec {
         let candles = snapshot.dataset.candles().of(token);
         let series = candles.series();
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::question::tests::{self, addresses, parsed};
 
-    /// Three tokens of 2,100 hours each, in which no price moves, so that nothing is found in them, and quickly.
+    /// Three tokens of 2,100 hours each with constant prices: no patterns, and fast.
     fn snapshot() -> Snapshot {
         let hour = |token: u8, hour: u32| {
             let (day, month) = (hour / 24 % 28 + 1, hour / 24 / 28 + 1);
@@ -226,7 +226,7 @@ mod tests {
         let gone = Progress::default();
         gone.cancel();
         assert_eq!(ask(&snapshot, "timeframe=1h&scope=all", &gone).map_err(|problem| problem.code), Err(Code::Cancelled));
-        // Its own are kept, and two tokens at a time are as much as is done for one request.
+        // One token is cached; a request replays two more at most.
         assert!(ask(&snapshot, "timeframe=1h&scope=all", &progress).is_ok_and(|answer| answer.scope == "all"));
         let anew = self::snapshot();
         let waits = ask(&anew, "timeframe=1h&scope=all", &progress).expect_err("there is more to do");

@@ -27,7 +27,7 @@ request! {
             ParameterKind::Integer { min: 2, max: 1_000_000, default: PERIOD_DEFAULT },
             "Candles to analyze; when the token has fewer, those it has.",
         ),
-        /// `None`: daily, or what the data have instead.
+        /// `None`: daily candles, or the nearest timeframe in the data.
         timeframe: Option<&'static str> = parameter(
             "timeframe",
             ParameterKind::Word { words: TIMEFRAMES, default: None },

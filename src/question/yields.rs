@@ -1,5 +1,5 @@
-//! The question behind POST /yield/optimize: the portfolio and its settings, read and checked to the letter. The plan is the
-//! analysis's, its shape stands in `answer`.
+//! The question behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
+//! is in `answer`.
 
 pub mod answer;
 
@@ -27,10 +27,10 @@ use crate::{
 };
 
 const TOKENS_MAX: usize = 1_000;
-/// Names in `chains`; there are not half as many chains.
+/// Maximum number of names in `chains`; there are fewer than half as many chains.
 const CHAINS_MAX: usize = 1_000;
 
-/// A portfolio to place.
+/// A yield request: the portfolio to allocate and its constraints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct YieldQuestion {
     /// Amounts in the token's smallest unit.
@@ -38,7 +38,7 @@ pub struct YieldQuestion {
     pub risk_level: RiskLevel,
     /// Empty: all.
     pub chains: Vec<Chain>,
-    /// Percent.
+    /// In percent.
     pub min_apy: f64,
     pub explain: bool,
 }
@@ -62,7 +62,7 @@ impl Request for YieldQuestion {
     const PATH: &'static str = "/yield/optimize";
     const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
 
-    /// A POST question is read from its body, by `parse_request`.
+    /// A POST question is parsed from its body, by `parse_request`.
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
         Self::parse_request(arguments, b"")
     }
@@ -120,7 +120,7 @@ pub struct YieldBody {
     settings: YieldSettings,
 }
 
-/// What a plan may do.
+/// The constraints of a plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct YieldSettings {
@@ -129,7 +129,7 @@ pub struct YieldSettings {
     risk_level: RiskLevel,
     /// Short names or aliases; empty: all.
     chains: Vec<Chain>,
-    /// Percent.
+    /// In percent.
     min_apy: f64,
 }
 
@@ -140,13 +140,13 @@ impl Default for YieldSettings {
 }
 
 impl YieldQuestion {
-    /// The body, and `explain` of the query.
+    /// Parses the body, and `explain` of the query.
     pub fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
         let explain = arguments.flag("explain")?;
         Ok(Self { explain, ..Self::parse_body(body)? })
     }
 
-    /// Well formed first (400), then every value (422, naming its JSON pointer).
+    /// Parses the body: syntax first (400), then each value (422, with its JSON pointer).
     pub fn parse_body(body: &[u8]) -> Result<Self> {
         let whole = well_formed(body)?;
         let mut question =
@@ -218,7 +218,7 @@ fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
         .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), risk_words().join(", "))))
 }
 
-/// Names are only slugged here: whether a chain outside the list is in the data is known when the question is answered.
+/// Names are only normalized here: whether an unlisted chain is in the data is known when the question is answered.
 fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
     let names: Vec<String> = serde_json::from_str(value.get())
         .map_err(|_| invalid("/settings/chains", &format!("`{}`: expected an array of chain names", clip(value.get()))))?;

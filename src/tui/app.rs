@@ -1,5 +1,5 @@
-//! The dashboard's state and what each event does to it. One owner, one thread: views look at a `Context` and return an `Effect`.
-//! Draws nothing and writes to no terminal.
+//! The application state and its event handling. One owner, one thread: views read a `Context` and return an `Effect`. No drawing and no
+//! terminal output here.
 
 mod alerts;
 #[cfg(test)]
@@ -41,27 +41,27 @@ use crate::{
     question::snapshot::Snapshot,
 };
 
-/// How long the footer shows a message.
+/// How long a toast stays in the footer.
 const MESSAGE_TIME: Duration = Duration::from_secs(4);
 
-/// Everything the dashboard is started with.
+/// Start-up options of the dashboard.
 pub struct Setup {
     pub deck: Arc<Deck>,
     pub jobs: Option<Arc<Jobs>>,
     pub api: Arc<dyn ApiDesk>,
-    /// Whether the API is to be started with the dashboard.
+    /// Whether the API server starts with the dashboard.
     pub start_api: bool,
     pub keymap: Keymap,
     pub look: Appearance,
-    /// What time it is, for ages; a fixed one makes a picture that is the same tomorrow.
+    /// The clock for ages on screen; a fixed one makes screenshots reproducible.
     pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
     pub demo_folder: Option<std::path::PathBuf>,
-    /// Things that went wrong before the screen was taken, to be said in the header.
+    /// Start-up warnings, shown in the header.
     pub warnings: Vec<String>,
 }
 
-/// What the footer says.
+/// A toast in the footer.
 #[derive(Debug, Clone)]
 pub struct Message {
     pub text: String,
@@ -83,31 +83,31 @@ pub struct App {
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
-    /// Where tabs and body were drawn last, for the mouse.
+    /// Hit areas of tabs and key hints, for the mouse.
     pub(super) hits: Hits,
     pub(super) chosen_theme: Option<String>,
-    /// Screens kept under a name, by view.
+    /// Named screens, by view.
     pub(super) screens: BTreeMap<&'static str, Map<String, Value>>,
-    /// The configuration file, while it may change.
+    /// The configuration file, while it is watched for changes.
     settings: Option<Arc<dyn LiveSettings>>,
-    /// The list that J and K go through.
+    /// The list that J and K step through.
     pub(super) list_of: ViewId,
-    /// Where Esc leads back to.
+    /// The view that Esc returns to.
     pub(super) opened_from: Option<ViewId>,
     wake: Wake,
-    /// What the terminal is to be told after the next frame (clipboard sequences).
+    /// Escape sequences to write after the next frame (clipboard).
     after_frame: Vec<u8>,
-    /// The places elsewhere that the person was asked about last.
+    /// The remote origins of the last consent dialog.
     asked_about: Vec<String>,
     dirty: bool,
-    /// The next frame is drawn whole: what stands on the terminal is not known any more.
+    /// Redraw the next frame in full: the terminal's content is unknown.
     whole: bool,
     exit: Option<i32>,
     suspend: bool,
     starred: Vec<Address>,
-    /// The view in which keys were pressed before there was data: its selection is the program's token once there is.
+    /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
     unsettled: Option<ViewId>,
-    /// When the load was looked at last.
+    /// When the load progress was last polled.
     load_seen: Instant,
 }
 
@@ -152,7 +152,7 @@ impl App {
         app
     }
 
-    /// What happens once the first frame stands.
+    /// Runs after the first frame.
     pub fn start(&mut self) {
         if self.setup.start_api
             && let Err(reason) = self.setup.api.start()
@@ -162,7 +162,7 @@ impl App {
         self.dirty = true;
     }
 
-    /// One event, whole.
+    /// Handles one event.
     pub fn update(&mut self, event: Event) {
         match event {
             Event::Key(key) => self.key(&key),
@@ -181,7 +181,7 @@ impl App {
         self.dirty
     }
 
-    /// Whether a frame must be drawn, and from now on not.
+    /// Returns whether a frame must be drawn, and resets the flag.
     pub fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.dirty)
     }
@@ -190,12 +190,12 @@ impl App {
         (self.dirty, self.whole) = (true, true);
     }
 
-    /// Whether the next frame is to be drawn whole, and from now on not.
+    /// Returns whether the next frame must be a full redraw, and resets the flag.
     pub fn take_whole(&mut self) -> bool {
         std::mem::take(&mut self.whole)
     }
 
-    /// What is to be written after the frame, once.
+    /// Takes the escape sequences to write after the frame.
     pub fn take_after_frame(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.after_frame)
     }
@@ -204,7 +204,7 @@ impl App {
         std::mem::take(&mut self.suspend)
     }
 
-    /// Tokens whose star changed and is still to be kept.
+    /// Takes the tokens whose star changed and is not saved yet.
     pub fn take_starred(&mut self) -> Vec<Address> {
         std::mem::take(&mut self.starred)
     }
@@ -213,7 +213,7 @@ impl App {
         self.exit
     }
 
-    /// When something must happen though no event comes: the message has to go, an export or a load has come further.
+    /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
         message.into_iter().chain(self.export_tick()).chain(self.load_tick()).min()
@@ -265,7 +265,7 @@ impl App {
         }
     }
 
-    /// Asks, once, whether the dataset may ask for files elsewhere; false where there is nothing to be asked.
+    /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
     fn ask_consent(&mut self) -> bool {
         let asks = self.setup.deck.load_state().asks;
         if asks.is_empty() || asks == self.asked_about {
@@ -282,7 +282,7 @@ impl App {
         true
     }
 
-    /// With nothing to show, the way out is demo data.
+    /// A failed load: without any data, offers to write demo data.
     fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;
@@ -293,7 +293,7 @@ impl App {
             self.overlay = Some(Overlay::Confirm(confirm));
             return;
         }
-        // What stands came from its own folder, and that is what the next reload reads.
+        // The next reload reads the folder of the data on screen.
         if let Some(snapshot) = &self.snapshot {
             self.setup.deck.open(&snapshot.dataset.folder);
         }
@@ -337,7 +337,7 @@ impl App {
         }
     }
 
-    /// An action, wherever it came from.
+    /// Runs an action, from key, mouse or palette.
     pub fn act(&mut self, action: Action) {
         self.dirty = true;
         if let Some(row) = VIEWS.iter().find(|row| row.goto == action) {
@@ -366,7 +366,7 @@ impl App {
             Action::Back if self.stop_export() => {}
             action => {
                 if action == Action::CompareTokens {
-                    // What was said of the marks is done.
+                    // The hint about marked tokens is obsolete.
                     self.message = None;
                 }
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
@@ -378,7 +378,7 @@ impl App {
         }
     }
 
-    /// What no view took for itself and still has a meaning.
+    /// Carries out the effect of an action; one that the view passed on gets its default handling.
     fn passed(&mut self, action: Action, effect: Effect) {
         if effect == Effect::Pass {
             match (action, self.token) {
@@ -391,7 +391,7 @@ impl App {
         self.carry_out(effect);
     }
 
-    /// Takes the filter off; with none stops the load that runs, else goes back to the view this one was opened from.
+    /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
     fn back(&mut self) {
         if self.with_view(self.current, super::view::take_filter_off) {
             self.look_again();
@@ -411,7 +411,7 @@ impl App {
         if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
             self.list_of = self.current;
         }
-        // What was said of one view says nothing of another; what went wrong is to be read.
+        // A toast about one view is dropped on leaving it; a warning stays.
         self.message = self.message.take().filter(|message| message.warning || self.current == view);
         self.current = view;
         self.opened_from = None;

@@ -1,9 +1,9 @@
-//! The last pass over a frame for terminals without Unicode: the program's own signs become ASCII ones of the same width. Text of the
+//! The last pass over a frame for terminals without Unicode: replaces the program's own glyphs by ASCII ones of the same width. Text of the
 //! data (names, posts) stays as it is.
 
 use ratatui::buffer::Buffer;
 
-/// Signs, and the ASCII characters in their place.
+/// Glyphs and their ASCII replacements.
 const SIGNS: &[(&str, &str)] = &[
     ("─━┄┈╌═–—", "-"),
     ("│┃┊┆║▐▌▏", "|"),
@@ -29,7 +29,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("µ", "u"),
 ];
 
-/// Replaces the signs in the whole buffer.
+/// Replaces the glyphs in the whole buffer.
 pub fn only(buf: &mut Buffer) {
     for cell in &mut buf.content {
         let symbol = cell.symbol();

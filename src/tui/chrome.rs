@@ -1,4 +1,4 @@
-//! What stands around every view: the header, the tabs, the footer, the filter line, and what floats. Pure drawing.
+//! The frame around every view: header, tabs, footer, filter line, overlays. Pure drawing.
 
 use crossterm::event::KeyCode;
 use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
@@ -14,20 +14,20 @@ use super::{
     widgets::put,
 };
 
-/// Under this a line asks for more room.
+/// Below this size the screen only asks for more room.
 pub const WIDTH_MIN: u16 = 60;
 pub const HEIGHT_MIN: u16 = 16;
 
-/// Rows of what is wrong with a filter, at most.
+/// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
-/// Where things were drawn last, for the mouse.
+/// Hit areas of the last frame, for the mouse.
 #[derive(Debug, Clone, Default)]
 pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
-    /// The keys that the footer offers.
+    /// The key hints of the footer.
     hints: Vec<(Rect, Action)>,
-    /// Those that the line under the filter offers, and how often each is pressed.
+    /// The key hints beside the filter, and the key presses that each stands for.
     filter_keys: Vec<(Rect, KeyCode, usize)>,
 }
 
@@ -51,7 +51,7 @@ impl App {
         self.draw_into(frame.buffer_mut(), area);
     }
 
-    /// One frame, whole.
+    /// Draws one frame.
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
@@ -81,13 +81,13 @@ impl App {
         }
     }
 
-    /// Says that the terminal is too small, in as many words as fit.
+    /// Reports that the terminal is too small, in as many words as fit.
     fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
         let by = if self.setup.look.ascii { 'x' } else { '×' };
         let wanted = format!("make it {WIDTH_MIN}{by}{HEIGHT_MIN}");
         let whole = format!("{}{by}{} is too small: {wanted}", area.width, area.height);
         let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
-        // Under that only the size itself.
+        // Without room for that, only the size.
         let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
         put(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
     }
@@ -113,7 +113,7 @@ impl App {
         let (api, style) = self.api_text();
         let jobs = self.running_jobs();
         let jobs = if jobs > 0 { format!("   {jobs} job{}", if jobs == 1 { "" } else { "s" }) } else { String::new() };
-        // Whole where it fits, else the symbol alone, which goes before where the API listens.
+        // The full token text where it fits, else the symbol alone, which takes precedence over the API address.
         let whole = self.token_text();
         let symbol = whole.split("  ").next().unwrap_or_default();
         let room = |right: &str| row.width.saturating_sub(text::width(right) as u16);
@@ -201,19 +201,19 @@ impl App {
         }
     }
 
-    /// Whether the action means anything in the view as it is.
+    /// Whether the view currently supports the action.
     fn answered(&self, action: Action) -> bool {
         let view = self.view();
         view.answers(action) && (action != Action::Filter || view.filter().is_some())
     }
 
-    /// The keys of the footer: as many as have room, those that matter most.
+    /// The key hints of the footer: the most important ones that fit.
     fn hints(&self, room: usize) -> Vec<(Action, String, &'static str)> {
         let ascii = self.setup.look.ascii;
         let mut most = 6;
         loop {
             let mut hints = self.setup.keymap.footer_of(self.current, most, |action| self.answered(action));
-            // One ASCII letter would not say it.
+            // A single ASCII letter would not be understood.
             hints.iter_mut().filter(|_| ascii).for_each(|(_, key, _)| *key = key.replace('⏎', "Enter"));
             let cells: usize = hints.iter().map(|(_, key, label)| text::width(key) + text::width(label) + 4).sum();
             if cells <= room + 3 || most == 0 {
@@ -223,7 +223,7 @@ impl App {
         }
     }
 
-    /// The line that `/` opened, and what Enter, Esc and Tab make of it.
+    /// Draws the line of `/` with the hints for Enter, Esc and Tab.
     fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
         let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
@@ -259,7 +259,7 @@ impl App {
             return;
         }
         let theme = &self.setup.look.theme;
-        // What is said comes before the keys, which are always the same.
+        // A toast takes precedence over the key hints.
         let room = usize::from(row.width.saturating_sub(2));
         let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
         let message = message.or_else(|| self.export_says().map(|says| (says, false)));
@@ -279,7 +279,7 @@ impl App {
     }
 }
 
-/// What is wrong with what is typed: behind it, or where that is too narrow in the rows above.
+/// Draws a filter error: behind the text, or in the rows above where that is too narrow.
 fn draw_problem(buffer: &mut Buffer, row: Rect, x: u16, problem: &str, theme: &Theme) {
     let style = theme.style(Role::Warning);
     if usize::from(row.width.saturating_sub(x)) >= text::width(problem) {
@@ -295,7 +295,7 @@ fn draw_problem(buffer: &mut Buffer, row: Rect, x: u16, problem: &str, theme: &T
     }
 }
 
-/// How far apart the tabs stand and how many letters of their titles there are, so that none falls off: the active one keeps its own.
+/// The gap between tabs and the letters of inactive titles, so that all tabs fit; the active title stays whole.
 fn tab_room(width: u16, current: ViewId) -> (u16, usize) {
     let cells = |gap: u16, letters: usize| {
         let titles = VIEWS.iter().map(|view| 2 + if view.id == current { view.title.len() } else { view.title.len().min(letters) });

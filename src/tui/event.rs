@@ -1,5 +1,5 @@
-//! Everything that can happen to the dashboard, as one closed kind on one channel: keys and mouse, signals, news from the deck,
-//! answers that came. The threads that feed it live here; what happens then does not.
+//! All events of the dashboard in one enum on one channel: keys and mouse, signals, deck news, arrived answers. The threads that send them
+//! live here; their handling does not.
 
 use std::{
     sync::{
@@ -27,16 +27,16 @@ pub enum Event {
     Mouse(MouseEvent),
     Paste(String),
     Resize,
-    /// An answer came, or a load moved on.
+    /// An answer arrived, or a load progressed.
     Wake,
     Deck(DeckEvent),
-    /// Ended from outside, with the exit code.
+    /// Terminated from outside, with the exit code.
     Terminate(i32),
     Suspend,
     Continue,
 }
 
-/// Events wait here; keys are never dropped, wake-ups fold into one.
+/// Queue capacity; keys are never dropped, wake-ups are coalesced.
 const QUEUE: usize = 4_096;
 
 pub struct Events {
@@ -51,25 +51,25 @@ impl Events {
         Self { receiver, sender, woken: Arc::default() }
     }
 
-    /// Call it from any thread to make the dashboard look again. Many calls before it looks are one.
+    /// Returns a callback that wakes the event loop from any thread. Calls are coalesced until the loop has seen one.
     pub fn wake(&self) -> Wake {
         let (sender, woken) = (self.sender.clone(), Arc::clone(&self.woken));
         Arc::new(move || {
             if !woken.swap(true, Ordering::AcqRel)
                 && let Err(TrySendError::Full(_)) = sender.try_send(Event::Wake)
             {
-                // The queue holds events that make it look anyway.
+                // The queued events wake the loop anyway.
                 woken.store(false, Ordering::Release);
             }
         })
     }
 
-    /// From now on a new wake-up is a new event.
+    /// Ends the coalescing: the next wake-up is a new event.
     pub fn seen_wake(&self) {
         self.woken.store(false, Ordering::Release);
     }
 
-    /// Starts the threads that listen to the terminal, to signals and to the deck.
+    /// Starts the threads that listen to terminal, signals and deck.
     pub fn listen(&self, deck: &Deck) -> std::io::Result<()> {
         self.listen_to_signals()?;
         self.listen_to_deck(deck)?;
@@ -84,7 +84,7 @@ impl Events {
                     Ok(crossterm::event::Event::Paste(text)) => Event::Paste(text),
                     Ok(crossterm::event::Event::Resize(..)) => Event::Resize,
                     Ok(_) => continue,
-                    // The terminal is gone.
+                    // The terminal is gone (SIGHUP, 128 + 1).
                     Err(_) => Event::Terminate(129),
                 };
                 let last = matches!(event, Event::Terminate(_));
@@ -122,7 +122,7 @@ impl Events {
             loop {
                 let event = match news.blocking_recv() {
                     Ok(event) => Event::Deck(event),
-                    // Of what was missed only alerts would be missed for good.
+                    // Of the missed news, only alerts would be lost for good.
                     Err(RecvError::Lagged(_)) => Event::Deck(DeckEvent::AlertsFired),
                     Err(RecvError::Closed) => break,
                 };
@@ -135,18 +135,18 @@ impl Events {
     }
 }
 
-/// What the terminal answered about its colours after it was waited for. It looks like keys: Alt-], the answer's letters, and
-/// Alt-\ or Ctrl-G at its end; carried out, they would be anything.
+/// The terminal's late reply to a colour query, which arrives as key events: Alt-], the letters of the reply, and Alt-\ or Ctrl-G at its
+/// end. Filtered out, or it would run arbitrary key commands.
 #[derive(Debug, Default)]
 struct LateAnswer {
     since: Option<Instant>,
 }
 
 impl LateAnswer {
-    /// An answer comes at once; what comes later was pressed.
+    /// A reply arrives in one burst; keys after this time were pressed.
     const TIME: Duration = Duration::from_millis(100);
 
-    /// Whether the key is a part of an answer.
+    /// Whether the key is a part of a reply.
     fn holds(&mut self, key: &KeyEvent, now: Instant) -> bool {
         let with = |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
         if with(KeyModifiers::ALT, ']') {

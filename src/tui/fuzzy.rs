@@ -1,14 +1,13 @@
-//! Fuzzy matching for the palette: the letters of the word in their order, better the closer
-//! together and the nearer to the start of words.
+//! Fuzzy matching for the palette: a subsequence of letters, better when close together and near the start of words.
 
-/// How well `word` (already lower case) matches `text`: none if its letters do not all occur in order, else the more the better.
+/// The match score of `word` (already lower case) in `text`, higher is better; `None` if its letters do not occur in order.
 pub fn score(word: &str, text: &str) -> Option<i32> {
     let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let wanted: Vec<char> = word.chars().collect();
     if wanted.is_empty() {
         return Some(0);
     }
-    // A whole run beats letters scattered about; the best run starts a word, and is all of it.
+    // A substring beats scattered letters; best at the start of a word, and best of all as the whole word.
     let mut best = None;
     for start in 0..letters.len() {
         if letters[start..].starts_with(&wanted) {
@@ -23,7 +22,7 @@ pub fn score(word: &str, text: &str) -> Option<i32> {
     best.or_else(|| scattered(&wanted, &letters))
 }
 
-/// The letters in order with gaps, greedily; a letter at the start of a word or after the one before it counts more.
+/// A greedy subsequence match; a letter at the start of a word or right after the previous one scores higher.
 fn scattered(wanted: &[char], letters: &[char]) -> Option<i32> {
     let (mut points, mut at, mut last) = (0, 0, None);
     for &letter in wanted {

@@ -1,5 +1,4 @@
-//! Keys to actions. The one table (`keymap/table.rs`) feeds the dispatcher, the help, the footer and the palette; the person's own
-//! keys lie over it.
+//! Key bindings. One table (`keymap/table.rs`) feeds dispatch, help, footer and palette; user bindings override it.
 
 mod chord;
 mod table;
@@ -13,13 +12,13 @@ pub use self::{
     table::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
 };
 
-/// Weight in the footer of what every view shows, at its end.
+/// Footer weight of the hints that every view shows, at the end.
 const ALWAYS: u8 = 255;
 
-/// The keys in force.
+/// The bindings in force.
 #[derive(Debug, Clone)]
 pub struct Keymap {
-    /// For each row of `KEYS`, its chords.
+    /// The chords of each row of `KEYS`.
     chords: Vec<Vec<Chord>>,
 }
 
@@ -31,8 +30,8 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The defaults with the person's `[keys]` over them: `copy_value = "y"` or `= ["y", "F5"]`, `[]` for none. What could not be used
-    /// is told, a sentence each; the rest holds.
+    /// The defaults with the user's `[keys]` applied: `copy_value = "y"` or `= ["y", "F5"]`, `[]` for none. Invalid entries are returned as
+    /// sentences; the others apply.
     pub fn with(own: &toml::Table) -> (Self, Vec<String>) {
         let mut map = Self::default();
         let mut problems = Vec::new();
@@ -54,7 +53,7 @@ impl Keymap {
         (map, problems)
     }
 
-    /// Where two actions share a key in one place, the person's choice keeps it, else the one first in the table.
+    /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, else the first in the table.
     fn settle(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
         for a in 0..KEYS.len() {
             for b in a + 1..KEYS.len() {
@@ -73,7 +72,7 @@ impl Keymap {
         }
     }
 
-    /// What the key means in the view; its own keys come first.
+    /// The action of a key in the view; bindings of the view take precedence over global ones.
     pub fn action(&self, view: ViewId, event: &KeyEvent) -> Option<Action> {
         if event.kind == KeyEventKind::Release {
             return None;
@@ -90,15 +89,15 @@ impl Keymap {
         found(true).or_else(|| found(false)).map(|(row, _)| row.action)
     }
 
-    /// The keys of an action as text, the first one first.
+    /// The keys of an action as text, the main one first.
     pub fn keys(&self, action: Action) -> Vec<String> {
         let rows = KEYS.iter().zip(&self.chords);
         rows.filter(|(row, _)| row.action == action).flat_map(|(_, chords)| chords.iter().map(Chord::to_string)).collect()
     }
 
-    /// The help of a view: (keys, sentence), its own first.
+    /// The help lines of a view, its own bindings first.
     pub fn help(&self, view: ViewId) -> Vec<HelpLine> {
-        // The view's own keys, those it shares with some, those of every view.
+        // The view's own bindings, then those of several views, then global ones.
         let nearness = |scope: Scope| match scope {
             Scope::View(_) => 0,
             Scope::Some(..) => 1,
@@ -118,15 +117,14 @@ impl Keymap {
             .collect()
     }
 
-    /// What can be done with a row of the view: what every row has, then the view's own.
+    /// The actions on a row of the view: those of every view, then its own.
     pub fn row_actions(&self, view: ViewId, answered: impl Fn(Action) -> bool) -> Vec<HelpLine> {
         let (own, all): (Vec<HelpLine>, Vec<HelpLine>) = self.help(view).into_iter().partition(|line| line.scope != Scope::Everywhere);
         let of_rows = all.into_iter().filter(|line| ROW_ACTIONS.contains(&line.action));
         of_rows.chain(own).filter(|line| answered(line.action)).collect()
     }
 
-    /// The footer of a view: the `most` keys that matter now of the actions that `answered` says have a meaning, (action, key,
-    /// label), the view's own weighed in.
+    /// The footer hints of a view: its `most` heaviest bindings among the actions that `answered` accepts, as (action, key, label).
     pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(Action, String, &'static str)> {
         let mut rows: Vec<(&KeyRow, Chord)> = KEYS
             .iter()
@@ -136,14 +134,14 @@ impl Keymap {
             .collect();
         rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));
         rows.truncate(most);
-        // What is always there keeps its place at the end.
+        // The hints of every view stay at the end.
         let always = rows.partition_point(|(row, _)| row.footer.is_some_and(|(_, weight)| weight == ALWAYS));
         rows.rotate_left(always);
         rows.into_iter().filter_map(|(row, chord)| Some((row.action, chord.symbol(), row.footer?.0))).collect()
     }
 }
 
-/// A line of the help.
+/// A help line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpLine {
     pub action: Action,
@@ -153,7 +151,7 @@ pub struct HelpLine {
     pub synonyms: &'static str,
 }
 
-/// Of everywhere, what is done with the row under the cursor.
+/// The global actions that apply to the row under the cursor.
 const ROW_ACTIONS: &[Action] =
     &[Action::Open, Action::CopyValue, Action::CopyRow, Action::CopyCurl, Action::OpenLink, Action::Star, Action::Export];
 

@@ -1,5 +1,5 @@
-//! The one machine of every list on screen. A list says what its rows are and gives one table of fields; moving, the wheel, hit testing,
-//! sorting, filtering, which columns are shown, files, copying and what is kept between runs come from it. A new column is one row.
+//! The generic list behind every list on screen. A list defines its row type and one table of fields; selection, scrolling, hit testing,
+//! sorting, filtering, column choice, export, copying and the saved session follow from it. A new column is one row of the table.
 
 mod cells;
 mod columns;
@@ -36,47 +36,47 @@ use crate::{
 
 use crossterm::event::{KeyModifiers, MouseEvent, MouseEventKind};
 
-/// What the rows of a list are, and its table of fields.
+/// The row type of a list and its table of fields.
 pub trait Fields: Sized + 'static {
-    /// A row with all that its cells tell.
+    /// A row, with all data that its cells need.
     type Row<'a>: Copy;
-    /// Also the order that `s` goes through, and that of a file's columns.
+    /// Also the order in which `s` cycles, and the column order of a file.
     const FIELDS: &'static [Field<Self>];
-    /// How the rows stand while nobody sorts them; none is as they come.
+    /// The default sort order; `None` for the order of the data.
     const STANDARD: Option<Order> = None;
-    /// Rows have a star before them.
+    /// Whether rows have a star column.
     const STARS: bool = false;
-    /// One cell of a row can be selected.
+    /// Whether a single cell can be selected.
     const CELLS: bool = false;
-    /// One always is, and columns that have no room are scrolled to beside the first, which stays.
+    /// Whether a cell is always selected and columns scroll horizontally beside the first, which stays.
     const SCROLLS: bool = false;
 
-    /// What a filter can name.
+    /// The columns that a filter can name.
     fn filter_columns() -> Vec<FilterColumn> {
         Self::FIELDS.iter().filter_map(Field::filter_column).collect()
     }
 
-    /// What the row has in a column that a filter can name.
+    /// The row's value in a filter column.
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
         List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
     }
 
-    /// What the row has in a column that came with the data.
+    /// The row's value in a custom column of the data.
     fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
         Value(None)
     }
 
-    /// A cell of a column that says nothing of its cells.
+    /// The cell of a column without its own rendering.
     fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
         Self::value(row, key).cell()
     }
 
-    /// What the row is ordered by in a column.
+    /// The row's sort key in a column.
     fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
         List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(SortKey::of), |field| field.sort_key(row))
     }
 
-    /// Reads a filter over these columns.
+    /// Parses a filter over these columns.
     fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
         filter::parse(text, columns).map_err(|error| {
             let name = text.get(error.at).unwrap_or_default();
@@ -87,7 +87,7 @@ pub trait Fields: Sized + 'static {
         })
     }
 
-    /// Words that the column's values are made of, or some of the texts that are there, for whoever types one.
+    /// Completion values of a column: its enumeration, or samples of the data.
     fn words(_key: &str, _: &Context<'_>) -> Vec<String> {
         Vec::new()
     }
@@ -96,47 +96,47 @@ pub trait Fields: Sized + 'static {
         false
     }
 
-    /// Fits a column to the width of the list.
+    /// Adapts a column to the width of the list.
     fn fit(_: &mut TableColumn, _width: u16) {}
 
-    /// The row as the API gives it, of which fields are written to files.
+    /// The row as JSON, as in the API; the source of exported fields.
     fn json(_: Self::Row<'_>) -> Json {
         Json::Null
     }
 
-    /// The field's value in the row, as it is written.
+    /// The field's exported value.
     fn written(row: &Json, member: &str) -> Json {
         row.get(member).cloned().unwrap_or_default()
     }
 }
 
-/// In what was kept: it is the whole of a screen, and what it does not name is as at first.
+/// Session key that marks a saved screen: complete, so absent entries mean the defaults.
 pub const SCREEN: &str = "screen";
 
-/// A list as it stands: the rows shown and their order, what is selected, and what the person chose.
+/// The state of a list: its rows and order, the selection, and the user's choices.
 pub struct List<L: Fields> {
     pub cursor: Cursor,
     pub sorting: Sorting,
-    /// Indices of the rows shown, in their order; none for all rows as they come.
+    /// Indices of the filtered rows in sort order; `None` for all rows in data order.
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
-    /// The columns that the data have beyond the table of fields.
+    /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
-    /// The generation of the data that they are of.
+    /// The generation of the custom columns.
     owned: Option<u64>,
-    /// The columns that nothing in the data has a value for.
+    /// The columns that are empty in all of the data.
     absent: Vec<&'static str>,
-    /// The least cells of columns whose figures are never cut.
+    /// Minimum widths of figure columns, so that no figure is cut.
     least: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
-    /// The first column of those that scroll.
+    /// Horizontal scroll offset: the first scrolled column.
     first: usize,
-    /// What was kept, until the columns of the data are known that it may name.
+    /// The saved session, until the custom columns that it may name are known.
     kept: Option<Json>,
-    /// Whether keys go here.
+    /// Whether the list has the keyboard focus.
     pub focused: bool,
     fields: std::marker::PhantomData<L>,
 }
@@ -163,17 +163,17 @@ impl<L: Fields> Default for List<L> {
     }
 }
 
-/// What a list draws beside its rows.
+/// The drawing parameters of a list.
 #[derive(Clone, Copy)]
 pub struct ListFrame<'a> {
     pub area: Rect,
-    /// What stands in place of rows when there are none: why, and what to do.
+    /// The placeholder of an empty list: the reason, and how to proceed.
     pub empty: &'a str,
-    /// Words to highlight; without them the filter's.
+    /// Words to highlight; by default the filter's.
     pub words: Option<&'a [&'a str]>,
-    /// The order the rows are in, while the chosen one is still being worked out.
+    /// The current order of the rows, while the chosen one is still being computed.
     pub sort: Option<&'a [Order]>,
-    /// What the row of a place is marked with.
+    /// The mark of a row, by its data index.
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
 }
 
@@ -183,7 +183,7 @@ impl<'a> ListFrame<'a> {
     }
 }
 
-/// Where the person is.
+/// Selection and input.
 impl<L: Fields> List<L> {
     pub fn len(&self) -> usize {
         self.order.as_ref().map_or(self.cursor.count(), Vec::len)
@@ -193,12 +193,12 @@ impl<L: Fields> List<L> {
         self.len() == 0
     }
 
-    /// The place of the selected row in what the rows are of.
+    /// The data index of the selected row.
     pub fn selected(&self) -> Option<usize> {
         self.place(self.cursor.selected()?)
     }
 
-    /// The place of a row on screen.
+    /// The data index of a row on screen.
     pub fn place(&self, row: usize) -> Option<usize> {
         match &self.order {
             Some(order) => order.get(row).map(|&place| place as usize),
@@ -206,25 +206,25 @@ impl<L: Fields> List<L> {
         }
     }
 
-    /// The places of all rows, in their order.
+    /// The data indices of all rows, in their order.
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.len()).filter_map(|row| self.place(row))
     }
 
-    /// The places of the rows that were on screen last.
+    /// The data indices of the rows that were last on screen.
     pub fn on_screen(&self) -> impl Iterator<Item = usize> + '_ {
         self.cursor.on_screen().filter_map(|row| self.place(row))
     }
 
-    /// Selects the first row whose place is the one wanted; false when there is none.
+    /// Selects the first row whose data index matches; false when there is none.
     pub fn point_to(&mut self, is_it: impl Fn(usize) -> bool) -> bool {
         let row = self.places().position(is_it);
         row.map(|row| self.cursor.select(row)).is_some()
     }
 
-    /// Selects the row after the one whose place `is_it` tells, or before it; its place, which row it is and of how many.
+    /// Selects the row after or before the one that matches `is_it`. Returns its data index, row number (from 1) and the number of rows.
     pub fn step_from(&mut self, is_it: impl Fn(usize) -> bool, forward: bool) -> Option<(usize, usize, usize)> {
-        // From a token that is not among the rows one begins at the top.
+        // From a token that is not in the list, starts at the top.
         let next = match (self.places().position(is_it), forward) {
             (None, _) => 0,
             (Some(row), true) => row + 1,
@@ -235,7 +235,7 @@ impl<L: Fields> List<L> {
         Some((place, next + 1, self.len()))
     }
 
-    /// A key: it moves, or changes the order.
+    /// Handles an action: movement or sorting.
     pub fn act(&mut self, action: Action) -> Did {
         let columns = self.sort_columns();
         match action {
@@ -250,8 +250,8 @@ impl<L: Fields> List<L> {
         Did::Sorted
     }
 
-    /// A click or the wheel. On a header it sorts; with Ctrl or Alt, by that column after the others. A header that is dragged makes its
-    /// column wider or narrower.
+    /// Handles the mouse. A click on a header sorts; with Ctrl or Alt it adds a secondary sort column. Dragging a header resizes its
+    /// column.
     pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
         let sideways = matches!(mouse.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
         if L::SCROLLS && sideways && self.cursor.is_under(mouse) {
@@ -278,7 +278,7 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// The mouse over two lists beside each other: the one it did something in has the keys from now on.
+/// Handles the mouse over two lists side by side: the one that reacted gets the focus.
 pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> Did {
     match (first.mouse(mouse), second.mouse(mouse)) {
         (Did::Nothing, Did::Nothing) => Did::Nothing,
@@ -293,13 +293,13 @@ pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List
     }
 }
 
-/// What is shown, and how it stands.
+/// Rows and columns.
 impl<L: Fields> List<L> {
     fn standard_layout() -> ColumnLayout {
         ColumnLayout { hidden: Self::optional().collect(), ..ColumnLayout::default() }
     }
 
-    /// Every field, the person's order first.
+    /// Every field, in the user's order.
     fn fields(&self) -> Vec<&Field<L>> {
         self.layout.in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| field.column.key)
     }
@@ -310,7 +310,7 @@ impl<L: Fields> List<L> {
         fields
     }
 
-    /// Those that have a column on screen.
+    /// The fields with a column on screen.
     fn shown(&self) -> Vec<&Field<L>> {
         let mut fields = self.wanted();
         fields.retain(|field| field.shown && !self.absent.contains(&field.column.key));
@@ -321,23 +321,22 @@ impl<L: Fields> List<L> {
         L::FIELDS.iter().find(|field| field.column.key == key)
     }
 
-    /// Whether the column came with the data.
+    /// Whether the column is a custom one of the data.
     pub fn is_own(key: &str) -> bool {
         Self::field(key).is_none()
     }
 
-    /// Takes the columns that nothing in the data has a value for: they take no room.
+    /// Sets the columns that are empty in all of the data; they are not drawn.
     pub fn set_absent(&mut self, keys: Vec<&'static str>) {
         self.absent = keys;
     }
 
-    /// Whether the column is on screen, as far as there is room.
+    /// Whether the column is drawn, given enough room.
     pub fn is_wanted(&self, key: &str) -> bool {
         self.is_shown(key) && !self.absent.contains(&key)
     }
 
-    /// Takes the columns that a generation of the data has beyond the table of fields, and with the first what was kept of an earlier
-    /// run; false where they are known.
+    /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
     pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
         if self.owned == Some(generation) {
             return false;
@@ -351,13 +350,13 @@ impl<L: Fields> List<L> {
         true
     }
 
-    /// Every column that can be shown, in order: its key and title, and whether it is shown.
+    /// Every column that can be shown, in order: its key, its title, and whether it is shown.
     pub fn columns(&self) -> Vec<(&'static str, &'static str, bool)> {
         let column = |field: &&Field<L>| (field.column.key, field.column.title, !self.layout.is_hidden(field.column.key));
         self.fields().iter().filter(|field| field.shown).map(column).collect()
     }
 
-    /// Shows the column or hides it; an order by one that is hidden goes with it.
+    /// Shows or hides the column; hiding one removes its sort key.
     pub fn show(&mut self, key: &'static str, shown: bool) {
         self.layout.show(key, shown);
         self.drop_hidden_orders();
@@ -367,7 +366,7 @@ impl<L: Fields> List<L> {
         !self.layout.is_hidden(key)
     }
 
-    /// The keys of the columns that are shown only when they are asked for.
+    /// The keys of the columns that are hidden by default.
     pub fn optional() -> impl Iterator<Item = &'static str> {
         L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key)
     }
@@ -376,7 +375,7 @@ impl<L: Fields> List<L> {
         self.wanted().iter().filter_map(|field| Some((field.column.key, field.falls?))).collect()
     }
 
-    /// What a filter can name.
+    /// The columns that a filter can name.
     pub fn filter_columns(&self) -> Vec<FilterColumn> {
         L::filter_columns().into_iter().chain(self.own.iter().filter_map(Field::filter_column)).collect()
     }
@@ -389,19 +388,18 @@ impl<L: Fields> List<L> {
         (self.filter, self.filter_text) = Default::default();
     }
 
-    /// `requests / status>400`: what stands in the rule over the list.
+    /// The title over the list, with the filter: `requests / status>400`.
     pub fn titled(&self, title: &str) -> String {
         if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
     }
 
-    /// All of so many rows, as they come: they were filtered and ordered elsewhere.
+    /// Sets the number of rows that were filtered and sorted elsewhere.
     pub fn set_count(&mut self, count: usize) {
         self.order = None;
         self.cursor.set_count(count);
     }
 
-    /// Takes those of the rows at `places` that meet the filter, in order. Rows without a value come last either way, equals stay as
-    /// they come.
+    /// Filters and sorts the rows at `places`. Missing values come last either way; the sort is stable.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
         let holds = |row| self.filter.matches(|key| L::value(ListRow { given: row }, key).0);
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
@@ -415,7 +413,7 @@ impl<L: Fields> List<L> {
 
 /// Drawing.
 impl<L: Fields> List<L> {
-    /// Draws the rows; `row` gives the one at a place.
+    /// Draws the rows; `row` returns the one at a data index.
     pub fn draw<'a>(
         &mut self,
         buffer: &mut Buffer,
@@ -446,7 +444,7 @@ impl<L: Fields> List<L> {
         let cells = |nth: usize| -> Vec<Cell> {
             let Some(row) = at(nth) else { return Vec::new() };
             let look = |cells| CellContext { cells, ascii: context.ascii, now: context.now };
-            // What has no room is not made.
+            // Cells of hidden columns are not rendered.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
                 if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }
             };

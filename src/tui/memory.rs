@@ -1,5 +1,4 @@
-//! What the dashboard remembers between runs: the watchlist and the session (view, token, each view's own choices). Where it is
-//! kept is the state's.
+//! The dashboard's memory between runs: the watchlist and the session (view, token, settings of each view). Storage is in `state`.
 
 use std::collections::HashSet;
 
@@ -12,16 +11,16 @@ use super::{
 };
 use crate::dataset::address::Address;
 
-/// Keeps and gives back. A memory that cannot keep says so itself; the dashboard goes on.
+/// Loads and saves. A failing store reports its error; the dashboard continues.
 pub trait Memory {
     fn watchlist(&self) -> HashSet<Address>;
     fn session(&self) -> Value;
-    /// Stars the token, or takes its star away.
+    /// Toggles the token's star.
     fn star(&mut self, token: Address) -> Result<(), String>;
     fn keep_session(&mut self, session: &Value);
 }
 
-/// Remembers nothing.
+/// A memory that saves nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forgetful;
 
@@ -42,7 +41,7 @@ impl Memory for Forgetful {
 }
 
 impl App {
-    /// Restores the session of the last run. Anything unreadable is passed over.
+    /// Restores the last session. Invalid entries are ignored.
     pub(super) fn remember(&mut self, memory: &dyn Memory) {
         self.watchlist = memory.watchlist();
         let session = memory.session();
@@ -66,7 +65,7 @@ impl App {
         }
     }
 
-    /// What is kept as the program ends; a filter that is being typed and cannot be read is not.
+    /// The session to save at exit; a filter still being typed that does not parse is left out.
     pub(super) fn session(&mut self) -> Value {
         self.drop_refused();
         let views: Map<String, Value> = self

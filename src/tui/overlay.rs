@@ -1,4 +1,4 @@
-//! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `OverlayOutcome`.
+//! Overlays (dialogs): at most one at a time, with precedence for keys. Each returns an `OverlayOutcome`.
 
 pub mod alerts;
 pub mod columns;
@@ -48,41 +48,41 @@ pub enum Overlay {
     Alerts(AlertsDialog),
 }
 
-/// What came of a key.
+/// The outcome of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OverlayOutcome {
-    /// It stays open.
+    /// Stays open.
     Stay,
-    /// It closes, nothing else.
+    /// Closes.
     Close,
-    /// Closes, then runs the command.
+    /// Closes and runs the command.
     Run(Command),
-    /// It stays open and this is done.
+    /// Stays open and runs the command.
     Apply(Command),
 }
 
-/// What an overlay can ask the program to do.
+/// The commands of overlays.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     Act(Action),
     Select(Address),
     Theme(String),
     OpenFolder(String),
-    /// Look at what importing would do: a path, and what is said of it.
+    /// Preview the import of a path with options.
     Import(String),
-    /// Do it.
+    /// Run the import.
     ImportNow(String),
-    /// Open the palette with this typed already, for the person to go on.
+    /// Open the palette with this text, to be completed by the user.
     Type(String),
     ToggleApi,
     Export {
         file: String,
         format: ExportFormat,
-        /// A file of that name may be replaced.
+        /// Overwrite an existing file.
         replace: bool,
     },
     WriteDemo,
-    /// The columns of the list on screen; none as they were at first.
+    /// The columns of the list on screen; `None` for the defaults.
     Columns(Option<Box<ColumnLayout>>),
     /// The indicators of the chart.
     Indicators(Vec<Indicator>),
@@ -91,7 +91,7 @@ pub enum Command {
     SaveScreen(String),
     OpenScreen(String),
     DropScreen(String),
-    /// The person agrees that the dataset asks these places.
+    /// Consent to the dataset's remote origins.
     Agree(Vec<String>),
 }
 
@@ -128,11 +128,11 @@ impl Overlay {
     }
 }
 
-/// What every overlay does; Ctrl-C closes each of them.
+/// The interface of every overlay; Ctrl-C closes each of them.
 trait Dialog {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome;
 
-    /// A click; none where it lies beside everything that can be clicked.
+    /// A click; `None` where it hits nothing.
     fn click(&mut self, _x: u16, _y: u16) -> Option<OverlayOutcome> {
         None
     }
@@ -142,7 +142,7 @@ trait Dialog {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme);
 }
 
-/// The rows of an overlay: the selected one, where they were drawn, and the first of them on screen.
+/// The row list of an overlay: selection, drawn area and scroll offset.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rows {
     selected: usize,
@@ -151,7 +151,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Moves the selection by the arrows and the page keys, among so many rows; false for any other key.
+    /// Moves the selection by arrow and page keys within `count` rows; false for any other key.
     fn arrow(&mut self, code: KeyCode, count: usize) -> bool {
         let to = match code {
             KeyCode::Down => self.selected + 1,
@@ -164,7 +164,7 @@ impl Rows {
         true
     }
 
-    /// As `arrow`, and by the letters of the lists, where none can be typed.
+    /// As `arrow`, also by j, k, g, G, Home and End, where no text is typed.
     fn letter(&mut self, code: KeyCode, count: usize) -> bool {
         match code {
             KeyCode::Char('j') => self.arrow(KeyCode::Down, count),
@@ -181,12 +181,12 @@ impl Rows {
         }
     }
 
-    /// The row at a place of the screen.
+    /// The row at a screen position.
     fn at(&self, x: u16, y: u16) -> Option<usize> {
         self.area.contains((x, y).into()).then(|| self.first + usize::from(y - self.area.y))
     }
 
-    /// The items that fit in the area, the selected one among them: each with its line and its ground, which is painted.
+    /// The items that fit, including the selected one, each with its line and background style; the background is painted.
     fn draw<'a, T>(&mut self, items: &'a [T], buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(usize, Rect, Style, &'a T)> {
         let height = usize::from(area.height);
         (self.area, self.first) = (area, self.selected.saturating_sub(height.saturating_sub(1)));
@@ -203,7 +203,7 @@ impl Rows {
     }
 }
 
-/// A line that is typed in an overlay, of at most so many characters.
+/// A text input of an overlay, with a length limit.
 #[derive(Debug)]
 struct TypedLine {
     input: Input,
@@ -219,13 +219,13 @@ impl TypedLine {
         self.input.value()
     }
 
-    /// Whether the key changed the text.
+    /// Returns whether the key changed the text.
     fn key(&mut self, key: &KeyEvent) -> bool {
         let full = self.text().chars().count() >= self.chars_max && matches!(key.code, KeyCode::Char(_));
         !full && self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value)
     }
 
-    /// Puts what is pasted where the cursor is.
+    /// Inserts pasted text at the cursor.
     fn paste(&mut self, pasted: &str) {
         let (text, at) = (self.text(), self.input.cursor());
         let room = self.chars_max.saturating_sub(text.chars().count());
@@ -234,7 +234,7 @@ impl TypedLine {
         self.input = Input::new(whole).with_cursor(at + pasted.len());
     }
 
-    /// Draws it from column `x` on with its cursor, scrolled to where the cursor is.
+    /// Draws the text from column `x` on, scrolled to the cursor.
     fn draw(&self, buffer: &mut Buffer, line: Rect, x: u16, theme: &Theme) {
         let ground = theme.style(Role::Panel);
         let scroll = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
@@ -247,7 +247,7 @@ impl TypedLine {
     }
 }
 
-/// Clears a centred box of at most `width` × `height` with a border and a title; what is inside it.
+/// Clears a centred box of at most `width` × `height` with border and title; returns its inner area.
 fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
     let width = width.min(area.width.saturating_sub(2));
     let height = height.min(area.height.saturating_sub(2));

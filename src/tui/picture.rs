@@ -1,4 +1,4 @@
-//! A screen as a picture: plain text, ANSI, or SVG. For reports and documents; nothing here draws a view.
+//! Screenshots as plain text, ANSI or SVG, for reports and documents. No view is drawn here.
 
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ pub fn ansi(buffer: &Buffer) -> String {
 const CELL_WIDTH: f64 = 8.4;
 const CELL_HEIGHT: usize = 18;
 
-/// The cells as a picture that every browser shows: runs of one style as text, backgrounds as rectangles.
+/// The cells as SVG for every browser: runs of one style as text, backgrounds as rectangles.
 pub fn svg(buffer: &Buffer, theme: &Theme) -> String {
     let area = buffer.area;
     let (width, height) = (f64::from(area.width) * CELL_WIDTH, usize::from(area.height) * CELL_HEIGHT);
@@ -71,7 +71,7 @@ fn svg_line(out: &mut String, line: &[(u16, &Cell)], y: usize, foreground: &str,
         let style = cell.style();
         let width = cell.symbol().width().max(1) as u16;
         match runs.last_mut() {
-            // Wide symbols get runs of their own, so that a font's idea of their width shifts nothing.
+            // Wide glyphs get runs of their own, so that a font's different width shifts no other cell.
             Some((start, cells, last, text))
                 if *last == style && width == 1 && *start + *cells == *x && text.is_ascii() == cell.symbol().is_ascii() =>
             {
@@ -106,7 +106,7 @@ fn svg_line(out: &mut String, line: &[(u16, &Cell)], y: usize, foreground: &str,
     }
 }
 
-/// Each line's cells with their column; the empty cells behind a wide symbol are left out.
+/// Each line's cells with their column, without the placeholder cells behind wide glyphs.
 fn lines(buffer: &Buffer) -> Vec<Vec<(u16, &Cell)>> {
     let area = buffer.area;
     (0..area.height)
@@ -147,7 +147,7 @@ fn sgr(out: &mut String, style: Style) {
     }
 }
 
-/// The sixteen named colours in the order of their codes, as xterm shows them.
+/// The sixteen ANSI colours in code order, in xterm's values.
 const SIXTEEN: [(Color, &str); 16] = [
     (Color::Black, "#000000"),
     (Color::Red, "#cd3131"),

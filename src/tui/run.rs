@@ -1,5 +1,4 @@
-//! The loop: events in, frames out, at most sixty a second and none when nothing changed. Also a screen without a terminal, for
-//! pictures.
+//! The event loop: at most sixty frames a second, and none without a change. Also a headless renderer for screenshots.
 
 use std::{
     sync::Arc,
@@ -22,7 +21,7 @@ use super::{
 /// Sixty frames a second at most.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// Runs the dashboard until it is left; the exit code.
+/// Runs the dashboard until exit; returns the exit code.
 pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<i32, String> {
     let events = Events::new();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
@@ -31,7 +30,7 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     app.remember(memory);
     app.follow_settings(settings, events.wake());
     let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
-    // The first frame stands before anything is read.
+    // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
     events.listen(&deck).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
     deck.load_in_background();
@@ -47,7 +46,7 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
             }
             None => app.deadline_passed(Instant::now()),
         }
-        // Whatever has gathered meanwhile is one frame; under a flood the frame is still drawn in time.
+        // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
         while painted.elapsed() < FRAME || !app.is_dirty() {
             match events.receiver.try_recv() {
                 Ok(event) => {
@@ -73,20 +72,20 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
         }
         if app.is_dirty() {
             std::thread::sleep(FRAME.saturating_sub(painted.elapsed()).min(FRAME));
-            // A terminal that cannot be drawn on is gone, as SIGHUP would tell in a moment.
+            // A terminal that fails to draw is gone; SIGHUP would follow.
             if paint(&mut app, &mut screen).is_err() {
                 break 129;
             }
             painted = Instant::now();
         }
     };
-    // What cannot be kept is said on the terminal that was there before.
+    // Errors of saving are printed on the restored terminal.
     drop(screen);
     memory.keep_session(&app.session());
     Ok(code)
 }
 
-/// Waits for an event, or for the app's deadline; no other time is spent awake.
+/// Blocks for an event or until the app's deadline; no polling.
 fn next(events: &Events, app: &App) -> Option<Event> {
     match app.deadline() {
         Some(deadline) => match events.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -107,10 +106,10 @@ fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
     screen.draw(|frame| app.draw(frame), &after).map_err(|error| format!("cannot draw: {error}"))
 }
 
-/// How long a picture waits for the answers its view asks for.
+/// Longest wait of a screenshot for its view's answers.
 const PICTURE_WAIT: Duration = Duration::from_secs(30);
 
-/// The view drawn once every answer it asked for is there, from a deck that is loaded already.
+/// Draws the view once every answer it asked for has arrived, from a loaded deck.
 pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
     let events = Events::new();
     let deck = Arc::clone(&setup.deck);
@@ -121,9 +120,9 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
     let mut buffer = Buffer::empty(area);
     let start = Instant::now();
     let mut quiet = 0;
-    // Quiet twice: an answer that came as the first wait ended lets the next drawing ask for more.
+    // Two quiet rounds: an answer arriving at the end of the first may make the next draw ask for more.
     while quiet < 2 {
-        // Drawing tells a view how many rows it shows, so it may ask for more.
+        // Drawing sets a view's number of visible rows, so it may ask for more.
         buffer.reset();
         app.draw_into(&mut buffer, area);
         app.look_again();
@@ -132,7 +131,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
                 events.seen_wake();
                 quiet = 0;
             }
-            // A slow machine may be quiet for long while an answer is worked out.
+            // On a slow machine, a pending answer is no quiet round.
             Err(_) if deck.waiting() == 0 => quiet += 1,
             Err(_) => quiet = 0,
         }

@@ -1,5 +1,4 @@
-//! One piece of work off the drawing thread, for what is no question of the deck (a store on disk, an order of many rows): started,
-//! polled, cancelled when dropped.
+//! A background task for work that is no question of the deck (a store on disk, an order of many rows): started, polled, cancelled on drop.
 
 use std::{
     sync::{
@@ -24,7 +23,7 @@ pub struct BackgroundTask<T> {
     progress: Progress,
 }
 
-/// Wakes the program however the work ends, a panic included.
+/// Wakes the event loop on drop, so also after a panic.
 struct Bell(Wake);
 
 impl Drop for Bell {
@@ -34,23 +33,23 @@ impl Drop for Bell {
 }
 
 impl<T: Send + 'static> BackgroundTask<T> {
-    /// Runs `work` on a thread of its own and wakes the program when it has ended.
+    /// Runs `work` on a thread of its own and wakes the event loop at its end.
     pub fn start(wake: &Wake, work: impl FnOnce(&Progress) -> Result<T> + Send + 'static) -> Self {
         let (sender, receiver) = sync_channel(1);
         let progress = Progress::default();
         let (seen, bell) = (progress.clone(), Bell(Wake::clone(wake)));
         let run = move || {
-            // Sent before the bell rings: it is dropped last.
+            // The result is sent before the bell rings: the bell is dropped last.
             let _bell = bell;
             let sender = sender;
             sender.send(work(&seen)).ok();
         };
-        // Where no thread can be started the channel closes, and `poll` says so.
+        // If no thread can be started, the channel closes and `poll` reports it.
         thread::Builder::new().name("task".into()).spawn(run).ok();
         Self { receiver, progress }
     }
 
-    /// The result, once: none before it is there and after it was taken.
+    /// The result, once; `None` before it arrives and after it was taken.
     pub fn poll(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
@@ -59,12 +58,12 @@ impl<T: Send + 'static> BackgroundTask<T> {
         }
     }
 
-    /// Asks the work to end; its outcome still comes.
+    /// Cancels the work; its outcome still arrives.
     pub fn stop(&self) {
         self.progress.cancel();
     }
 
-    /// Asks the work to end and waits until it has, or for so long.
+    /// Cancels the work and waits for its end, at most for this time.
     pub fn end(&mut self, at_most: Duration) {
         self.stop();
         self.receiver.recv_timeout(at_most).ok();
@@ -77,7 +76,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
 }
 
 impl BackgroundTask<()> {
-    /// Wakes the program after a while.
+    /// Wakes the event loop after a delay.
     pub fn pause(wake: &Wake, time: Duration) -> Self {
         Self::start(wake, move |_| {
             thread::sleep(time);
@@ -92,7 +91,7 @@ impl<T> Drop for BackgroundTask<T> {
     }
 }
 
-/// Takes the outcome out of a slot once it is there, and empties the slot.
+/// Takes the outcome once it has arrived, and empties the slot.
 pub fn take<T: Send + 'static>(slot: &mut Option<BackgroundTask<T>>) -> Option<Result<T>> {
     let outcome = slot.as_mut()?.poll()?;
     *slot = None;

@@ -1,4 +1,4 @@
-//! The terminal's modes: entered together, left together, whatever happens in between. Knows nothing of views.
+//! The terminal's modes: entered together, restored together, also after a panic or signal. Views are not known here.
 
 use std::{
     io::{self, BufWriter, Stdout, Write},
@@ -18,10 +18,10 @@ use ratatui::{
     backend::{Backend, ClearType, CrosstermBackend},
 };
 
-/// Whether the modes are entered, so that a panic or a signal knows what to undo.
+/// Whether the modes are entered, so that a panic or a signal knows whether to restore.
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
-/// The terminal in the dashboard's modes; dropping it restores what was.
+/// The terminal in the dashboard's modes; dropping it restores the previous ones.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     mouse: bool,
@@ -43,16 +43,15 @@ impl Screen {
         Write::flush(self.terminal.backend_mut())
     }
 
-    /// The next frame is drawn whole. ratatui's own `clear` asks the terminal where its cursor is, and the answer would go to the
-    /// thread that reads the keys.
+    /// Forces a full redraw. ratatui's own `clear` queries the cursor position, and the reply would go to the thread that reads keys.
     pub fn clear(&mut self) -> io::Result<()> {
         self.terminal.backend_mut().clear_region(ClearType::All)?;
-        // Both of its buffers are blank between frames but for the last frame, which this one drops.
+        // Of the two buffers one is blank, the other holds the last frame; swapping resets that one.
         self.terminal.swap_buffers();
         Ok(())
     }
 
-    /// Gives the terminal back, stops the program until it is continued, and takes the terminal again.
+    /// Restores the terminal, stops the process (SIGSTOP), and enters the modes again once it is continued.
     pub fn suspend(&mut self) -> io::Result<()> {
         restore();
         signal_hook::low_level::raise(signal_hook::consts::SIGSTOP)?;
@@ -78,7 +77,7 @@ fn enter_modes(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes every mode, once. Safe to call from a panic hook and when nothing was entered; a terminal that is gone is no error.
+/// Undoes every mode, once. Safe to call from a panic hook and when nothing was entered; errors of a closed terminal are ignored.
 pub fn restore() {
     if ENTERED.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();

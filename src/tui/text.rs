@@ -1,5 +1,5 @@
-//! Text from the data made safe to display: no control or direction characters, one cell count that every terminal agrees on, cut
-//! and padded to exact widths. What is copied or exported never passes through here.
+//! Makes text of the data safe to display: no control or direction characters, a width that every terminal agrees on, cut and padded to
+//! exact cells. Copied and exported text never passes through here.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
@@ -7,11 +7,11 @@ use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-/// Marks stacked on one letter beyond this many are dropped.
+/// Maximum number of combining marks on one letter.
 const MAX_MARKS: usize = 4;
 
-/// Characters that take no room of their own and can hide or turn what stands beside them: soft hyphen, joiners and fillers, direction
-/// marks, overrides and isolates, invisible operators, tags. ZWJ is not among them: it goes once clusters are formed.
+/// Zero-width characters that can hide or reorder their neighbours: soft hyphen, joiners and fillers, direction marks, overrides and
+/// isolates, invisible operators, tags. ZWJ is not among them: it is removed once grapheme clusters are formed.
 const INVISIBLE: &[RangeInclusive<char>] = &[
     '\u{ad}'..='\u{ad}',
     '\u{34f}'..='\u{34f}',
@@ -37,9 +37,9 @@ pub enum Align {
     Right,
 }
 
-/// The text without what could move the cursor, turn the line around or hide: control characters (line breaks and tabs become
-/// spaces), direction marks, invisible characters. A cluster whose cells terminals disagree about (emoji joined by ZWJ, skin tones,
-/// VS16) is reduced to its first character, so that the row stands still everywhere.
+/// Removes what could move the cursor, reverse the line or hide text: control characters (line breaks and tabs become spaces), direction
+/// marks, invisible characters. A grapheme cluster whose width differs between terminals (emoji joined by ZWJ, skin tones, VS16) is reduced
+/// to its first character, so that rows stay aligned everywhere.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return Cow::Borrowed(text);
@@ -52,7 +52,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The character to show instead, or nothing.
+/// The replacement of a character; `None` to drop it.
 fn visible(c: char) -> Option<char> {
     match c {
         '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
@@ -74,7 +74,7 @@ fn push_cluster(out: &mut String, cluster: &str) {
         return;
     }
     out.push(first);
-    // A joined emoji keeps its first picture alone; a letter keeps its first marks.
+    // A joined emoji is reduced to its first one; a letter keeps its first marks.
     if chars().skip(1).all(|c| char_width(c) == 0) && !cluster.contains('\u{fe0f}') {
         let before = out.len() - first.len_utf8();
         out.extend(chars().skip(1).take(MAX_MARKS));
@@ -88,13 +88,12 @@ fn char_width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// Cells the text takes once cleaned.
+/// Width of the cleaned text in cells.
 pub fn width(text: &str) -> usize {
     clean(text).graphemes(true).map(|cluster| usize::from(cluster.cell_width())).sum()
 }
 
-/// The cleaned text in at most `cells`; what is cut ends with `…`. A number is cut as a whole, since its first digits alone would read as
-/// another number.
+/// The cleaned text, truncated to `cells` with `…`. A number is never cut inside, since its first digits would read as another number.
 pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
     const SIGN: &str = "…";
     let text = clean(text);
@@ -115,10 +114,10 @@ pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
     text
 }
 
-/// What may stand in a number or a date beside digits; a letter behind them is a unit, as in `1.26T`.
+/// Non-digits that may be part of a number or a date; a letter behind them is a unit, as in `1.26T`.
 const IN_NUMBER: &[char] = &['.', ',', ':', '-', '+', '/', '%'];
 
-/// The text up to `end`, or up to where the number begins that `end` would cut; a bracket that was opened just before it goes too.
+/// The text up to `end`, or up to the start of the number that `end` would cut; a bracket opened just before it is dropped too.
 fn before_number(text: &str, end: usize) -> &str {
     let start = text[..end].rfind(|c: char| c.is_whitespace() || c == '(').map_or(0, |at| at + 1);
     let word = text[start..].split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
@@ -126,14 +125,14 @@ fn before_number(text: &str, end: usize) -> &str {
     let is_number = word.len() - digits.len() <= 1
         && digits.contains(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_digit() || IN_NUMBER.contains(&c));
-    // Cut between two words, or within one that is no number, it reads as what it is.
+    // A cut between words, or inside a word that is no number, is harmless.
     if end <= start || end >= start + word.len() || !is_number {
         return &text[..end];
     }
     text[..start].strip_suffix('(').map_or(&text[..start], str::trim_end)
 }
 
-/// The cleaned text in exactly `cells`, cut or padded with spaces.
+/// The cleaned text in exactly `cells`, truncated or padded with spaces.
 pub fn fit(text: &str, cells: usize, align: Align) -> String {
     let short = truncate(text, cells);
     let padding = " ".repeat(cells.saturating_sub(width(&short)));
@@ -143,7 +142,7 @@ pub fn fit(text: &str, cells: usize, align: Align) -> String {
     }
 }
 
-/// The text broken at spaces into lines of at most `cells`; a longer word is broken inside. At most `lines` lines, the last cut.
+/// Wraps the text at spaces into lines of at most `cells`; longer words are broken. At most `lines` lines, the last one truncated.
 pub fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let text = clean(text);
     let mut out: Vec<String> = Vec::new();
@@ -185,7 +184,7 @@ pub fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     if out.len() > lines {
         out.truncate(lines);
         if let Some(last) = out.last_mut() {
-            // Half of what stands in brackets says nothing.
+            // Half of a parenthesis is useless.
             let open = last.rfind('(').filter(|at| !last[*at..].contains(')') && *at > 0);
             let whole = open.map_or(last.as_str(), |at| last[..at].trim_end());
             *last = truncate(&format!("{whole}…"), cells).into_owned();
@@ -255,7 +254,7 @@ mod tests {
             ("all stop (14 probes)", 12, "all stop…"),
             ("7.31  7.42", 8, "7.31  …"),
             ("7.31 and", 6, "7.31 …"),
-            // These are names, which may be cut anywhere.
+            // Names may be cut anywhere.
             ("0x1f9840a85d", 8, "0x1f984…"),
             ("pool3crv", 6, "pool3…"),
         ];
@@ -312,7 +311,7 @@ mod tests {
             for align in [Align::Left, Align::Right] {
                 let fitted = fit(&text, cells, align);
                 prop_assert_eq!(width(&fitted), cells);
-                // The terminal may count by character or by cluster: the sums agree.
+                // Terminals may measure by character or by cluster: both sums must agree.
                 prop_assert_eq!(fitted.chars().map(char_width).sum::<usize>(), cells, "{:?}", fitted);
                 let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, 60, 1));
                 let (end, _) = buffer.set_stringn(0, 0, &fitted, 60, ratatui::style::Style::new());

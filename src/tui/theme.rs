@@ -1,4 +1,4 @@
-//! Roles, and the styles they have in a theme at the colour depth of the terminal. Views name roles, never colours.
+//! Roles, and their styles in a theme at the terminal's colour depth. Views name roles, never colours.
 
 mod palette;
 
@@ -8,13 +8,13 @@ pub use self::palette::{BUILTIN, Palette};
 
 macro_rules! roles {
     ($($name:ident $key:literal $says:literal;)*) => {
-        /// What a colour means. `*Soft` is the second, quieter strength, for bars and shades.
+        /// The meaning of a colour. `*Soft` is a second, quieter strength, for bars and shades.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Role { $(#[doc = $says] $name),* }
 
         impl Role {
             pub const ALL: &[Role] = &[$(Role::$name),*];
-            /// The key of the theme file.
+            /// The key in a theme file.
             pub fn key(self) -> &'static str {
                 match self { $(Role::$name => $key),* }
             }
@@ -39,7 +39,7 @@ roles! {
     Selection "selection" "Behind the selected row (a background).";
 }
 
-/// How many colours the terminal has.
+/// The colour depth of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     None,
@@ -49,7 +49,7 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// From the environment: `NO_COLOR` (non-empty), `TERM`, `COLORTERM`, and terminals known by their own variables.
+    /// Detects the depth from the environment: `NO_COLOR` (non-empty), `TERM`, `COLORTERM`, and terminals known by their own variables.
     pub fn detect(var: impl Fn(&str) -> Option<String>) -> Self {
         let has = |name: &str| var(name).is_some_and(|value| !value.is_empty());
         let term = var("TERM").unwrap_or_default();
@@ -72,11 +72,11 @@ impl Depth {
     }
 }
 
-/// The person's choices on top of a palette.
+/// The user's options on top of a palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     pub depth: Depth,
-    /// Rising is red and falling green, as markets in East Asia show it.
+    /// Red for rising and green for falling, the convention in East Asia.
     pub up_down_swapped: bool,
     /// Blue and orange in place of green and red.
     pub colour_blind: bool,
@@ -88,23 +88,23 @@ impl Default for Options {
     }
 }
 
-/// Theme, glyphs and bell, as settings and flags choose them.
+/// Display settings.
 #[derive(Debug, Clone)]
 pub struct Appearance {
     pub theme: Theme,
-    /// Only ASCII glyphs.
+    /// ASCII glyphs only.
     pub ascii: bool,
-    /// An alert that fires is heard.
+    /// Ring the terminal bell when an alert fires.
     pub bell: bool,
     pub options: Options,
-    /// The theme was asked for by name; what the last run had chosen does not count.
+    /// The theme was chosen on the command line or in the configuration; the saved session's choice is ignored.
     pub fixed: bool,
 }
 
-/// How much of a role's colour its tint has: seen, and what is written in the colour can still be read on it.
+/// Share of the role's colour in its tint: visible, and text of the same colour stays readable on it.
 const TINT: f64 = 0.13;
 
-/// A palette, reduced to the colours that this terminal has.
+/// A palette, reduced to the terminal's colour depth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     depth: Depth,
@@ -134,7 +134,7 @@ impl Theme {
         self.depth
     }
 
-    /// The role's style: a foreground, or for `Background`, `Panel` and `Selection` a background, to be patched over or under.
+    /// The role's style: a foreground, or a background for `Background`, `Panel` and `Selection`; combine by patching.
     pub fn style(&self, role: Role) -> Style {
         self.styles[role as usize]
     }
@@ -151,12 +151,12 @@ impl Theme {
         self.style(Role::Accent)
     }
 
-    /// Headings: the text's colour, bold.
+    /// Headings: the text colour, bold.
     pub fn strong(&self) -> Style {
         self.text().add_modifier(Modifier::BOLD)
     }
 
-    /// What the filter matched.
+    /// Matches of the filter.
     pub fn matched(&self) -> Style {
         self.accent().add_modifier(Modifier::UNDERLINED)
     }
@@ -170,7 +170,7 @@ impl Theme {
         }
     }
 
-    /// A faint background in the colour of the role, to shade a span of a chart; nothing where the terminal has no faint colours.
+    /// A faint background in the role's colour, to shade a span of a chart; empty where the terminal has no faint colours.
     pub fn tint(&self, role: Role) -> Style {
         let place = match role {
             Role::Up | Role::UpSoft => 1,
@@ -199,8 +199,8 @@ fn style(palette: &Palette, role: Role, options: Options) -> Style {
     }
 }
 
-/// With sixteen colours the terminal's own foreground and background stay, and every role has a colour of its own: the nearest of a
-/// palette one doesn't know would not be one.
+/// Style for sixteen colours: the terminal's own foreground and background stay, and each role gets a fixed named colour; the user's
+/// sixteen colours are unknown, so the nearest one cannot be computed.
 fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
     let light = palette.light;
     let pair = |dark: Color, bright: Color| if light { dark } else { bright };
@@ -224,7 +224,7 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
         Role::Warning if options.colour_blind => Style::new().fg(pair(Color::Magenta, Color::LightMagenta)),
         Role::Warning => Style::new().fg(pair(Color::Magenta, Color::LightYellow)),
         Role::WarningSoft => Style::new().fg(pair(Color::Magenta, Color::Yellow)),
-        // Greys and reds cannot be read on it: the row has one foreground, and signs say what colours said.
+        // Greys and reds would be unreadable on it: the row has one foreground, and signs replace the colours.
         Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)).fg(pair(Color::Black, Color::White)),
     }
 }
@@ -240,7 +240,7 @@ fn shown((r, g, b): Rgb, depth: Depth) -> Color {
     if depth == Depth::True { Color::Rgb(r, g, b) } else { Color::Indexed(nearest_indexed((r, g, b))) }
 }
 
-/// The nearest of xterm's 6×6×6 cube (16–231) and grey ramp (232–255); the first sixteen are the terminal's own and unknown.
+/// The nearest colour of xterm's 6×6×6 cube (16–231) and grey ramp (232–255); the first sixteen are configurable, thus unknown.
 fn nearest_indexed(rgb: Rgb) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let distance = |other: Rgb| {
@@ -254,14 +254,14 @@ fn nearest_indexed(rgb: Rgb) -> u8 {
     greys.chain([cube]).min_by_key(|(_, far)| *far).map_or(cube.0, |(index, _)| index)
 }
 
-/// Whether to take the light theme: the setting if there is one, else the background the terminal told, else `COLORFGBG`
-/// (`15;0`: the last figure is the background), else dark.
+/// Whether to use the light theme: the setting if present, else the background reported by the terminal, else `COLORFGBG` (`15;0`: the last
+/// number is the background), else dark.
 pub fn is_light(setting: Option<bool>, colorfgbg: Option<&str>, background: Option<(u8, u8, u8)>) -> bool {
     if let Some(light) = setting {
         return light;
     }
     if let Some((r, g, b)) = background {
-        // Rec. 709 luma of the coded values; half of the range parts light from dark well enough.
+        // Rec. 709 luma of the gamma-encoded values; the middle of the range separates light from dark well enough.
         return 0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 127.5;
     }
     let index = colorfgbg.and_then(|text| text.rsplit(';').next()).and_then(|text| text.trim().parse::<u8>().ok());

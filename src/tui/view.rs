@@ -1,5 +1,5 @@
-//! What a view is to the program around it: it sees a `Context`, holds answers it asked for, and returns what it wants done. A view
-//! knows no other view, asks only the deck, and never waits.
+//! The interface between a view and the application: a view reads a `Context`, holds the answers it asked for, and returns an `Effect`. A
+//! view knows no other view, asks only the deck, and never blocks.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,21 +25,21 @@ use crate::{
     question::{Question, progress::Progress, snapshot::Snapshot},
 };
 
-/// What every view may look at. Made afresh for every update and every frame.
+/// The application state that views read. Built for every update and every frame.
 pub struct Context<'a> {
     pub deck: &'a Arc<Deck>,
     pub jobs: Option<&'a Arc<Jobs>>,
     pub api: &'a dyn ApiDesk,
-    /// None until the first generation is loaded.
+    /// `None` until the first generation is loaded.
     pub snapshot: Option<&'a Arc<Snapshot>>,
     pub load: &'a LoadState,
-    /// The one token that runs through all views.
+    /// The program's token, shared by all views.
     pub token: Option<Address>,
     pub watchlist: &'a HashSet<Address>,
-    /// Tokens whose rows tell of an alert.
+    /// Alert marks of token rows.
     pub alerts: &'a HashMap<Address, AlertMark>,
     pub theme: &'a Theme,
-    /// Only ASCII glyphs.
+    /// ASCII glyphs only.
     pub ascii: bool,
     /// The wall clock, for ages.
     pub now: Time,
@@ -48,13 +48,13 @@ pub struct Context<'a> {
 
 /// A view of the selected token or of the whole market.
 pub trait View {
-    /// After anything changed outside (token, generation, an answer came): asks what is needed, takes what is there. Never waits.
+    /// Called after any outside change (token, generation, arrived answer): asks for missing answers and takes arrived ones. Never blocks.
     fn refresh(&mut self, context: &Context<'_>);
 
-    /// An action of the view's scope, or one of everywhere that is the view's to carry out (movement, sort, filter, copy, …).
+    /// Handles an action of the view's scope, or a global one that is delegated to views (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
 
-    /// Whether the footer may offer the action here.
+    /// Whether the footer may offer the action.
     fn answers(&self, _: Action) -> bool {
         true
     }
@@ -63,10 +63,10 @@ pub trait View {
         Effect::Nothing
     }
 
-    /// Draws the body into `area` of any size. Asks nothing and waits for nothing.
+    /// Draws the body into `area` of any size. Asks nothing and never blocks.
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>);
 
-    /// The list that `/` filters, whose columns `C` chooses, and that is kept between runs.
+    /// The main list: filtered by `/`, its columns chosen by `C`, saved between runs.
     fn listing(&self) -> Option<&dyn Listing> {
         None
     }
@@ -75,15 +75,15 @@ pub trait View {
         None
     }
 
-    /// The list has another filter or other columns: its rows are to stand anew.
+    /// The list's filter or columns changed: refresh its rows.
     fn relist(&mut self, _: &Context<'_>) {}
 
-    /// What `/` edits; `None` when the view has nothing to filter.
+    /// The text that `/` edits; `None` for a view without a filter.
     fn filter(&self) -> Option<&str> {
         self.listing().map(Listing::filter_text)
     }
 
-    /// Called at every key while the filter is edited; the error is shown beside it and the last good filter stands.
+    /// Called at every key while the filter is edited; an error is shown beside it, and the last valid filter stays in force.
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> std::result::Result<(), String> {
         let Some(list) = self.listing_mut() else { return Ok(()) };
         list.set_filter(text)?;
@@ -91,12 +91,13 @@ pub trait View {
         Ok(())
     }
 
-    /// The token of the row before or after that of the token, which is selected then; none at the end, or where there are no rows.
+    /// Selects the row before or after the token's; returns its token, row number and the number of rows. `None` at the ends, or without
+    /// rows.
     fn beside(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
         None
     }
 
-    /// Shows its list with the columns that were chosen; none are those it has at first.
+    /// Applies the user's columns; `None` restores the defaults.
     fn choose_columns(&mut self, layout: Option<ColumnLayout>, context: &Context<'_>) {
         if let Some(list) = self.listing_mut() {
             list.set_layout(layout);
@@ -104,33 +105,33 @@ pub trait View {
         }
     }
 
-    /// The indicators on screen, of a view with indicators.
+    /// The active indicators, in a view with indicators.
     fn indicators(&self) -> Option<&[Indicator]> {
         None
     }
 
     fn choose_indicators(&mut self, _: Vec<Indicator>, _: &Context<'_>) {}
 
-    /// Puts the selection on the token, taking off what hides its row.
+    /// Selects the token's row, clearing a filter that hides it.
     fn reveal(&mut self, _: Address, _: &Context<'_>) {}
 
-    /// What stands in its place and has keys of its own: its name, and each key with a sentence.
+    /// The name and key help of a pane that currently replaces the view.
     fn own_keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
         None
     }
 
-    /// The large tables that it shows something of; `None` for a view that needs no dataset. While one of them is on its way, the
-    /// pane says so in the view's place.
+    /// The large tables that the view shows; `None` for a view that needs no dataset. While one of them is loading, a placeholder replaces
+    /// the view.
     fn needs(&self) -> Option<&'static [&'static str]> {
         None
     }
 
-    /// The token of the selected row: it becomes the program's once a filter is kept, since rows moved under the selection.
+    /// The token of the selected row; it becomes the program's token once a filter is kept, since rows moved under the selection.
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         None
     }
 
-    /// The request that gives the same data over HTTP.
+    /// The HTTP request for the same data.
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         None
     }
@@ -140,12 +141,12 @@ pub trait View {
         None
     }
 
-    /// What is kept between runs.
+    /// The session state of the view.
     fn save(&self) -> serde_json::Value {
         self.listing().map_or(serde_json::Value::Null, |list| list.save(serde_json::json!({})))
     }
 
-    /// Takes back what `save` gave; anything unreadable is passed over.
+    /// Restores a saved session; invalid entries are ignored.
     fn restore(&mut self, kept: &serde_json::Value) {
         if let Some(list) = self.listing_mut() {
             list.restore(kept);
@@ -153,57 +154,57 @@ pub trait View {
     }
 }
 
-/// The columns of a list, and what was chosen of them.
+/// The columns of a list, and the user's layout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnChoice {
-    /// In their order: key, title, and whether it is shown.
+    /// In order: key, title, and whether it is shown.
     pub columns: Vec<(&'static str, &'static str, bool)>,
-    /// Those that nothing in the data has a value for.
+    /// The columns that are empty in all of the data.
     pub absent: Vec<&'static str>,
     pub layout: ColumnLayout,
 }
 
-/// Esc where the view had nothing of its own to close: false when there is no filter to take off.
+/// Esc in a view with nothing of its own to close: clears the filter; false when there is none.
 pub fn take_filter_off(view: &mut dyn View, context: &Context<'_>) -> bool {
     view.filter().is_some_and(|filter| !filter.is_empty()) && view.set_filter("", context).is_ok()
 }
 
-/// What a view wants done that it cannot do itself.
+/// A side effect that a view requests from the application.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Nothing changed.
     Nothing,
     /// Draw again.
     Redraw,
-    /// Not mine: let the program handle it (Esc with nothing open, say).
+    /// Not handled: use the default (Esc with nothing open, for example).
     Pass,
-    /// Make this the selected token.
+    /// Select this token.
     Select(Address),
-    /// Make this the selected token and go to the view.
+    /// Select this token and switch to the view.
     Open(Address, ViewId),
-    /// Put the text on the clipboard; the second says what it was ("address").
+    /// Copy the text to the clipboard; the second is its name ("address").
     Copy(String, &'static str),
     /// Open a link with the system's handler.
     OpenLink(String),
-    /// Star the token, or unstar it.
+    /// Toggle the token's star.
     Star(Address),
-    /// Show the text in the footer for a few seconds.
+    /// Show a toast.
     Say(String),
-    /// As `Say`, as a warning.
+    /// Show a toast as a warning.
     Warn(String),
-    /// Load the data again.
+    /// Reload the data.
     Reload,
-    /// Open the line that `/` opens with this text in it.
+    /// Open the input line with this text.
     Edit(String),
 }
 
-/// A request as `curl` would send it.
+/// A request for `curl`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     pub method: &'static str,
     pub target: String,
     pub body: Option<String>,
-    /// Which page of how many it asks for, where one does not hold all.
+    /// Page number and page count, where the data has several pages.
     pub page: Option<(u64, u64)>,
 }
 
@@ -217,7 +218,7 @@ impl HttpRequest {
         Self { method: "GET", target: target.into(), body: None, page: None }
     }
 
-    /// Says which page it is of a list of so many.
+    /// Sets the page number of a list of `total` rows.
     #[must_use]
     pub fn of_page(self, page: u64, limit: u64, total: u64) -> Self {
         let pages = total.div_ceil(limit.max(1));
@@ -225,24 +226,24 @@ impl HttpRequest {
     }
 }
 
-/// A table as it is exported: names as in the API, exact values.
+/// A table for export: column names as in the API, exact values.
 pub struct Export {
-    /// For the file's name.
+    /// The base of the file name.
     pub name: String,
     pub columns: Vec<String>,
-    /// How many rows there are; none while they are still being found.
+    /// Number of rows; `None` while they are still being found.
     pub count: Option<usize>,
-    /// The selected row, one JSON value a cell.
+    /// The selected row, one JSON value for each cell.
     pub selected: Option<Vec<serde_json::Value>>,
-    /// Gets the rows, off the drawing thread.
+    /// Computes the rows, off the drawing thread.
     pub rows: Gather,
 }
 
-/// Makes rows ready to be written; what takes a while there can be followed and stopped.
+/// Computes rows for writing, with progress and cancellation.
 pub type Gather = Box<dyn FnOnce(&Progress) -> Result<ExportRows> + Send>;
 
 impl Export {
-    /// A short table that is at hand: one JSON value a cell.
+    /// A short table in memory: one JSON value for each cell.
     pub fn of(name: impl Into<String>, columns: &[&str], rows: Vec<Vec<serde_json::Value>>, selected: Option<usize>) -> Self {
         Self {
             name: name.into(),
@@ -253,19 +254,19 @@ impl Export {
         }
     }
 
-    /// Every row that would be written.
+    /// All rows to be written.
     #[cfg(test)]
     pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
         (self.rows)(&Progress::default()).expect("rows that can be had").values(self.columns.len())
     }
 }
 
-/// A question that a view keeps asked: the answer that stands, and the next one on its way. The last good answer is shown until
-/// the next is there.
+/// A question that a view keeps up to date: the current answer, and the pending one. The last answer stays on screen until the next
+/// outcome.
 pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
     pending: Option<Pending<Q::Answer>>,
-    /// The answer that stands, to be held while it is drawn.
+    /// The current answer, shared while it is drawn.
     pub known: Option<Arc<Known<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
@@ -277,11 +278,10 @@ impl<Q: Question> Default for ViewQuestion<Q> {
 }
 
 impl<Q: Question + PartialEq> ViewQuestion<Q> {
-    /// Asks unless this very question of this generation is asked already, and takes the answer if it has come. True when what is
-    /// shown changed.
+    /// Asks the question, unless it is already asked of this generation, and takes an arrived answer. Returns whether the display changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
         let Some(snapshot) = context.snapshot else { return false };
-        // From half of the tables it would be answered wrongly.
+        // With tables still loading the answer would be wrong.
         if snapshot.dataset.importing.iter().any(|table| Q::NEEDS.contains(table)) {
             return false;
         }
@@ -309,12 +309,12 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         changed
     }
 
-    /// Forgets everything; what is on its way is cancelled.
+    /// Resets everything; a pending answer is cancelled.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The answer that stands.
+    /// The current answer.
     pub fn answer(&self) -> Option<&Q::Answer> {
         self.known.as_deref().map(|known| &known.answer)
     }
@@ -323,57 +323,57 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         self.question.as_ref().map(|(_, question)| question)
     }
 
-    /// (done, total) while an answer is on its way.
+    /// (done, total) of a pending answer.
     pub fn progress(&self) -> Option<(u64, u64)> {
         self.pending.as_ref().map(Pending::progress)
     }
 }
 
-/// The API as its view sees it; wired where both faces are known.
+/// The API server as its view needs it; implemented where both are known.
 pub trait ApiDesk {
     fn state(&self) -> ApiState;
-    /// The first key, for showing and for copying.
+    /// The first API key, for display and copying.
     fn key(&self) -> Option<String>;
     /// The latest requests, newest first, at most `limit`.
     fn requests(&self, limit: usize) -> Vec<RequestLine>;
-    /// Requests by duration: upper bound in microseconds, count.
+    /// Latency histogram: upper bound in microseconds, number of requests.
     fn histogram(&self) -> Vec<(u64, u64)>;
     fn start(&self) -> std::result::Result<(), String>;
     fn stop(&self);
-    /// From now on, requests that come in wake the dashboard.
+    /// Makes incoming requests wake the event loop.
     fn listen(&self, _: Wake) {}
 }
 
-/// The configuration file while the dashboard runs; wired where it is read.
+/// The watched configuration file; implemented where it is read.
 pub trait LiveSettings: Send + Sync {
-    /// What the file says now, once after each change: what is to hold from now on, or what is wrong with it.
+    /// Takes the new settings or their error, once after each change.
     fn take(&self) -> Option<std::result::Result<NewSettings, String>>;
-    /// From now on, a change wakes the dashboard.
+    /// Makes a change wake the event loop.
     fn listen(&self, wake: Wake);
 }
 
-/// Settings that hold from now on.
+/// Changed settings to apply.
 #[derive(Debug, Clone)]
 pub struct NewSettings {
     pub keymap: Option<Keymap>,
     pub look: Option<Appearance>,
-    /// What was taken in, and what waits for the next start.
+    /// User-readable messages: the applied changes, and those that need a restart.
     pub says: Vec<String>,
 }
 
-/// Whether the API listens, and where.
+/// Whether the API server listens, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ApiState {
-    /// It was not wanted, or was stopped.
+    /// Not started, or stopped.
     #[default]
     Off,
     /// At this address.
     Listening(String),
-    /// It could not; the reason for the person.
+    /// Failed to listen; user-readable reason.
     Failed(String),
 }
 
-/// A request that was answered.
+/// A line of the request log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestLine {
     pub time: Time,
@@ -384,7 +384,7 @@ pub struct RequestLine {
     pub bytes: u64,
 }
 
-/// No API at all.
+/// The implementation without an API server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoApi;
 

@@ -26,7 +26,7 @@ use super::{
     view::View,
 };
 
-/// In the `impl View` of a view: the list that `/`, `C` and F2 work on.
+/// Implements the list accessors of `View`, used by `/`, `C` and F2.
 macro_rules! listing {
     ($list:ident) => {
         fn listing(&self) -> Option<&dyn crate::tui::list::Listing> {
@@ -40,12 +40,12 @@ macro_rules! listing {
 }
 use listing;
 
-/// The body of a panel a cell in from either side, in line with its title.
+/// The body of a panel, inset by a cell at both sides to align with its title.
 fn inset(body: Rect) -> Rect {
     Rect { x: body.x.saturating_add(1.min(body.width)), width: body.width.saturating_sub(2), ..body }
 }
 
-/// A bar of line signs for a row of a table, where bars of full height would run into each other: the filled part and the track.
+/// A bar of line characters for a table row, where full-height bars would run into each other: the filled part and the track.
 fn thin_bar(share: f64, cells: usize, ascii: bool) -> [String; 2] {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     let halves = (share * cells as f64 * 2.0).floor() as usize;

@@ -1,4 +1,4 @@
-//! The widgets: each draws plain input into a rectangle of any size, with the theme's roles, and keeps no data of its own.
+//! The widgets: each draws plain data into a rectangle of any size, in the theme's roles, and holds no data of its own.
 
 pub mod bar;
 pub mod candles;
@@ -12,7 +12,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::text;
 
-/// Writes `text`, made safe for display, at (`x`, `y`) of `area` (counted from its corner), cut with `…` to what fits; the cells used.
+/// Writes `text`, made safe for display, at (`x`, `y`) relative to `area`, truncated with `…`; returns the cells used.
 pub fn put(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {
     let area = area.intersection(buf.area);
     if x >= area.width || y >= area.height {
@@ -24,7 +24,7 @@ pub fn put(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Styl
     end - left
 }
 
-/// Writes `text` in at most `lines` lines, broken at spaces, with as many cells free at the right as at the left; the lines used.
+/// Writes `text` wrapped into at most `lines` lines, with margins of `x` cells at both sides; returns the lines used.
 pub fn put_wrapped(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, lines: usize, style: Style) -> u16 {
     let wrapped = text::wrap(text, usize::from(area.width.saturating_sub(2 * x)), lines);
     for (nth, line) in wrapped.iter().enumerate() {
@@ -33,7 +33,7 @@ pub fn put_wrapped(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, lin
     wrapped.len() as u16
 }
 
-/// As `put`, with its last cell at the right edge.
+/// As `put`, right-aligned.
 pub fn put_right(buf: &mut Buffer, area: Rect, y: u16, text: &str, style: Style) -> u16 {
     let shown = text::truncate(text, usize::from(area.width));
     let x = area.width - text::width(&shown) as u16;

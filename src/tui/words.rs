@@ -1,10 +1,10 @@
-//! The short sentences that several places of the terminal share. What stands for the API's words is `document::words`'.
+//! Short texts shared within the terminal interface. Words for the API's terms are in `document::words`.
 
 pub(super) use crate::document::words::{of, shown, versioned};
 
-/// What Enter and Esc do where something is typed or chosen.
+/// The key hints of an input line or a choice.
 pub(super) const SAVE_OR_CANCEL: &str = "Enter save · Esc cancel";
-/// Esc in a dialog.
+/// The key hint of a dialog.
 pub(super) const CANCEL: &str = "Esc cancel";
 
 /// `no token matches: Esc clears the filter`.

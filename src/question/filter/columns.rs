@@ -1,20 +1,20 @@
-//! The columns that a filter can name, and what each holds. Which rows they belong to is the caller's.
+//! The columns that a filter can name, with their kinds. The rows they belong to are the caller's.
 
 use crate::dataset::schema::{Kind, TableSchema};
 
-/// The kind of a column's values, which decides what it can be compared with.
+/// The kind of a column's values, which decides the values and operators it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     Number,
     Text,
     /// Several names.
     List,
-    /// One chain or several: it may be named by any of its names, and is a name.
+    /// One chain or several; matched as a whole name, by any alias of the chain.
     Chain,
     Flag,
     /// A time or a day.
     Time,
-    /// A length of time, as an age.
+    /// A duration, such as an age.
     Duration,
 }
 
@@ -23,9 +23,9 @@ pub enum ColumnKind {
 pub struct FilterColumn {
     pub name: &'static str,
     pub kind: ColumnKind,
-    /// Other names, as `cap` for `market_cap`.
+    /// Aliases, such as `cap` for `market_cap`.
     pub aliases: &'static [&'static str],
-    /// Plain words look into it.
+    /// Whether plain words search it.
     pub searched: bool,
 }
 
@@ -34,19 +34,19 @@ impl FilterColumn {
         Self { name, kind, aliases, searched: false }
     }
 
-    /// The same, and plain words look into it.
+    /// The same column, searched by plain words.
     #[must_use]
     pub const fn searched(mut self) -> Self {
         self.searched = true;
         self
     }
 
-    /// The shortest of its names, for a line with little room.
+    /// The shortest of its names, for narrow space.
     pub fn short(&self) -> &str {
         self.aliases.iter().copied().chain([self.name]).min_by_key(|name| name.len()).unwrap_or(self.name)
     }
 
-    /// A value that it may be compared with, as one types it.
+    /// An example value, as it would be typed.
     pub(super) fn example(&self) -> &'static str {
         match self.kind {
             ColumnKind::Number if LARGE.iter().any(|part| self.name.contains(part)) => "1m",
@@ -65,25 +65,25 @@ impl FilterColumn {
     }
 }
 
-/// Parts of the names of columns whose figures are large.
+/// Name parts of columns with large figures.
 const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
 
-/// The column of this name, in any letter case, or of this other name.
+/// Finds a column by name or alias, in any letter case.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
     columns.iter().find(|column| column.answers_to(name))
 }
 
-/// The names of the columns, each with its other names.
+/// All column names, each followed by its aliases.
 pub fn names(columns: &[FilterColumn]) -> impl Iterator<Item = &str> {
     columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
 }
 
-/// The columns of a table as a filter names them; plain words look into what is text.
+/// The filter columns of a table; plain words search its text columns.
 pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
     schema.columns.iter().map(|ours| of_kind(ours.name, ours.kind, ours.aliases)).collect()
 }
 
-/// A column that holds cells of this kind.
+/// A filter column for cells of this kind.
 pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
     let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
     let kind = match kind {

@@ -1,16 +1,16 @@
-//! What the last word of a filter may become: a column with a fitting sign, or a value of the column before the sign.
+//! Completion of a filter's last word: to a column with an operator, or to a value of the column before the operator.
 
 use super::{
     columns::{ColumnKind, FilterColumn, column},
     parse::OPERATORS,
 };
 
-/// Proposals given at the most.
+/// Maximum number of proposals.
 const MAX: usize = 60;
 
-/// The texts that the filter may be completed to, each with the word that is new in it. `values` gives the words of a column.
+/// The completed filter texts, each with its new word. `values` lists the values of a column.
 pub fn complete(text: &str, columns: &[FilterColumn], values: impl Fn(&FilterColumn) -> Vec<String>) -> Vec<(String, String)> {
-    // Inside of quotes nothing is proposed.
+    // No completion inside quotes.
     if text.matches('"').count() % 2 == 1 {
         return Vec::new();
     }
@@ -36,7 +36,7 @@ fn quoted(value: &str) -> String {
     if plain { value.to_owned() } else { format!("\"{value}\"") }
 }
 
-/// The column with the sign that is used most with it, under the name that begins as the typed word does.
+/// The column with its most usual operator, under the name or alias that begins with the typed text.
 fn proposal(column: &FilterColumn, typed: &str) -> Option<String> {
     let mut names = std::iter::once(column.name).chain(column.aliases.iter().copied());
     let name = names.find(|name| name.to_lowercase().starts_with(&typed.to_lowercase()) && writable(name))?;
@@ -49,7 +49,7 @@ fn proposal(column: &FilterColumn, typed: &str) -> Option<String> {
     Some(format!("{name}{sign}"))
 }
 
-/// Whether the language can write the name: one of somebody's own may have blanks and signs in it.
+/// Whether the grammar can express the name: a custom column may have blanks and operators in its name.
 fn writable(name: &str) -> bool {
     !name.chars().any(|c| c.is_whitespace() || matches!(c, '"' | ':' | '=' | '>' | '<' | '!'))
 }

@@ -1,4 +1,4 @@
-//! From the text of a filter to its conditions, with errors that name the part that is wrong.
+//! The parser of the filter language. Its errors carry the byte range at fault.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use super::{
 };
 use crate::spelling::meant;
 
-/// Characters of a filter's text: what the API's document can state.
+/// Longest filter text in characters; the API document states the same limit.
 pub const TEXT_CHARS_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
-/// Columns that are named to who named one that is not there, where a line is all the room.
+/// Columns listed in an unknown-column error that must fit one line.
 const LISTED: usize = 8;
 
-/// The word of what conditions do anyway, and those of what they do not: words to look for as long as there is no condition.
+/// The conjunction, which is implied, and the unsupported connectives. In a filter without conditions they are plain search words.
 const AND: &[&str] = &["and", "&&"];
 const NOT_AND: &[&str] = &["or", "not", "||"];
 
-/// Longer signs before those they begin with.
+/// Operators, a longer one before its prefix.
 pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("!=", Operator::Differs),
     (">=", Operator::AtLeast),
@@ -30,7 +30,7 @@ pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("<", Operator::Less),
 ];
 
-/// What is wrong, for the person, and the bytes of the text it is about.
+/// A user-readable message, and the byte range of the text at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     pub message: String,
@@ -43,7 +43,7 @@ impl fmt::Display for FilterError {
     }
 }
 
-/// A piece of the text: a word or quoted text, or an operator.
+/// A token of the text: a word, quoted text, or an operator.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece<'a> {
     Word(&'a str),
@@ -51,12 +51,12 @@ enum Piece<'a> {
     Sign(Operator),
 }
 
-/// Reads a filter. Column names may be given in any letter case and by their aliases.
+/// Parses a filter. Column names match in any letter case and by their aliases.
 pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
     read(text, columns, false)
 }
 
-/// As `parse`, of conditions alone: there are no plain words, and who names a column that is not there is told all that are.
+/// As `parse`, but without plain words; an unknown-column error lists all columns.
 pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
     read(text, columns, true)
 }
@@ -131,7 +131,7 @@ fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// How to look for such a word, where there are plain words.
+/// How to search for the word itself, where plain words are allowed.
 fn quoting(word: &str, only_conditions: bool) -> String {
     if only_conditions { String::new() } else { format!("; to look for the word write `\"{word}\"`") }
 }
@@ -170,7 +170,7 @@ fn unknown(name: &str, at: &std::ops::Range<usize>, all: &[FilterColumn], list: 
     let names: Vec<&str> = all.iter().map(|column| if list { column.name } else { column.short() }).collect();
     let near = meant(name, columns::names(all)).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
-    // A line of the terminal has room for a few.
+    // A terminal line has room for a few.
     let (shown, more) = if list { (names.len(), "") } else { (names.len().min(LISTED), if names.len() > LISTED { ", …" } else { "" }) };
     let message = format!("no column `{name}`{near}{stop} Columns: {}{more}", names[..shown].join(", "));
     FilterError { message, at: at.clone() }
@@ -244,7 +244,7 @@ mod tests {
             assert!(error.message.starts_with(message) && error.message.contains("; to look for the word write `\""), "{error}");
             assert_eq!(error.at, at);
         }
-        // Tokens may be called so.
+        // Tokens may have such names.
         for text in ["and", "NOT", "or", "salt and pepper", "\"or\" cap>1m"] {
             let found = parse(text, COLUMNS).map(|filter| filter.words().map(str::to_owned).collect::<Vec<_>>());
             let expected = text.to_lowercase().replace(['"'], "").replace(" cap>1m", "");
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Of each kind of column: what it takes, and what it says of what it does not.
+    /// For each kind of column: accepted values, and the error for others.
     #[test]
     fn a_value_must_be_what_the_column_holds() {
         const NUMBER: &str = " is not a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
@@ -330,7 +330,7 @@ mod tests {
                 match read(&text, COLUMNS) {
                     Ok(filter) => {
                         filter.matches(|_| None);
-                        // What was written reads the same once more.
+                        // The written form parses to the same filter.
                         let written = filter.conditions();
                         prop_assert!(written.len() <= text.len());
                         let again = conditions(&written, COLUMNS);

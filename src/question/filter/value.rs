@@ -1,5 +1,5 @@
-//! The value of a condition, read as its column's kind. A value that could never match is refused here, with what the column expects:
-//! the one such check of every view.
+//! Parses the value of a condition by its column's kind. A value that could never match is refused here, with the expected form; this is
+//! the only such check, shared by all views.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
@@ -9,28 +9,28 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
 };
 
-/// A value that a condition compares with.
+/// The right-hand side of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConditionValue {
     Number(f64),
     Text(String),
-    /// The whole of a name.
+    /// Matched as a whole name.
     Name(String),
     Flag(bool),
-    /// A year, month, day, hour, minute or second: its first moment, and the first one after it.
+    /// A year, month, day, hour, minute or second: its start, and the end (exclusive).
     Period {
         start: Time,
         end: Time,
     },
-    /// A length of time in milliseconds, and the unit it was given in: `3d` is all that is at least three days and less than four.
+    /// A duration in milliseconds and the unit it was given in: `3d` matches from three days up to, not including, four.
     Duration {
         length: i64,
         unit: i64,
     },
 }
 
-/// How a column of each kind is compared: what it is called, how a condition is written (`{}` is the column and the sign), and how
-/// where the sign means nothing for it.
+/// Error texts by column kind: the kind's name, examples (`{}` is column and operator), and examples for an operator that the kind does not
+/// support.
 const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
     (ColumnKind::Number, "a number", "`{}1000`, `{}2.5m` or `{}5%`", ""),
     (ColumnKind::Time, "a time", "`{}2026-01`, `{}2026-01-31` or `{}2026-01-31T10:30`", ""),
@@ -41,7 +41,7 @@ const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
     (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
 ];
 
-/// The value of a condition `column sign text`; else what is wrong with it, for the person.
+/// Parses the value of `column operator text`. Errors: a user-readable message.
 pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<ConditionValue, String> {
     let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
     let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
@@ -54,7 +54,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
-        // A part of a time as it is written, `10:30`.
+        // A part of a written time, such as `10:30`.
         ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T"))),
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
@@ -66,7 +66,7 @@ fn flag(text: &str) -> Option<bool> {
     WORDS.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, flag)| *flag)
 }
 
-/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is the number before the sign, as columns in percent hold it.
+/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
 fn number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
     let text = text.strip_suffix('%').unwrap_or(&text);
@@ -78,13 +78,13 @@ fn number(text: &str) -> Option<f64> {
         _ => 0,
     };
     let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    // Only digits: Rust also reads `inf`, and an exponent of its own would meet the suffix's. That one is read, not multiplied, so
-    // that 4.1b is the float nearest to 4.1e9.
+    // Digits only: Rust would also parse `inf`, and an exponent would clash with the suffix's. The suffix becomes the exponent of the text,
+    // not a multiplication, so that 4.1b is the float nearest to 4.1e9.
     let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
     format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
-/// The units of a length of time. A month and a year are the mean ones of the calendar, as 365.25 days make a year.
+/// Units of a duration. Months and years are calendar means: 365.25 days a year.
 const UNITS: &[(&[&str], i64)] = &[
     (&["s", "sec"], SECOND_MS),
     (&["min"], MINUTE_MS),

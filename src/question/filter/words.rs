@@ -1,7 +1,7 @@
-//! The plain words of a filter: in which texts each is found, with letters missing or not.
+//! Fuzzy matching of a filter's plain words.
 
-/// For filters, where a loose match is a wrong row: the word inside the text, or from four letters on its letters spread over no more
-/// than twice its length.
+/// Whether the word is a substring of the text or, from four letters on, a subsequence spread over at most twice its length; a looser match
+/// would keep wrong rows.
 pub fn contains(word: &str, text: &str) -> bool {
     let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let wanted: Vec<char> = word.chars().collect();

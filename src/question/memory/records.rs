@@ -1,4 +1,4 @@
-//! The cached track records: what became of the earlier patterns of each token that was asked for, and what followed ranks of growth.
+//! Cache of track records: the replayed pattern signals of each token, and the returns after holder-growth rankings.
 
 use std::{
     collections::HashMap,
@@ -13,14 +13,14 @@ use crate::{
     dataset::{address::Address, time::Time},
 };
 
-/// What became of the patterns of each token, as far as it was asked for.
+/// Cached replays by token and timeframe, filled on demand, and the growth records.
 #[derive(Debug, Default)]
 pub struct RecordMemory {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
     growth: OnceLock<Vec<ReturnRecord>>,
 }
 
-/// Of one token and frame.
+/// The replay of one token and timeframe.
 #[derive(Debug)]
 pub(in crate::question) struct ReplayedToken {
     pub as_of: Option<Time>,
@@ -33,7 +33,7 @@ impl RecordMemory {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
     }
 
-    /// There are no more than tokens and frames.
+    /// Needs no eviction: there is at most one entry for each token and timeframe.
     pub(in crate::question) fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<ReplayedToken>) {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
     }

@@ -1,5 +1,5 @@
-//! What security keeps for one generation of data: the corpus that tokens are compared with, built when it is first asked for,
-//! the traits of scams that were executed to compare, and the answers in short. No inference here.
+//! Caches of security inference for one generation: the corpus of contracts to compare with, built on first use, the traits of executed
+//! scam contracts, and short answers. No inference here.
 
 use std::{
     collections::HashMap,
@@ -13,24 +13,24 @@ use crate::{
     question::progress::Progress,
 };
 
-/// Scams whose traits are kept.
+/// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub struct SecurityMemory {
     corpus: OnceLock<Corpus>,
-    /// Held by the one who builds the corpus; the others wait for it rather than build it too.
+    /// Held while the corpus is built, so that concurrent requests wait instead of building it twice.
     building: Mutex<()>,
     traits: Mutex<HashMap<Address, CodeTraits>>,
-    /// Of the tokens that were asked about: lists of tokens show it.
+    /// The short answers by token, shown in token lists.
     told: Mutex<HashMap<Address, InShort>>,
 }
 
-/// An answer in short.
+/// The short form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InShort {
     pub score: i64,
-    /// What the recommendation begins with.
+    /// The first word of the recommendation.
     pub word: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl InShort {
 }
 
 impl SecurityMemory {
-    /// The corpus of the generation. Who gives up while building it leaves it to the next.
+    /// The corpus of the generation, built on first use. A cancelled build is left to the next caller.
     pub fn corpus(&self, dataset: &Dataset, progress: &Progress) -> Result<&Corpus> {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
@@ -58,12 +58,12 @@ impl SecurityMemory {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    /// Keeps a token's answer in short; there are no more than tokens.
+    /// Caches a token's short answer; needs no eviction: there is at most one for each token.
     pub fn keep(&self, token: Address, told: InShort) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(token, told);
     }
 
-    /// The traits of a known scam, executed at most once unless the asker gives up.
+    /// The traits of a known scam, executed at most once unless the caller cancels.
     pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
         let lock = || self.traits.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(scam) {

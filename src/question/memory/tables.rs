@@ -1,4 +1,4 @@
-//! The cached orders of tables: those made last, so that the pages of one order are not each sorted anew. Long ones are kept in files.
+//! Cache of the latest row orders of tables, so that the pages of one query are not sorted again. Long orders are spilled to files.
 
 use std::{
     collections::VecDeque,
@@ -7,14 +7,14 @@ use std::{
 
 use crate::dataset::cache::Places;
 
-/// Orders that are kept; a list in memory has a million places at most.
+/// Maximum number of cached orders; each holds at most a million row indices in memory.
 const ORDERS: usize = 4;
 
-/// The rows found, in their order.
+/// The rows of a query, in order.
 #[derive(Debug, Clone, Default)]
 pub struct OrderedRows {
     pub places: Places,
-    /// The rows that these are the first of, where the order of all is still to be made.
+    /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
     pub of: Option<Places>,
 }
 
@@ -27,13 +27,13 @@ impl OrderedRows {
         Self { places, of: None }
     }
 
-    /// How many there are once the order is made.
+    /// Number of rows in the complete order.
     pub fn total(&self) -> usize {
         self.of.as_ref().map_or(self.places.len(), Places::len)
     }
 }
 
-/// The orders of one generation.
+/// The row orders of one generation, by query.
 #[derive(Debug, Default)]
 pub struct TableMemory(Mutex<VecDeque<(String, OrderedRows)>>);
 

@@ -1,4 +1,4 @@
-//! What each kind of parameter takes and refuses.
+//! Accepted and refused values of each parameter kind.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn a_time_is_read_to_the_second_and_written_so_that_it_reads_the_same() {
         assert_eq!(read.to_string(), written, "{text}");
         assert_eq!(time(written), Ok(Some(read)), "{text}");
     }
-    // Milliseconds, mistaken for seconds, are no time within reach.
+    // Milliseconds mistaken for seconds are out of range.
     for text in ["1786665600000", "253402300800", "9223372036854775807", "-9223372036854775808", "+262142-12-31", "yesterday"] {
         assert_eq!(time(text).map_err(|p| p.code), Err(Code::InvalidParameter), "{text}");
     }

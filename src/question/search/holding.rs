@@ -1,4 +1,4 @@
-//! Which tokens meet some conditions now: what alerts are judged by. Columns, grammar and figures are those of `where` of GET /tokens.
+//! The tokens that meet a condition now: the evaluation of alerts. Columns, grammar and figures are those of `where` of GET /tokens.
 
 use super::{
     Hit,
@@ -11,7 +11,7 @@ use crate::{
     question::{Find, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot},
 };
 
-/// Which tokens meet the conditions, of all or this one.
+/// Evaluates a condition on all tokens or on one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionMatch {
     pub condition: String,
@@ -19,7 +19,7 @@ pub struct ConditionMatch {
 }
 
 impl ConditionMatch {
-    /// The conditions as they are read; without any everything would hold.
+    /// Parses the condition. Errors: an empty one, which every token would meet.
     fn filter(&self, snapshot: &Snapshot) -> Result<Filter> {
         let filter = parameter::conditions("condition", &self.condition, &row::columns(&snapshot.dataset))?;
         if filter.is_empty() {
@@ -30,11 +30,11 @@ impl ConditionMatch {
     }
 }
 
-/// The tokens that do not fail the conditions, in the order of the dataset.
+/// The tokens for which the condition is true or unknown, in dataset order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatchedTokens {
     pub holds: Vec<Address>,
-    /// A value is missing on which it hangs whether they hold: the column is empty there, or its table cannot be read.
+    /// The result depends on a missing value: the cell is empty, or its table cannot be read.
     pub unknown: Vec<Address>,
 }
 
@@ -62,7 +62,7 @@ impl Find for ConditionMatch {
         }
         work_out(&mut found, &slow, &[], snapshot, progress)?;
         for (_, row) in &found {
-            // Where candles show no pattern, that is known.
+            // Candles without a pattern are a known absence, not a missing value.
             let no_pattern = slow.names("best_pattern") && row.token.last_candle.is_some() && row.field("best_pattern").is_none();
             match slow.judge(|column| row.field(column)).or(no_pattern.then_some(false)) {
                 Some(true) => held.holds.push(row.token.token_address),

@@ -1,5 +1,5 @@
-//! A token as a row of the list: what conditions and orders can name, and its value in each. The API and the terminal read it here, so
-//! that the same conditions keep the same tokens.
+//! A token as a row of the list: the columns for conditions and sorting, and their values. Shared by the API and the terminal, so that
+//! equal conditions keep equal tokens.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A token with as much of its optional figures as is known.
+/// A token with its optional figures, as far as they are computed.
 #[derive(Debug, Clone)]
 pub struct TokenRow<'a> {
     pub token: &'a TokenSummary,
@@ -56,7 +56,7 @@ impl Listed for TokenSummary {
         FilterColumn::new("rsi_14", ColumnKind::Number, &["rsi"]),
         FilterColumn::new("from_52w_high", ColumnKind::Number, &["52w_high", "52w"]),
     ];
-    /// Those of every token, then those that `fields` adds.
+    /// The members of every token, then those added by `fields`.
     const MEMBERS: &'static [&'static str] = &{
         let mut all = [""; OF_EVERY_TOKEN.len() + FIELDS.len()];
         let (every, added) = all.split_at_mut(OF_EVERY_TOKEN.len());
@@ -66,27 +66,27 @@ impl Listed for TokenSummary {
     };
 }
 
-/// Whether the column is a figure that is worked out when it is asked for.
+/// Whether the column is a figure that is computed on request.
 pub fn is_worked_out(column: &str) -> bool {
     WORKED_OUT.contains(&column)
 }
 
-/// The prefix of a column of the person's own whose name is also that of one of ours, or of one of its short names.
+/// The prefix of a custom column whose name collides with a built-in name or alias.
 pub const OWN: &str = "own_";
 
-/// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
-/// one of ours is called so, with `own_` before it.
+/// The custom columns of the `tokens` file, as conditions, sort orders and headers name them: by their own names, with `own_` before a
+/// colliding one.
 pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
     let named = |own: &OwnColumn| {
         let taken = filter::column(own.name, TokenSummary::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
         let name = if taken { names::lasting(&format!("{OWN}{}", own.name))? } else { own.name };
-        // A name with a blank or a sign in it cannot be written in a filter; as a header it can be read.
+        // A name with a blank or an operator in it cannot be used in a filter, but in a header.
         Some(filter::of_kind(name, own.kind, &[]))
     };
     dataset.own_columns().iter().filter_map(named).collect()
 }
 
-/// Every column that conditions on tokens and their orders can name.
+/// Every column for conditions on tokens and for sorting them.
 pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
     TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset)).collect()
 }
@@ -96,7 +96,7 @@ impl<'a> TokenRow<'a> {
         Self { token, figures: None }
     }
 
-    /// What a condition on the column compares.
+    /// The value that a condition on the column compares.
     pub fn field(&self, column: &str) -> Option<FieldValue<'a>> {
         let token = self.token;
         match column {
@@ -125,7 +125,7 @@ impl<'a> TokenRow<'a> {
         }
     }
 
-    /// What the column orders by.
+    /// The value that sorting by the column compares.
     pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
         match self.figures.as_deref().filter(|_| is_worked_out(column) && column != "recommendation") {
             Some(figures) => rank(figures, column).map(FieldValue::Number),
@@ -134,12 +134,12 @@ impl<'a> TokenRow<'a> {
     }
 }
 
-/// What the token has in each column that is not ours, by the names that `own_columns` gives them.
+/// The token's values in the custom columns, under each name of `own_columns`.
 pub fn own_values(token: &TokenSummary) -> impl Iterator<Item = (String, Value)> + '_ {
     token.own.iter().flat_map(|(name, value)| [((*name).to_owned(), value.json()), (format!("{OWN}{name}"), value.json())])
 }
 
-/// The words that the values of a column are made of.
+/// The possible values of a column of words.
 pub fn words(column: &str) -> Vec<&'static str> {
     match column {
         "trend" => [Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word).to_vec(),
@@ -151,13 +151,13 @@ pub fn words(column: &str) -> Vec<&'static str> {
     }
 }
 
-/// What the token has in a column that is not ours.
+/// The token's value in a custom column.
 fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
     let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
     FieldValue::of_cell(named(column).or_else(|| named(column.strip_prefix(OWN)?))?)
 }
 
-/// The word of a column that has words.
+/// The word in a column of words.
 pub fn word(figures: &Figures, column: &str) -> Option<&'static str> {
     match column {
         "trend" => figures.trend.as_ref()?.0.map(Trend::word),
@@ -172,7 +172,7 @@ fn number(figures: &Figures, column: &str) -> Option<f64> {
     ["securityScore", "rsi_14", "from_52w_high"].contains(&column).then(|| rank(figures, column)).flatten()
 }
 
-/// Rising trends and advice to buy are high, patterns go by confidence.
+/// The sort value of a figure: rising trends and buy advice are high, patterns rank by confidence.
 pub fn rank(figures: &Figures, column: &str) -> Option<f64> {
     match column {
         "trend" => figures.trend.as_ref()?.0.map(|trend| match trend {

@@ -1,5 +1,5 @@
-//! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: how often each value of a column occurs, and what its
-//! values are like. Exact over every row that meets the conditions, chunk by chunk; they can be cancelled.
+//! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
+//! over every row that meets the conditions, chunk by chunk; cancellable.
 
 use std::{
     borrow::Cow,
@@ -36,11 +36,11 @@ use crate::{
     },
 };
 
-/// Rows read between two looks at whether they are still wanted.
+/// Rows of a chunk, between two cancellation checks.
 const CHUNK_ROWS: usize = 8_192;
-/// Chunks read before what they gave is put together.
+/// Chunks of one parallel batch, merged at its end.
 const CHUNKS_AT_ONCE: usize = 256;
-/// Different texts that are told apart: more would take more memory than a look at a column is worth.
+/// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
 const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it.");
@@ -57,7 +57,7 @@ request! {
 }
 
 request! {
-    /// What the values of a column are like.
+    /// Descriptive statistics of a column.
     DescribeQuestion at "/tables/{table}/describe" {
         table: String = TABLE,
         column: Option<String> = COLUMN,
@@ -65,16 +65,16 @@ request! {
     }
 }
 
-/// How often the values of a column occur.
+/// Value counts of a column.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Counts {
     pub table: &'static str,
     pub column: String,
     /// Rows that meet the conditions.
     pub rows: u64,
-    /// Of them without a value.
+    /// Of those, rows without a value.
     pub missing: u64,
-    /// Different values.
+    /// Distinct values.
     pub distinct: u64,
     /// The most frequent first.
     pub counts: Vec<ValueCount>,
@@ -85,29 +85,29 @@ pub struct ValueCount {
     #[schemars(schema_with = "cell")]
     pub value: Value,
     pub count: u64,
-    /// Fraction of the rows that have a value.
+    /// Fraction of the rows with a value.
     pub share: f64,
 }
 
-/// What the values of a column are like. Times are RFC 3339, days ISO 8601.
+/// Descriptive statistics of a column. Times are RFC 3339, days ISO 8601.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Description {
     pub table: &'static str,
     pub column: String,
-    /// As `tokendeck schema` tells it.
+    /// The type name of `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// Rows that meet the conditions.
     pub rows: u64,
-    /// Of them without a value.
+    /// Of those, rows without a value.
     pub missing: u64,
-    /// Different values.
+    /// Distinct values.
     pub distinct: u64,
-    /// Of texts the first and the last in the order of their characters. Of whole numbers beyond 64 bits a text with every digit; what
-    /// else is said of those is rounded to a float.
+    /// For texts the first and the last in character order. For integers beyond 64 bits a text with every digit; their other statistics are
+    /// rounded to a float.
     #[schemars(schema_with = "cell")]
     pub min: Value,
-    /// A quarter, a half and three quarters of the way through the values in order, by linear interpolation; null of texts.
+    /// Quartiles by linear interpolation; null for texts.
     #[schemars(schema_with = "cell")]
     pub quartile_1: Value,
     #[schemars(schema_with = "cell")]
@@ -116,32 +116,32 @@ pub struct Description {
     pub quartile_3: Value,
     #[schemars(schema_with = "cell")]
     pub max: Value,
-    /// The sum over the count; null of texts.
+    /// Arithmetic mean; null for texts.
     #[schemars(schema_with = "cell")]
     pub mean: Value,
-    /// Bins of equal width from the smallest to the largest; none of texts. Of whole numbers each begins at one.
+    /// Bins of equal width from minimum to maximum; empty for texts. Bins of integers start at integers.
     pub histogram: Vec<Bin>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bin {
-    /// Where it begins.
+    /// Lower edge.
     #[schemars(schema_with = "cell")]
     pub from: Value,
     pub count: u64,
 }
 
-/// A value of a column.
+/// The schema of a column value.
 fn cell(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "number", "null"] })
 }
 
-/// What is looked for: the rows of a table and one of its columns. The terminal asks it as it is, with the words of its filter.
+/// A query of rows and one of their columns. The terminal uses it directly, with the words of its filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnScan {
     pub wanted: RowQuery,
     pub column: String,
-    /// Values to count.
+    /// Maximum number of values in the counts.
     pub limit: usize,
 }
 
@@ -215,7 +215,7 @@ impl Question for DescribeQuestion {
     }
 }
 
-/// The column of the rows that are looked at.
+/// Reads one column of the selected rows.
 struct Read<'a> {
     grid: &'a Grid,
     places: &'a Places,
@@ -224,7 +224,7 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    /// Takes what `each` makes of every chunk of the column, in their order; several are made at a time.
+    /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
     fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
         let (total, done) = (self.places.len(), AtomicU64::new(0));
         let starts: Vec<usize> = (0..total).step_by(CHUNK_ROWS).collect();
@@ -243,7 +243,7 @@ impl Read<'_> {
         Ok(())
     }
 
-    /// The numbers in order.
+    /// The numbers, sorted.
     fn numbers(&self, made: NumberKind) -> Result<Sorted> {
         let keys = |column: &Column, _: usize| -> Vec<u64> {
             let mut keys = Vec::with_capacity(column.len());
@@ -277,15 +277,15 @@ impl Read<'_> {
         Ok(Sorted::new(made, all))
     }
 
-    /// Every text with how often it occurs; the least and the most of them in this order.
+    /// Counts every text; also the minimum and the maximum in this order.
     fn texts(&self, order: fn(&str, &str) -> Ordering) -> Result<Texts> {
-        // Two hashes with keys of their own: that two texts share both does not happen.
+        // Two independently keyed hashes: a collision in both is practically impossible.
         let hashes = (RandomState::new(), RandomState::new());
         let hash = |text: &str| (hashes.0.hash_one(text), hashes.1.hash_one(text));
         let count = |column: &Column, start: usize| {
             let mut found: PlHashMap<Cow<'_, str>, (u64, u32)> = PlHashMap::default();
             if let Ok(texts) = column.str() {
-                // Equal texts often stand together: they are looked up once.
+                // Equal texts often come in runs: one lookup for each run.
                 let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
                 for (at, text, count) in runs(present) {
                     found.entry(text.into()).or_insert((0, (start + at) as u32)).0 += count;
@@ -317,10 +317,10 @@ impl Read<'_> {
         Ok(texts)
     }
 
-    /// The texts that occur most often.
+    /// The most frequent texts.
     fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
         let mut all: Vec<(u64, u32)> = texts.found.values().copied().collect();
-        // Of equals the one that is met first.
+        // Ties: the earliest row first.
         all.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         all.truncate(limit);
         let text = |place: u32| {
@@ -333,8 +333,8 @@ impl Read<'_> {
     }
 }
 
-/// Puts numbers in order on so many threads: halved by value first, each half is sorted alone, which the standard library does in less time
-/// than rayon's sort.
+/// Parallel sort: partitions around the median and sorts the halves on their own threads, which with the standard library's sort is faster
+/// than rayon's.
 fn sort(keys: &mut [u64], threads: usize) {
     if threads < 2 || keys.len() < CHUNK_ROWS {
         return keys.sort_unstable();
@@ -343,7 +343,7 @@ fn sort(keys: &mut [u64], threads: usize) {
     rayon::join(|| sort(low, threads / 2), || sort(high, threads - threads / 2));
 }
 
-/// Each run of equal texts: the place of its first, and how many there are.
+/// Run-length encoding: the row of each run's first text, the text, and the run's length.
 fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item = (usize, &'a str, u64)> {
     let mut texts = texts.peekable();
     std::iter::from_fn(move || {
@@ -356,7 +356,7 @@ fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item
     })
 }
 
-/// Texts by their hashes: how often each occurs, and the first of its rows that was met.
+/// Texts by their two hashes: the count, and the first row.
 #[derive(Debug, Default)]
 struct Texts {
     found: HashMap<(u64, u64), (u64, u32)>,
@@ -377,7 +377,7 @@ fn plain(value: &CellValue) -> Option<String> {
     })
 }
 
-/// A number of a column of this kind in JSON.
+/// A number of a column of this kind as JSON.
 fn written(kind: Kind, number: Number) -> Value {
     match (kind, number) {
         (Kind::Time, number) => json!(Time(whole(number))),
@@ -387,7 +387,7 @@ fn written(kind: Kind, number: Number) -> Value {
     }
 }
 
-/// The order of whole numbers without a sign that are written out.
+/// Compares unsigned decimal integers of any length.
 fn by_digits(a: &str, b: &str) -> Ordering {
     let [a, b] = [a, b].map(|digits| digits.trim_start_matches('0'));
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
@@ -407,7 +407,7 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Co
         Kind::Float | Kind::Uint256 => Some(read.numbers(NumberKind::Floats)?),
         _ => None,
     };
-    // Digits beyond those of a float are told apart as texts.
+    // Digits beyond a float's precision are distinguished as texts.
     let texts = match (kind, &numbers) {
         (Kind::Uint256, _) => Some(read.texts(by_digits)?),
         (_, None) => Some(read.texts(str::cmp)?),
@@ -425,7 +425,7 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Co
             for (number, n) in numbers.runs() {
                 distinct += 1;
                 most.push((n, number));
-                // The runs come in order, so that of equals the smaller stands first; what cannot be among the most goes now and then.
+                // Runs come in ascending order, so ties keep the smaller value first; the least frequent are dropped from time to time.
                 if most.len() >= limit.saturating_mul(2).max(65_536) {
                     most.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
                     most.truncate(limit);

@@ -1,5 +1,5 @@
-//! The columns that a table has: ours, and of `tokens` theirs, with the names and types that `tokendeck schema` tells; and reading a
-//! request's lists of them.
+//! The columns of a table: built-in ones, and custom ones of the file, with the names and types of `tokendeck schema`; and the parsing of a
+//! request's column lists.
 
 use crate::{
     dataset::{
@@ -17,7 +17,7 @@ use crate::{
     spelling::nearest,
 };
 
-/// Ours in the schema's order, then theirs.
+/// Built-in columns in schema order, then custom ones.
 pub fn of(table: &Table) -> Vec<Column> {
     let grid = Grid::of(table);
     let ours = table.schema.columns.iter().copied().filter(|column| grid.has(column.name));
@@ -29,12 +29,12 @@ pub fn of(table: &Table) -> Vec<Column> {
     ours.chain(theirs).collect()
 }
 
-/// As a filter names them.
+/// As filter columns.
 pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
     of(table).into_iter().map(|column| of_kind(column.name, column.kind, column.aliases)).collect()
 }
 
-/// `close,volume`: the columns named, in this order, each once; all where none is.
+/// `close,volume`: the named columns in this order, without duplicates; all where none is named.
 pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'static str>> {
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in parts_of(text.unwrap_or_default()) {

@@ -1,5 +1,5 @@
-//! Which rows of a table are wanted and in what order: filtered in stretches; sorted by polars, those of a large table by an order that
-//! is kept in a file. It can be cancelled between stretches.
+//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; small tables are sorted by
+//! polars, large ones by a sort index kept in a file.
 
 use std::{
     ops::Range,
@@ -31,17 +31,17 @@ use crate::{
     },
 };
 
-/// Rows of a large table that are known in their order while that of the others is made.
+/// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
 const FIRST_ROWS: usize = 1_000;
-/// Rows looked at between two looks at whether they are still wanted.
+/// Rows of a chunk, between two cancellation checks.
 const STRETCH: usize = 16_384;
-/// Stretches that are filtered before what was found in them is put away.
+/// Chunks of one parallel batch, whose matches are stored at its end.
 const STRETCHES: usize = 64;
 
-/// Stretches that are looked through at once where only some rows are wanted.
+/// Chunks scanned in parallel when only some matches are needed.
 const STRETCHES_AHEAD: usize = 8;
 
-/// The rows of a table that are wanted, in their order: filtered, then sorted by the columns one after the other.
+/// Row filter and sort order of a table query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowQuery {
     pub table: &'static TableSchema,
@@ -49,7 +49,7 @@ pub struct RowQuery {
     pub sort: Vec<Order>,
 }
 
-/// All of the rows that `RowQuery` found the first of.
+/// The complete order of a query of which `RowQuery` found the first rows.
 #[derive(Debug, Clone)]
 pub struct Whole {
     pub wanted: RowQuery,
@@ -65,7 +65,7 @@ impl RowQuery {
         self.filter.is_empty() && self.sort.is_empty()
     }
 
-    /// The rows as they stand, filtered.
+    /// Row indices that match the filter, in table order.
     pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
         if self.filter.is_empty() {
             return Ok(Places::Run(0..grid.height()));
@@ -73,12 +73,12 @@ impl RowQuery {
         filtered(grid, &self.filter, &self.looked_at(table), progress)
     }
 
-    /// The columns that the filter can need.
+    /// The columns that the filter reads.
     fn looked_at(&self, table: &Table) -> Vec<FilterColumn> {
         self.filter.looked_at(columns::for_filter(table))
     }
 
-    /// The first `count` rows that the filter keeps, from row `start` on as they stand.
+    /// The first `count` matching rows from row `start` on, in table order.
     pub(super) fn next(&self, table: &Table, grid: &Grid, start: usize, count: usize, progress: &Progress) -> Result<Vec<u32>> {
         let looked_at = self.looked_at(table);
         let mut found = Vec::new();
@@ -94,16 +94,16 @@ impl RowQuery {
         Ok(found)
     }
 
-    /// Some rows in their order: all of them, or the first `count` where all take a while.
+    /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
     pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
         match (grid, self.sort.as_slice()) {
             (_, []) => Ok(OrderedRows::whole(kept)),
             (Grid::Memory(frame), sort) => {
-                // Polars cannot be stopped in the middle; the total is unknown.
+                // Polars cannot be cancelled midway; the total is unknown.
                 progress.step(0, 0)?;
                 Ok(OrderedRows::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
             }
-            // The token is what the rows are ordered by.
+            // The large table is stored in this order.
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
                 Ok(OrderedRows::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
             }
@@ -123,7 +123,7 @@ impl RowQuery {
 impl Find for RowQuery {
     type Found = OrderedRows;
 
-    /// The first of a large table, where all of them take a while; `Whole` makes them all.
+    /// The first rows of a large table where a complete sort is slow; `Whole` completes them.
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
@@ -144,7 +144,7 @@ impl Find for Whole {
     }
 }
 
-/// Places in the order of the columns; what has no value comes last either way, and equals stay as they stand.
+/// Sorted row indices; missing values come last either way, and the sort is stable.
 fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &Places) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting {}: {error}", schema.name);
@@ -170,18 +170,18 @@ fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &Places
     Ok(sorted.iter().flatten().collect())
 }
 
-/// The column as it is compared.
+/// The column in a comparable form.
 fn comparable(column: Column, kind: Option<Kind>) -> Column {
     let name = column.name().clone();
     let Ok(texts) = column.str() else {
         if column.dtype().is_list() {
-            // Lists are ordered by what is shown of them.
+            // Lists compare by their displayed text.
             return Column::new(name, (0..column.len()).map(|row| list_text(&column, row)).collect::<Vec<_>>());
         }
         return column;
     };
     match kind {
-        // The longer number is the larger one.
+        // Padded with zeros, so that text order is numeric order.
         Some(Kind::Uint256) => Column::new(name, texts.iter().map(|cell| cell.map(|digits| format!("{digits:0>78}"))).collect::<Vec<_>>()),
         Some(Kind::Text) if name == "interval" => {
             Column::new(name, texts.iter().map(|cell| cell.and_then(Interval::parse).map(|interval| interval.0)).collect::<Vec<_>>())
@@ -220,7 +220,7 @@ fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: 
     Ok(places.finish()?)
 }
 
-/// Those of the rows that the filter keeps.
+/// The matching rows of a chunk; skipped by its zone map where possible.
 fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
     if !filter.may_match(|column| range(grid, column, rows.clone(), looked_at)) {
         return Vec::new();
@@ -229,7 +229,7 @@ fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[Filter
     keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at)
 }
 
-/// What the rows of a large table's column lie between, as far as that is known without reading them.
+/// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.
 fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColumn]) -> Option<filter::Range> {
     let Grid::Large(table) = grid else { return None };
     let kind = looked_at.iter().find(|known| known.name == column)?.kind;
@@ -255,10 +255,10 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
     kept
 }
 
-/// A cell as the filter sees it.
+/// A cell as a filter value.
 fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
     match value {
-        // Amounts that no integer holds are kept as their digits.
+        // Amounts too large for an integer are stored as digits.
         CellValue::Text(digits) if kind == ColumnKind::Number => digits.parse().ok().map(FieldValue::Number),
         value => FieldValue::of_cell(value),
     }

@@ -1,4 +1,4 @@
-//! The page of a table that a request asks for, and the cursor that leads to the next one. Which rows in which order is `order`'s.
+//! Cursor pagination of a table: the rows of a page, and the cursor of the next. Filtering and sorting are in `order`.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -14,27 +14,26 @@ use crate::{
     question::{memory::OrderedRows, paging::FIRST_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
-/// The fewest first rows of an order that are found at a time.
+/// Minimum number of rows of a top-k selection, so that the next pages are covered too.
 const FIRST_MIN: usize = 1_000;
 
-/// A request, read beside the data it asks.
+/// A request, validated against the data.
 pub(super) struct PageRequest<'a> {
     pub(super) table: Cow<'a, Table>,
     snapshot: &'a Snapshot,
     grid: Grid,
     columns: Vec<&'static str>,
     wanted: RowQuery,
-    /// What names the rows and their order: the same for every page.
+    /// The query without page parameters: equal for all of its pages.
     key: String,
-    /// Of a table whose rows stay where they are: the token that the page is of, and `table` has its rows, those of the page alone where
-    /// these come as they stand.
+    /// For a remote table: the token of the page. `table` then holds the fetched rows: all of the token, or just the page's in table order.
     whose: Option<Whose<'a>>,
     want: Option<Want>,
-    /// Where the page begins: of rows that are filtered on the way the place of its first, else how many are before it.
+    /// Where the page begins: a row index if rows are filtered while scanning, else the number of rows before it.
     start: usize,
 }
 
-/// Some rows.
+/// The rows of a page, with the cursor of the next one.
 pub(super) struct Page {
     pub(super) rows: Ordered,
     pub(super) total: Option<u64>,
@@ -42,7 +41,7 @@ pub(super) struct Page {
 }
 
 impl<'a> PageRequest<'a> {
-    /// The page that is asked for, or with `whole` all from where it begins.
+    /// The requested page, or with `whole` all rows from its beginning.
     pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot, whole: bool) -> Result<Self> {
         let table = loaded_table(snapshot, &question.table)?;
         let columns = columns::of(table);
@@ -70,15 +69,15 @@ impl<'a> PageRequest<'a> {
         })
     }
 
-    /// What a page needs of rows that stay elsewhere.
+    /// The fetch requests for a page of a remote table.
     pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        // A wrong request is refused when it is answered.
+        // An invalid request is refused when it is answered.
         let asked = PageRequest::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
         asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
-    /// A page of a table that stays where it is comes as the rows stand; in another order, filtered by figures or `whole` come those of one
-    /// token alone: a page in which one token has nothing would look as if there were nothing at all.
+    /// Errors: rows of several tokens of a remote table are asked for sorted, filtered by another column, or as a `whole`. Its pages come
+    /// token by token: one without a match would look like the end.
     fn all_at_hand(&self, whole: bool) -> Result<()> {
         let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
         let is_plain = || self.wanted.sort.is_empty() && !Whose::reads_rows(&self.wanted.filter);
@@ -86,7 +85,7 @@ impl<'a> PageRequest<'a> {
         Err(Problem::new(Code::SourceUnavailable, shelf.refusal()))
     }
 
-    /// The problem that what has to be fetched was not.
+    /// Errors: the rows of a remote table are not fetched yet.
     fn require_rows(&self) -> Result<()> {
         match (&self.whose, &self.table) {
             (Some(whose), Cow::Borrowed(_)) => Err(Problem::new(Code::SourceUnavailable, whose.not_here())),
@@ -94,7 +93,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Up to `limit` rows.
+    /// A page of up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
         self.all_at_hand(false)?;
         self.require_rows()?;
@@ -116,7 +115,7 @@ impl<'a> PageRequest<'a> {
             let mut rows = self.wanted.next(&self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
             let next = rows.get(limit).map(|place| self.cursor(*place as usize));
             rows.truncate(limit);
-            // All of them were seen where they are few.
+            // On the first page without a next one, all matches were seen.
             let total = (self.start == 0 && next.is_none()).then_some(rows.len() as u64);
             return Ok(Page { rows: self.rows(Places::from(rows), 0..limit), total, next });
         }
@@ -134,7 +133,7 @@ impl<'a> PageRequest<'a> {
         let shown = self.order(usize::MAX, progress)?;
         let (total, mut start) = (shown.total(), self.start);
         if self.is_filtered_on_the_way() {
-            // The places rise, so the first one from there on is found by halves.
+            // Row indices ascend, so a binary search finds the first one.
             let mut below = 0..total;
             while !below.is_empty() {
                 let middle = below.start + below.len() / 2;
@@ -146,12 +145,12 @@ impl<'a> PageRequest<'a> {
         Ok(Page { rows: self.rows(shown.places, start..total), total: Some(total as u64), next: None })
     }
 
-    /// Of a large table in its own order only the rows up to the end of the page are looked at.
+    /// Whether rows are filtered while scanning: a large table in its own order is read only up to the end of the page.
     fn is_filtered_on_the_way(&self) -> bool {
         matches!(self.grid, Grid::Large(_)) && !self.wanted.filter.is_empty() && self.wanted.sort.is_empty()
     }
 
-    /// The rows in their order, at least the first `end` of them.
+    /// The sorted rows, at least the first `end` of them.
     fn order(&self, end: usize, progress: &Progress) -> Result<OrderedRows> {
         if self.wanted.is_all() {
             return Ok(OrderedRows::all(self.grid.height()));
@@ -174,23 +173,23 @@ impl<'a> PageRequest<'a> {
         Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
     }
 
-    /// Where the rows from this place on begin.
+    /// The cursor of the page that begins at `place`.
     fn cursor(&self, place: usize) -> String {
         let token = self.whose.as_ref().map_or(0, |whose| whose.at);
         Cursor { place, token }.text(self.snapshot, &self.key)
     }
 }
 
-/// Where a page begins.
+/// A page cursor.
 #[derive(Default)]
 struct Cursor {
     place: usize,
-    /// Of a table whose rows stay where they are: the token among all, in their order.
+    /// For a remote table: the index of the token.
     token: usize,
 }
 
 impl Cursor {
-    /// Names the place, the data and the rows asked for, so that it leads nowhere else.
+    /// Encodes position, generation and query, so that a stale or foreign cursor is refused.
     fn text(&self, snapshot: &Snapshot, key: &str) -> String {
         let [data, asked] = marks(snapshot, key);
         let token = if self.token > 0 { format!("-{:x}", self.token) } else { String::new() };

@@ -1,5 +1,5 @@
-//! Pages of a table that stays in another database: each page is of one token, whose rows are fetched for it. In the order of the table
-//! only the page's rows are; for another order, or with conditions on figures, all rows of the one token that is named.
+//! Pages of a remote table: each page is of one token, whose rows are fetched for it. In table order only the page's rows are fetched; with
+//! another order, or with conditions on other columns, all rows of the one named token.
 
 use crate::{
     dataset::{
@@ -13,22 +13,22 @@ use crate::{
     },
 };
 
-/// The column that names the token.
+/// The column of the token.
 const TOKEN: &str = "token_address";
 
-/// The token that a page is of.
+/// The token of a page.
 pub(super) struct Whose<'a> {
     shelf: &'a Shelf,
     table: &'static str,
-    /// Its place among all, in the order of the table.
+    /// Its index among the table's tokens.
     pub(super) at: usize,
-    /// The next one that the filter keeps, and whether there is one before.
+    /// The next token that matches the filter, and whether one matches before.
     after: Option<usize>,
     before: bool,
 }
 
 impl<'a> Whose<'a> {
-    /// The first token from a place on that the filter keeps; none where there is none.
+    /// The first matching token from index `from` on; `None` without one.
     pub(super) fn of(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
         let (of_tokens, _) = filter.split(|column| column == TOKEN);
         let keeps = |at: &usize| {
@@ -40,7 +40,7 @@ impl<'a> Whose<'a> {
         Some(Self { shelf, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
     }
 
-    /// Whether the filter asks for more than tokens, which only their rows tell.
+    /// Whether the filter has conditions on other columns, for which rows must be read.
     pub(super) fn reads_rows(filter: &Filter) -> bool {
         !filter.split(|column| column == TOKEN).1.is_empty()
     }
@@ -49,12 +49,12 @@ impl<'a> Whose<'a> {
         self.shelf.tokens().get(self.at).copied().unwrap_or_default()
     }
 
-    /// How many rows it has.
+    /// Number of its rows.
     pub(super) fn count(&self) -> usize {
         usize::try_from(self.shelf.count(&self.token())).unwrap_or(usize::MAX)
     }
 
-    /// What has to be fetched for a page that begins at a place among the token's rows.
+    /// The fetch request for a page that begins at row `place` of the token.
     pub(super) fn want(&self, wanted: &RowQuery, place: usize, limit: u64, whole: bool) -> Want {
         let (table, token) = (self.table, self.token());
         if wanted.sort.is_empty() && !Self::reads_rows(&wanted.filter) && !whole {
@@ -63,7 +63,7 @@ impl<'a> Whose<'a> {
         Want::Rows { table, token }
     }
 
-    /// The rows that were fetched, as a table of their own; none before.
+    /// The fetched rows, as a table of their own; `None` before they are fetched.
     pub(super) fn rows(&self, whole: &Table, want: &Want) -> Option<Table> {
         match &*self.shelf.get(want)? {
             Fetched::Rows(table, _) => Some((**table).clone()),
@@ -72,22 +72,22 @@ impl<'a> Whose<'a> {
         }
     }
 
-    /// The place of the next token that the filter keeps.
+    /// The index of the next matching token.
     pub(super) fn after(&self) -> Option<usize> {
         self.after
     }
 
-    /// Whether the filter keeps other tokens too.
+    /// Whether the filter matches other tokens too.
     pub(super) fn is_one_of_many(&self) -> bool {
         self.before || self.after.is_some()
     }
 
-    /// What to say where its rows were not fetched.
+    /// The error text of rows not fetched yet.
     pub(super) fn not_here(&self) -> String {
         format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.shelf.source, self.token())
     }
 
-    /// What to say to one who asks for rows of several tokens at once.
+    /// The error text of a request for rows of several tokens at once.
     pub(super) fn refusal(&self) -> String {
         format!(
             "The rows of `{}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \

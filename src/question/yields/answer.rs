@@ -1,5 +1,4 @@
-//! The shape of a yield plan as it is answered, and its making from the analysis's plan. What stands behind `explain` is left out
-//! without it.
+//! The JSON shape of a yield plan, and its conversion from the analysis's plan. The `explain` members are left out without it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,40 +17,40 @@ pub struct YieldPlan {
     /// One for each pool used, largest value first.
     pub strategies: Vec<Strategy>,
     pub summary: YieldSummary,
-    /// Ordered actions; the last ones name what is held and why.
+    /// Ordered actions; the last ones name the idle holdings and why.
     pub steps: Vec<Step>,
     /// With `explain`: the holdings that stay idle, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unplaced: Option<Vec<Unplaced>>,
-    /// With `explain`: what is done without a plan.
+    /// With `explain`: baseline allocations to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Vec<Alternative>>,
-    /// With `explain`: where the money is, largest share first.
+    /// With `explain`: the allocation, largest share first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<Allocations>,
-    /// With `explain`: what should be known about the figures.
+    /// With `explain`: caveats of the figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
 }
 
-/// A placement of a token amount.
+/// A deposit of a token amount into a pool.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Strategy {
     pub protocol: Option<String>,
     pub chain: Chain,
     pub token: TokenAmount,
-    /// Percent a year after the deposit.
+    /// APY in percent after the deposit (diluted).
     pub apy: f64,
     /// USD.
     pub tvl: f64,
     /// With `explain`: the pool's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_id: Option<String>,
-    /// With `explain`: percent a year before the deposit.
+    /// With `explain`: APY in percent before the deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted_apy: Option<f64>,
-    /// With `explain`: USD placed.
+    /// With `explain`: USD deposited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_usd: Option<f64>,
     /// With `explain`: 0 for the safest, 100 for the riskiest.
@@ -60,7 +59,7 @@ pub struct Strategy {
     /// With `explain`: the amount in whole tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<String>,
-    /// With `explain`: fraction of all that is placed.
+    /// With `explain`: fraction of the total deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
@@ -69,7 +68,7 @@ pub struct Strategy {
 pub struct TokenAmount {
     pub address: Address,
     pub symbol: Option<String>,
-    /// Smallest unit, decimal digits.
+    /// In the smallest unit, decimal digits.
     pub amount: String,
 }
 
@@ -77,37 +76,38 @@ pub struct TokenAmount {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct YieldSummary {
-    /// What is placed.
+    /// Value deposited.
     pub total_value_usd: f64,
     /// After the deposits, before gas.
     pub estimated_annual_yield_usd: f64,
-    /// Percent of what is placed.
+    /// Mean APY in percent, weighted by value deposited.
     pub weighted_apy: f64,
-    /// The steps together, as far as their gas is known.
+    /// Gas of all steps, as far as known.
     pub gas_estimate_usd: f64,
     #[serde(flatten)]
     pub explained: Option<ExplainedSummary>,
 }
 
-/// With `explain`: how good the plan is.
+/// With `explain`: quality of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedSummary {
-    /// USD of the holdings that stay idle and have a price.
+    /// USD value of the idle holdings that have a price.
     pub idle_value_usd: f64,
-    /// The yield of the horizon less the gas.
+    /// Yield over the horizon, net of gas.
     pub net_yield_usd: f64,
-    /// No plan within the limits nets more.
+    /// Upper bound of the net yield of any plan within the limits.
     pub upper_bound_usd: f64,
-    /// How far the plan may be from the best, as a fraction of its net yield; null where it nets nothing and might.
+    /// Optimality gap: the largest possible shortfall from the best plan, as a fraction of the plan's net yield; null where the net yield
+    /// is not positive and a better plan may exist.
     pub gap: Option<f64>,
-    /// The same in percent.
+    /// The optimality gap in percent.
     pub gap_percent: Option<f64>,
-    /// Days in which the gas is written off.
+    /// Days over which gas is amortized.
     pub horizon_days: u32,
     /// Pools that pass the filters.
     pub eligible_pools: u64,
-    /// The mean score of what is placed, 0 for the safest, 100 for the riskiest; null where nothing is.
+    /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
     pub risk_score: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ pub struct ExplainedSummary {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub action: String,
-    /// Null where the chain's gas is not known.
+    /// Null where the chain's gas cost is unknown.
     pub gas_estimate_usd: Option<f64>,
 }
 
@@ -123,12 +123,12 @@ pub struct Step {
 pub struct Unplaced {
     pub address: Address,
     pub symbol: Option<String>,
-    /// Smallest unit, decimal digits.
+    /// In the smallest unit, decimal digits.
     pub amount: String,
     pub reason: UnplacedReason,
 }
 
-/// What is placed by protocol and by chain.
+/// The deposits by protocol and by chain.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Allocations {
     pub protocols: Vec<Allocation>,
@@ -140,28 +140,28 @@ pub struct Allocations {
 pub struct Allocation {
     pub name: String,
     pub value_usd: f64,
-    /// Fraction of all that is placed.
+    /// Fraction of the total deposit.
     pub share: f64,
 }
 
-/// What is done without a plan, to compare with.
+/// A baseline allocation, to compare the plan with.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Alternative {
-    /// `highest_apy`: each token into the pool that quotes most, as far as the limits let it, the rest idle; `highest_apy_unlimited`:
-    /// all of it, whatever the risk; `by_quoted_apy`: pools filled in the order of what they quote.
+    /// `highest_apy`: each token into the pool with the highest quoted APY, within the limits, the rest idle; `highest_apy_unlimited`: all
+    /// of it, whatever the risk; `by_quoted_apy`: pools filled in the order of their quoted APY.
     pub name: &'static str,
     pub pools: u64,
-    /// What is placed.
+    /// Value deposited.
     pub total_value_usd: f64,
     pub estimated_annual_yield_usd: f64,
     pub gas_estimate_usd: f64,
     pub net_yield_usd: f64,
-    /// What stays where it is.
+    /// Value left idle.
     pub idle_value_usd: f64,
-    /// The mean score of what is placed, 0 for the safest, 100 for the riskiest; null where nothing is.
+    /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
     pub risk_score: Option<f64>,
-    /// What the plan nets more in a year.
+    /// Extra net yield of the plan in a year.
     pub plan_advantage_usd: f64,
 }
 
@@ -229,7 +229,7 @@ fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, expla
     }
 }
 
-/// What a person calls an amount of a holding.
+/// An amount of a holding in display form.
 fn amount(holding: &WalletToken, amount: ruint::aliases::U256) -> String {
     match (holding.in_tokens(amount), &holding.symbol) {
         (Some(tokens), Some(symbol)) => format!("{tokens} {symbol}"),

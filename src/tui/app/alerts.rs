@@ -1,5 +1,5 @@
-//! Alerts in the dashboard: the dialog that puts them up and takes them out, the marks in rows, the bell. The store lies on disk, so
-//! it is asked off the drawing thread.
+//! Alerts in the dashboard: the dialog to add and remove them, row marks, the bell. The store is on disk, so it is accessed off the drawing
+//! thread.
 
 use std::{
     collections::HashMap,
@@ -23,33 +23,33 @@ use crate::{
     },
 };
 
-/// Of those that fired, the latest that are asked for.
+/// Firings to load, the latest first.
 const FIRED: u64 = 50;
-/// What the terminal makes a sound or a flash of.
+/// BEL: the terminal beeps or flashes.
 const BELL: u8 = 7;
 
-/// The alerts as they were last read.
+/// The alerts as last loaded.
 #[derive(Default)]
 pub(super) struct Alerts {
     list: AlertList,
-    /// Which rows have a mark.
+    /// Row marks by token.
     pub(super) marks: HashMap<Address, AlertMark>,
-    /// What fired up to this one was looked at in the dialog.
+    /// The latest firing seen in the dialog.
     seen: Option<u64>,
     reading: Option<BackgroundTask<Read>>,
-    /// There was more to read while it was read.
+    /// Reload once the current load ends.
     again: bool,
-    /// Changes of the store that are under way; each gives what to say of it.
+    /// Pending changes of the store; each returns its toast.
     orders: Vec<BackgroundTask<String>>,
     heard: Arc<Mutex<Heard>>,
-    /// The store was asked for once.
+    /// The store was loaded at least once.
     asked: bool,
 }
 
-/// What the store has.
+/// Loaded from the store.
 struct Read {
     list: AlertList,
-    /// How many fired that were not heard yet, and the first of them.
+    /// Number of firings not announced yet, and the first of them.
     news: u64,
     first: Option<FiredAlert>,
 }
@@ -63,7 +63,7 @@ impl Read {
             news += 1;
             first.get_or_insert(fired);
         });
-        // What was handed over before the store failed is not handed over again.
+        // Firings taken from the store before it failed would be lost: taking marks them as heard.
         told.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
         let list = if news > 0 { jobs.alerts(FIRED, FIRED_ID_MAX).unwrap_or(list) } else { list };
         Ok(Self { list, news, first })
@@ -71,11 +71,11 @@ impl Read {
 }
 
 impl App {
-    /// Reads them: another dataset stands, or some fired.
+    /// Reloads the alerts, after a new generation or a firing.
     pub(super) fn read_alerts(&mut self) {
         let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
         self.alerts.asked = true;
-        // A read under way is not dropped: the firings it reads count as heard.
+        // A load under way must finish: the firings it takes are marked as heard.
         self.alerts.again = self.alerts.reading.is_some();
         if !self.alerts.again {
             let heard = Arc::clone(&self.alerts.heard);
@@ -83,13 +83,13 @@ impl App {
         }
     }
 
-    /// Changes the store; `order` says what it did.
+    /// Changes the store on a background thread; `order` returns the toast.
     fn order_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<String> + Send + 'static) {
         let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
         self.alerts.orders.push(BackgroundTask::start(&self.wake, move |_| order(&jobs)));
     }
 
-    /// Takes what came.
+    /// Polls the background tasks.
     pub(super) fn poll_alerts(&mut self) {
         if !self.alerts.asked && self.snapshot.is_some() {
             self.read_alerts();
@@ -123,10 +123,10 @@ impl App {
         self.read_alerts();
     }
 
-    /// What fired is said and heard once, however many they are, and marked in each row.
+    /// Announces new firings with one toast and one bell, and marks their rows.
     fn alerts_read(&mut self, read: Read) {
         let newest = read.list.fired.first().map_or(0, |fired| fired.fired_id);
-        // What people were told before the dashboard was opened is in the log, and is no news.
+        // Firings announced before the dashboard was opened are in the log, not news.
         self.alerts.seen.get_or_insert(read.first.as_ref().map_or(newest, |first| first.fired_id - 1));
         if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
             self.alerts.seen = Some(newest);

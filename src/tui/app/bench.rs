@@ -1,4 +1,4 @@
-//! A dashboard without a terminal, for the tests of the app: keys go in, the screen comes out as text.
+//! A headless dashboard for the tests of the app: keys in, the screen as text out.
 
 use std::{
     fs,
@@ -77,12 +77,12 @@ impl Bench {
         picture::text(&buffer)
     }
 
-    /// The screen as it stands, nothing waited for.
+    /// The current screen, without waiting.
     pub(super) fn screen(&mut self) -> String {
         self.screen_of(120, 30)
     }
 
-    /// Passes on what comes until the screen shows the text; the screen then.
+    /// Handles events until the screen contains the text; returns that screen.
     pub(super) fn until(&mut self, shown: &str) -> String {
         let start = Instant::now();
         loop {

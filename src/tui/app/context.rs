@@ -1,4 +1,4 @@
-//! Making the `Context` that a view looks at, and lending the view out beside it.
+//! Builds the `Context` of a view and borrows the view together with it.
 
 use super::App;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl App {
-    /// Runs `work` with the view and the context it may look at.
+    /// Runs `work` with the view and its context.
     pub(in crate::tui) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
         let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, .. } = self;
         let context = Context {
@@ -31,7 +31,7 @@ impl App {
     }
 }
 
-/// The clock of a dashboard that a person looks at. Ages on screen are the only thing it is asked for.
+/// The wall clock of an interactive dashboard, used for ages on screen only.
 pub fn wall_clock() -> Time {
     wall_clock::now()
 }

@@ -1,5 +1,5 @@
-//! Carries out what views and overlays want: selecting, copying, opening links, reloading. Beside `export` and `import`, which let the
-//! dataset write files, the one place of the terminal face that reaches outside the program.
+//! Runs the effects and commands of views and overlays: selecting, copying, opening links, reloading. With `export` and `import`, through
+//! which the dataset writes files, the only place of the terminal interface with side effects outside the program.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,12 +28,12 @@ use crate::{
     },
 };
 
-/// What was copied, for the message in the footer.
+/// The copied text in the footer's toast.
 #[derive(Clone, Copy)]
 enum Copied<'a> {
-    /// Short: its name and itself.
+    /// Short: shown with its name.
     Value(&'a str),
-    /// Named alone.
+    /// Shown by name only.
     Whole(&'a str),
 }
 
@@ -70,13 +70,13 @@ impl App {
         self.dirty = true;
     }
 
-    /// Opens the line of the view with `text` in it; Esc brings back what stood there.
+    /// Opens the view's input line with `text` in it; Esc restores the previous text.
     fn edit_line(&mut self, text: &str) {
         self.act(Action::Filter);
         self.paste_line(text);
     }
 
-    /// Puts the text in the place of what stands in the line.
+    /// Replaces the text of the line.
     pub(super) fn paste_line(&mut self, text: &str) {
         if let Some(line) = &mut self.filter {
             line.input = Input::new(text.to_owned());
@@ -115,7 +115,7 @@ impl App {
         self.dirty = true;
     }
 
-    /// Asks once more where a file of that name is there already, or where none can be written.
+    /// Asks again where the file exists or cannot be written.
     fn export_as(&mut self, file: &str, format: ExportFormat, replace: bool) {
         let path = expand(file);
         let again = if !replace && path.is_file() {
@@ -129,7 +129,7 @@ impl App {
         self.overlay = Some(Overlay::Export(ExportDialog::again(file, format, count, again)));
     }
 
-    /// Through the terminal (OSC 52), which works over ssh too.
+    /// Through the terminal (OSC 52), which also works over ssh.
     fn copy(&mut self, text: &str, what: Copied<'_>) {
         let mut sequence = String::new();
         if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
@@ -142,7 +142,7 @@ impl App {
         }
     }
 
-    /// The selected row as a JSON object.
+    /// Copies the selected row as a JSON object.
     pub(super) fn copy_row(&mut self) {
         let export = self.with_view(self.current, |view, context| view.export(context));
         let row = export.and_then(|export| {
@@ -233,7 +233,7 @@ impl App {
     }
 
     fn open_link(&mut self, link: &str) {
-        // Only what a browser should open; a dataset's text is not trusted with a command line.
+        // Web URLs only: a dataset's text must not reach a command line as anything else.
         if !(link.starts_with("https://") || link.starts_with("http://")) || link.chars().any(char::is_control) {
             return self.say("not a web link", true);
         }
@@ -241,7 +241,7 @@ impl App {
         let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         match spawned {
             Ok(mut child) => {
-                // Without the thread the child is left to the system.
+                // A thread reaps the child process; where none can be started, the system does.
                 thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
                 self.say(format!("opening {link}"), false);
             }
@@ -250,7 +250,7 @@ impl App {
     }
 }
 
-/// `~` is the home folder.
+/// Expands `~` to the home folder.
 pub(super) fn expand(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
@@ -258,7 +258,7 @@ pub(super) fn expand(path: &str) -> PathBuf {
     }
 }
 
-/// The command line that asks the same; the key is fetched by the shell, so that it stands in no history.
+/// The equivalent curl command; the shell reads the API key, so that it stays out of the history.
 pub(in crate::tui) fn curl(base: &str, request: &HttpRequest) -> String {
     let mut line = String::from("curl -s");
     if request.method != "GET" {

@@ -1,5 +1,5 @@
-//! Exporting the table on screen: asked for in a dialog, written off the drawing thread with its progress in the footer, stopped by Esc.
-//! One at a time.
+//! Exporting the table on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
+//! at a time.
 
 use std::{
     path::PathBuf,
@@ -21,19 +21,19 @@ use crate::{
     },
 };
 
-/// Between two looks at how far it is.
+/// Interval of progress updates.
 const TICK: Duration = Duration::from_millis(100);
-/// How long the end of the program waits for an export to take away what it had written.
+/// How long the program's exit waits for a cancelled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// An export under way.
+/// A running export.
 pub(in crate::tui) struct Exporting {
     task: BackgroundTask<u64>,
     path: PathBuf,
-    /// The rows are there and are being written.
+    /// The rows are computed and are being written.
     writing: Arc<AtomicBool>,
     stopping: bool,
-    /// When the footer is to be drawn next.
+    /// Time of the next footer update.
     tick: Instant,
 }
 
@@ -96,7 +96,7 @@ impl App {
         self.exporting = Some(Exporting { task, path, writing, stopping: false, tick: Instant::now() + TICK });
     }
 
-    /// Takes the outcome once it is there.
+    /// Polls the export's outcome.
     pub(super) fn poll_export(&mut self) {
         let Some(outcome) = self.exporting.as_mut().and_then(|exporting| exporting.task.poll()) else { return };
         let Some(exporting) = self.exporting.take() else { return };
@@ -107,7 +107,7 @@ impl App {
         }
     }
 
-    /// Esc: false where there is nothing to stop.
+    /// Esc: cancels the export; false where there is none.
     pub(super) fn stop_export(&mut self) -> bool {
         let Some(exporting) = self.exporting.as_mut().filter(|exporting| !exporting.stopping) else { return false };
         exporting.stopping = true;
@@ -115,7 +115,7 @@ impl App {
         true
     }
 
-    /// What the footer says of an export that is under way.
+    /// The footer text of a running export.
     pub(in crate::tui) fn export_says(&self) -> Option<String> {
         self.exporting.as_ref().map(Exporting::says)
     }
@@ -151,7 +151,7 @@ mod tests {
         },
     };
 
-    /// A table that takes a while to write, and that is all there is to see.
+    /// A table that is slow to write, the only one on screen.
     struct Slow {
         rows: usize,
         stretch: Duration,
@@ -200,7 +200,7 @@ mod tests {
         bench.app.export_to(bench.folder.path().join(name), false);
     }
 
-    /// What the footer says once the export has ended.
+    /// The footer text once the export has ended.
     fn ended(bench: &mut Bench) -> String {
         let start = Instant::now();
         while bench.app.export_says().is_some() {
@@ -266,7 +266,7 @@ mod tests {
             bench.keys("⎋");
             assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
             assert_eq!(ended(&mut bench), "export stopped: no file was written");
-            // 100 ms is what is promised; a busy machine gets more.
+            // The promised limit is 100 ms; a busy machine gets more.
             assert!(start.elapsed() < Duration::from_secs(2), "{ending}: {:?}", start.elapsed());
             assert!(bench.files().is_empty());
         }

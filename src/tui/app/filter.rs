@@ -1,4 +1,4 @@
-//! The line that `/` opens: what is typed, what is wrong with it, what Tab makes of it. What a filter means is the view's.
+//! The input line of `/`: editing, errors and Tab completion. The meaning of a filter is the view's.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use tui_input::{Input, backend::crossterm::EventHandler};
@@ -6,15 +6,15 @@ use tui_input::{Input, backend::crossterm::EventHandler};
 use super::App;
 use crate::tui::keymap::Action;
 
-/// The line that `/` opens.
+/// The input line of `/`.
 #[derive(Debug)]
 pub struct FilterLine {
     pub input: Input,
     pub problem: Option<String>,
-    /// What Tab makes of it, and how many of these were tried.
+    /// Completions of the text, and how many were tried.
     pub completions: Vec<(String, String)>,
     tried: usize,
-    /// What stood before, for Esc.
+    /// The previous filter, which Esc restores.
     pub(super) before: String,
 }
 
@@ -29,7 +29,7 @@ impl App {
                 self.with_view(self.current, |view, context| view.set_filter(&before, context).ok());
             }
             KeyCode::Tab | KeyCode::BackTab => self.complete(key.code == KeyCode::Tab),
-            // The rows are watched while the filter is typed.
+            // Scrolls the rows while typing.
             KeyCode::Up => self.act(Action::Up),
             KeyCode::Down => self.act(Action::Down),
             _ => {
@@ -41,9 +41,9 @@ impl App {
         }
     }
 
-    /// The rows that are left stay, and the token under the selection is the program's.
+    /// Enter: keeps the filter; the token under the selection becomes the program's.
     pub(super) fn keep_filter(&mut self) {
-        // One that cannot be read is not kept: what is wrong with it stays on screen until it is mended or left.
+        // An invalid filter is not kept: its error stays on screen until it is corrected or cancelled.
         if self.filter.as_ref().is_some_and(|line| line.problem.is_some()) && self.view().filter().is_some() {
             return;
         }
@@ -55,7 +55,7 @@ impl App {
         }
     }
 
-    /// Closes a line with what cannot be read: the filter before it is back, not the beginning of what was refused.
+    /// Closes the line of an invalid filter and restores the filter before it.
     pub(in crate::tui) fn drop_refused(&mut self) {
         let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else { return };
         self.with_view(self.current, |view, context| view.filter().is_some().then(|| view.set_filter(&line.before, context)));
@@ -77,7 +77,7 @@ impl App {
         self.with_view(self.current, |view, context| view.listing().map_or_else(Vec::new, |list| list.completions(text, context)))
     }
 
-    /// Tab: what is typed becomes the next of its completions.
+    /// Tab: replaces the text by its next completion.
     fn complete(&mut self, forward: bool) {
         let Some(line) = &mut self.filter else { return };
         let count = line.completions.len();
@@ -89,7 +89,7 @@ impl App {
         let Some((text, _)) = completions.get(tried % count) else { return };
         line.input = Input::new(text.clone());
         self.apply_filter();
-        // With one way to go on, the next Tab goes on from there.
+        // With a single completion, the next Tab completes from there.
         if let (Some(line), true) = (&mut self.filter, count > 1) {
             (line.completions, line.tried) = (completions, tried % count + 1);
         }
@@ -97,7 +97,7 @@ impl App {
 
     pub(super) fn open_filter(&mut self) {
         let Some(before) = self.view().filter().map(str::to_owned) else {
-            // The line opens all the same, so that what is typed on is not taken for keys.
+            // The line opens all the same, so that typed text is not taken for key commands.
             let problem = Some("nothing to filter in this view".to_owned());
             self.filter = Some(FilterLine { input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
             return;

@@ -1,16 +1,16 @@
-//! Following what happens outside: the generation that stands, the load under way, answers that came. It keeps the program's token
-//! and the row that is selected in the Tokens view the same, whatever moves under the selection.
+//! Following outside changes: the current generation, a running load, answers that arrived. Keeps the program's token and the selected row
+//! of the Tokens view in step as rows move.
 
 use std::time::{Duration, Instant};
 
 use super::App;
 use crate::{dataset::address::Address, question::snapshot::Snapshot, tui::keymap::ViewId};
 
-/// How often one looks how far a load is.
+/// Polling interval of the load progress.
 const LOAD_TICK: Duration = Duration::from_millis(200);
 
 impl App {
-    /// Takes what changed outside: the generation, the load, answers that came.
+    /// Takes in outside changes: the generation, the load, answers that arrived.
     pub fn look_again(&mut self) {
         self.snapshot = self.setup.deck.snapshot().ok();
         (self.load, self.load_seen) = (self.setup.deck.load_state(), Instant::now());
@@ -26,7 +26,7 @@ impl App {
         self.dirty = true;
     }
 
-    /// Selects the token that the views are about.
+    /// Selects the program's token, which the views show.
     pub fn select(&mut self, token: Address) {
         self.unsettled = None;
         self.token = Some(token);
@@ -36,7 +36,7 @@ impl App {
         self.look_again();
     }
 
-    /// To the token beside this one in the list one came from.
+    /// Steps to the next or previous token of the list that the user came from.
     pub(super) fn step_token(&mut self, forward: bool) {
         let (token, list) = (self.token, self.list_of);
         let Some((next, row, count)) = self.with_view(list, |view, context| view.beside(token, forward, context)) else {
@@ -48,15 +48,15 @@ impl App {
         self.say(format!("{row} of {count} in {}", list.title()), false);
     }
 
-    /// A key was pressed in a view. Before there is data, what it chose is found out later.
+    /// Notes that a key was pressed before the data was loaded; its effect on the token is settled later.
     pub(super) fn press_early(&mut self) {
         if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
             self.unsettled = Some(self.current);
         }
     }
 
-    /// Makes the selected row's token the program's: in the Tokens view, and in the view where keys were pressed before there
-    /// was data, wherever one is by now. Not while a filter is typed, which Esc takes back.
+    /// Makes the selected row's token the program's: in the Tokens view, and, whichever view is current now, in the one where keys were
+    /// pressed before the data was loaded. Not while a filter is being typed, which Esc undoes.
     fn adopt_selected_token(&mut self) {
         if self.snapshot.is_none() {
             return;
@@ -74,7 +74,7 @@ impl App {
             return;
         }
         let selected = self.with_view(view, |view, context| view.selected_token(context));
-        // The Growth view's rows come a moment later.
+        // The Growth view gets its rows a moment later.
         if selected.is_some() || view == ViewId::Tokens {
             self.unsettled = None;
         }
@@ -84,7 +84,7 @@ impl App {
         }
     }
 
-    /// When to look how far the load is; never while none runs.
+    /// Time of the next load poll; `None` when no load runs.
     pub(super) fn load_tick(&self) -> Option<Instant> {
         let first = self.snapshot.is_none() && self.load.failure.is_none();
         (self.load.running || first).then(|| self.load_seen + LOAD_TICK)
@@ -100,7 +100,7 @@ impl App {
     }
 }
 
-/// The token with the largest market cap stands at the start.
+/// The initial token: the one with the largest market cap.
 fn largest(snapshot: &Snapshot) -> Option<Address> {
     let tokens = &snapshot.market.tokens;
     let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! Taking a file in: looked at first, off the drawing thread, and shown as it would be; then, on Enter, done. One at a time.
+//! Importing a file: first a preview, computed off the drawing thread; on Enter, the import. One at a time.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// An import under way.
+/// A running import.
 pub(in crate::tui) struct Importing {
     task: BackgroundTask<ImportReport>,
-    /// It is only being looked at.
+    /// Preview only.
     looking: bool,
 }
 
-/// Hands on how far it is.
+/// Forwards progress.
 struct Steps(question::progress::Progress);
 
 impl LoadProgress for Steps {
@@ -34,7 +34,7 @@ impl LoadProgress for Steps {
 }
 
 impl App {
-    /// Looks at what `import PATH …` would do and shows it.
+    /// Previews `import PATH …`.
     pub(super) fn look_at_import(&mut self, said: &str) {
         self.start_import(said, true);
         if self.importing.is_some() {
@@ -42,7 +42,7 @@ impl App {
         }
     }
 
-    /// Does what was shown.
+    /// Runs the previewed import.
     pub(super) fn import_now(&mut self, said: &str) {
         self.start_import(said, false);
         if self.importing.is_some() {
@@ -68,10 +68,10 @@ impl App {
         self.importing = Some(Importing { task, looking });
     }
 
-    /// Takes the outcome once it is there.
+    /// Polls the import's outcome.
     pub(super) fn poll_import(&mut self) {
         if self.importing.as_ref().is_some_and(|importing| importing.looking) && !matches!(self.overlay, Some(Overlay::Import(_))) {
-            // Left with Esc: dropped, which ends it.
+            // The preview was closed with Esc: dropping the task cancels it.
             self.importing = None;
         }
         let Some(outcome) = self.importing.as_mut().and_then(|importing| importing.task.poll()) else { return };
@@ -94,7 +94,7 @@ impl App {
     }
 }
 
-/// The file and what was said of it: `PATH --token 0x… --chain base`.
+/// Parses path and options: `PATH --token 0x… --chain base`.
 fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String> {
     let (path, rest) = match said.find(" --") {
         Some(at) => (&said[..at], &said[at + 1..]),
@@ -120,7 +120,7 @@ fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String
     Ok((path, options))
 }
 
-/// The words of a line; what stands in quotes is a part of one word.
+/// Splits a line into words; quoted text is part of one word.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -135,7 +135,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A path as terminals write one that is dropped: in quotes, or with a stroke before each space.
+/// A path as terminals paste it on drag and drop: quoted, or with backslash-escaped spaces.
 fn unquoted(path: &str) -> String {
     for quote in ['\'', '"'] {
         if let Some(inside) = path.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {

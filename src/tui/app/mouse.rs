@@ -1,5 +1,5 @@
-//! What the mouse does before a view sees it: what floats comes first, then tabs and the keys that the footer offers; a right click
-//! selects a row and shows what can be done with it.
+//! Mouse handling before the view's: overlays first, then tabs and the footer's key hints; a right click selects a row and opens its action
+//! menu.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
@@ -46,7 +46,7 @@ impl App {
         }
     }
 
-    /// What can be done with the row under the cursor.
+    /// Opens the action menu of the row under the cursor.
     fn open_row_actions(&mut self) {
         let lines = self.setup.keymap.row_actions(self.current, |action| self.view().answers(action));
         self.overlay = Some(Overlay::Help(Help::of_row(lines, self.current.title())));

@@ -1,4 +1,4 @@
-//! The columns, the indicators and the named screens of the view one is in.
+//! Columns, indicators and named screens of the current view.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::tui::{
     overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
-/// Screens that a view can have.
+/// Maximum number of screens of a view.
 const SCREENS_MAX: usize = 100;
 
 impl App {
@@ -75,7 +75,7 @@ impl App {
     }
 }
 
-/// `cap>10m age<90d · -market_cap`.
+/// Summary of a screen: `cap>10m age<90d · -market_cap`.
 fn holds(kept: &Value) -> String {
     let filter = kept["filter"].as_str().filter(|text| !text.is_empty()).unwrap_or("every row");
     let sort: Vec<&str> = kept["sort"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

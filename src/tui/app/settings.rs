@@ -1,4 +1,4 @@
-//! Settings that were changed while the dashboard runs.
+//! Live reload of the settings.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::tui::{
     view::{LiveSettings, NewSettings},
 };
 
-/// What stands before a problem of the settings among the warnings of the header.
+/// Prefix of a settings error among the header's warnings.
 const PROBLEM: &str = "settings: ";
 
 impl App {
-    /// From now on hears of changed settings.
+    /// Starts watching the settings.
     pub fn follow_settings(&mut self, settings: Option<Arc<dyn LiveSettings>>, wake: Wake) {
         if let Some(settings) = &settings {
             settings.listen(wake);
@@ -20,7 +20,7 @@ impl App {
         self.settings = settings;
     }
 
-    /// Takes in what the file says now. What cannot be read is told until it is mended; what held before holds.
+    /// Applies the changed file. An error stays in the header until it is corrected; the previous settings remain in force.
     pub(super) fn poll_settings(&mut self) {
         let Some(news) = self.settings.as_ref().and_then(|settings| settings.take()) else { return };
         self.setup.warnings.retain(|warning| !warning.starts_with(PROBLEM));
@@ -29,7 +29,7 @@ impl App {
                 self.setup.keymap = keymap.unwrap_or_else(|| self.setup.keymap.clone());
                 if let Some(look) = look {
                     self.setup.look = look;
-                    // What the file says goes before what was chosen in an earlier run.
+                    // The file overrides the theme chosen in an earlier run.
                     self.chosen_theme = None;
                 }
                 self.say(says.join(" · "), false);

@@ -1,10 +1,10 @@
-//! A key with its modifiers, one value however the terminal reports it, and its text (`g`, `G`, `Ctrl-P`, `PageUp`).
+//! A chord: a key with its modifiers, normalized over terminals, and its text form (`g`, `G`, `Ctrl-P`, `PageUp`).
 
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A capital letter is the letter; there is no Shift-g beside G.
+/// Shift is part of the character: there is no Shift-g beside G.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chord {
     code: KeyCode,
@@ -36,7 +36,7 @@ impl Chord {
         let (ctrl, alt) = (event.modifiers.contains(KeyModifiers::CONTROL), event.modifiers.contains(KeyModifiers::ALT));
         let shift = event.modifiers.contains(KeyModifiers::SHIFT);
         let code = match event.code {
-            // With Ctrl the case of a letter says nothing: terminals send one byte for both.
+            // With Ctrl the case is lost: terminals send one byte for both.
             KeyCode::Char(c) if ctrl => KeyCode::Char(c.to_ascii_lowercase()),
             KeyCode::Char(c) if shift => KeyCode::Char(one_char(c.to_uppercase()).unwrap_or(c)),
             KeyCode::Tab if shift => KeyCode::BackTab,
@@ -72,7 +72,7 @@ impl Chord {
         Some(Self { code: KeyCode::Char(if ctrl { c.to_ascii_lowercase() } else { c }), ctrl, alt })
     }
 
-    /// For the footer: `⏎` for Enter, else the text.
+    /// The footer text: `⏎` for Enter, else the text form.
     pub fn symbol(self) -> String {
         if self.code == KeyCode::Enter && !self.ctrl && !self.alt { "⏎".to_owned() } else { self.to_string() }
     }

@@ -1,4 +1,4 @@
-//! THE tables of views and of keys. A key is added here and nowhere else.
+//! The tables of views and of key bindings. A binding is added here and nowhere else.
 
 /// The views, in the order of their number keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,14 +15,14 @@ pub enum ViewId {
     Api,
 }
 
-/// A row of the table of views.
+/// A row of the view table.
 #[derive(Debug, Clone, Copy)]
 pub struct ViewRow {
     pub id: ViewId,
     pub key: char,
-    /// As in the tab.
+    /// The tab's title.
     pub title: &'static str,
-    /// As on the command line and in the state file.
+    /// The name on the command line and in the state file.
     pub word: &'static str,
     pub goto: Action,
 }
@@ -71,24 +71,24 @@ impl ViewId {
     }
 }
 
-/// Where a key holds.
+/// The scope of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     Everywhere,
     View(ViewId),
-    /// In each of these views; what they are together, for documents.
+    /// In each of these views; with their collective name for documents.
     Some(&'static str, &'static [ViewId]),
 }
 
 /// The views with one list of tokens.
 const LISTS: Scope = Scope::Some("Tokens, Growth", &[ViewId::Tokens, ViewId::Growth]);
-/// The views with a list whose cells can be selected.
+/// The views with a list of selectable cells.
 const CELLS: Scope = Scope::Some("Tokens, Growth, Data", &[ViewId::Tokens, ViewId::Growth, ViewId::Data]);
 /// The views of one token.
 const TOKEN: Scope = Scope::Some("Posts, Chart, Security, DEXes", &[ViewId::Posts, ViewId::Chart, ViewId::Security, ViewId::Dexes]);
 
 impl Scope {
-    /// Whether both can hold at one moment.
+    /// Whether two scopes overlap.
     pub fn meets(self, other: Self) -> bool {
         match (self, other) {
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
@@ -97,7 +97,7 @@ impl Scope {
         }
     }
 
-    /// Whether it holds in the view.
+    /// Whether the scope includes the view.
     pub fn holds(self, view: ViewId) -> bool {
         match self {
             Self::Everywhere => true,
@@ -107,18 +107,18 @@ impl Scope {
     }
 }
 
-/// A row of the table of keys.
+/// A row of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyRow {
     pub action: Action,
     pub scope: Scope,
-    /// As `Chord::parse` reads them; the footer shows the first.
+    /// Parsed by `Chord::parse`; the footer shows the first.
     pub keys: &'static [&'static str],
     /// One sentence.
     pub help: &'static str,
-    /// Label in the footer and its weight: the heaviest are shown.
+    /// Footer label and weight: the heaviest are shown.
     pub footer: Option<(&'static str, u8)>,
-    /// Words that people have for it, by which help and palette find it too. An action that is called what people call it needs none.
+    /// Search synonyms for help and palette; none needed where the action has its common name.
     pub synonyms: &'static str,
 }
 
@@ -134,7 +134,7 @@ macro_rules! keys {
     (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
     ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal
         $(($label:literal $weight:literal))? $(or $words:literal)?;)* })*) => {
-        /// Everything a key, the palette or the mouse can ask for.
+        /// Every action of key, palette or mouse.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action { $($(#[doc = $help] $action,)*)* }
 
@@ -148,7 +148,7 @@ macro_rules! keys {
         },)*)*];
 
         impl Action {
-            /// The word in the `[keys]` of the configuration and in the palette.
+            /// The name in `[keys]` of the configuration and in the palette.
             pub fn name(self) -> &'static str {
                 match self { $($(Action::$action => $name,)*)* }
             }

@@ -1,4 +1,4 @@
-//! The cell under the selection: which column it is in, the condition that keeps rows like it, and marking it on screen.
+//! Cell selection: the selected cell's column, filtering by its value, and highlighting it.
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -12,18 +12,18 @@ use crate::{
     },
 };
 
-/// Cells that the scrollbar takes.
+/// Width of the scrollbar in cells.
 pub(super) const BAR: u16 = 2;
 
 impl<L: Fields> List<L> {
-    /// The key of the column that the selected cell is in; none while no cell is selected.
+    /// The key of the selected cell's column; `None` while a whole row is selected.
     pub fn column(&self) -> Option<&'static str> {
         let shown = self.shown();
         let chosen = self.column.filter(|key| shown.iter().any(|field| field.column.key == *key));
         chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
     }
 
-    /// To the column beside; false where the list has no cells to go to.
+    /// Moves to the neighbouring column; false where the list has no selectable cells.
     pub(super) fn step_column(&mut self, right: bool) -> bool {
         if !L::CELLS {
             return false;
@@ -31,17 +31,17 @@ impl<L: Fields> List<L> {
         let keys: Vec<&'static str> = self.shown().iter().map(|field| field.column.key).collect();
         let at = self.column().and_then(|key| keys.iter().position(|known| *known == key));
         let next = match (at, right) {
-            // The first key shows where one is.
+            // The first press selects the first column.
             (None, _) => Some(0),
             (Some(at), true) => Some((at + 1).min(keys.len().saturating_sub(1))),
-            // To the left of the first one the whole row is selected again.
+            // Left of the first column, the whole row is selected again.
             (Some(at), false) => at.checked_sub(1),
         };
         self.column = next.and_then(|at| keys.get(at).copied());
         true
     }
 
-    /// A click chose the cell at this place of the screen.
+    /// Selects the clicked cell.
     pub(super) fn click_column(&mut self, mouse: MouseEvent) {
         let on_bar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
         if L::CELLS && !on_bar {
@@ -49,7 +49,7 @@ impl<L: Fields> List<L> {
         }
     }
 
-    /// What the row has in the column, every digit of it.
+    /// The row's value in the column, in full precision.
     pub fn plain(row: L::Row<'_>, key: &str) -> Option<String> {
         Some(match L::value(ListRow { given: row }, key).0? {
             FieldValue::Number(number) => number.to_string(),
@@ -62,8 +62,8 @@ impl<L: Fields> List<L> {
         })
     }
 
-    /// The filter with one condition more: rows that have what the selected cell has, or rows that have not. Of figures, times and
-    /// ages at least as much, or less. An error says why there is none.
+    /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
+    /// `<`. Errors: the reason why there is no such condition.
     pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, String> {
         let key = self.column().ok_or("no cell is selected: ← and → choose one")?;
         let row = row.ok_or("no row is selected")?;
@@ -81,7 +81,7 @@ impl<L: Fields> List<L> {
         Ok(if text.is_empty() { term } else { format!("{text} {term}") })
     }
 
-    /// The selected cell and its title in the accent.
+    /// Highlights the selected cell and its title in the accent style.
     pub(super) fn mark_cell(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(key) = self.column().filter(|_| self.focused) else { return };
         let (area, state) = (area.intersection(buffer.area), self.cursor.state);
@@ -97,7 +97,7 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// `chain:base`, `cap>=1000000`, `name!="USD Coin"`.
+/// The text of a condition: `chain:base`, `cap>=1000000`, `name!="USD Coin"`.
 fn term(name: &str, value: &FieldValue<'_>, like: bool) -> Option<String> {
     let ordered = if like { ">=" } else { "<" };
     let named = if like { ":" } else { "!=" };
@@ -114,7 +114,7 @@ fn term(name: &str, value: &FieldValue<'_>, like: bool) -> Option<String> {
 
 fn quoted(text: &str) -> Option<String> {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    // The language has no way to write a quote inside of quotes.
+    // The filter language has no escape for a quote inside quotes.
     (!text.contains('"') && !text.is_empty()).then(|| if plain { text.to_owned() } else { format!("\"{text}\"") })
 }
 

@@ -1,4 +1,5 @@
-//! Which columns of a list are drawn: where it is narrow the ones that matter least go, or are scrolled past with the selected one in view.
+//! Column layout of a list: when it is narrow, the columns of lowest priority are dropped, or columns scroll horizontally with the selected
+//! one in view.
 
 use std::ops::Range;
 
@@ -10,15 +11,15 @@ use crate::tui::{
     widgets::table::{Cell, ColumnAlign, GAP, TableColumn},
 };
 
-/// Cells that the mark of the order takes behind a title.
+/// Width of the sort mark after a title.
 const MARK: u16 = 2;
 
-/// Under this width columns that are shown only when asked for come before those that always are, by so much.
+/// Below this width, optional columns that the user turned on get this much extra priority.
 const NARROW: u16 = 80;
 const ASKED_FOR: u8 = 50;
 
 impl<L: Fields> List<L> {
-    /// The columns as they are drawn, those that are scrolled past left out.
+    /// The drawn columns, without those scrolled out of view.
     pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<TableColumn>) {
         let columns = self.screen_columns(width);
         let mut both: Vec<(Field<L>, TableColumn)> = self.shown().into_iter().copied().zip(columns).collect();
@@ -28,12 +29,12 @@ impl<L: Fields> List<L> {
         both.into_iter().unzip()
     }
 
-    /// Makes each column of figures as wide as those of these rows, so that none is cut: for lists short enough to be looked through.
+    /// Sets the minimum width of each figure column to its widest figure, so that none is cut; for lists short enough to scan.
     pub fn fit_figures(&mut self, rows: &[L::Row<'_>], context: &Context<'_>) {
         let figures = |field: &Field<L>| {
             let look = CellContext { cells: usize::from(field.column.ideal), ascii: context.ascii, now: context.now };
             let cells = rows.iter().map(|&row| field.show(ListRow { given: row }, &look));
-            // What can be written in fewer digits takes no more room.
+            // Figures with a short form need no extra room.
             let mut texts: Vec<String> = cells.filter(|cell| cell.short.is_none()).map(|cell: Cell| cell.plain().into_owned()).collect();
             if field.column.align == ColumnAlign::Decimal {
                 align_decimals(&mut texts);
@@ -44,12 +45,12 @@ impl<L: Fields> List<L> {
         self.least = fields.map(|field| (field.column.key, figures(field))).collect();
     }
 
-    /// How many columns stay, whatever the width.
+    /// Number of frozen columns, which stay at any width.
     fn frozen(&self) -> usize {
         self.layout.frozen.max(usize::from(L::SCROLLS))
     }
 
-    /// Where it is narrow those that are frozen stay, then the one with the selected cell, then those that the person sorted by.
+    /// Column priorities when narrow: frozen columns, the selected cell's column, the user's sort columns, then the rest.
     fn screen_columns(&self, width: u16) -> Vec<TableColumn> {
         let fields = self.shown();
         let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
@@ -61,15 +62,15 @@ impl<L: Fields> List<L> {
                 (column.min, column.ideal) = (column.min.max(*least), column.ideal.max(*least));
             }
             if self.sorting.keys().iter().any(|order| order.column == column.key) {
-                // The mark of the order does not cut the title.
+                // The sort mark must not cut the title.
                 column.min = column.min.max(column.title_width() + MARK);
             }
             column = column.widened(self.layout.wider_by(column.key));
             if field.optional && width < NARROW {
-                // What was asked for is seen, and not only where there is room beside everything else.
+                // A column that the user turned on is shown even when it is narrow.
                 column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
             }
-            // Where columns scroll it is on screen already, and none is to change its width as one goes along.
+            // With horizontal scrolling the selected column is on screen already, and no width may change while moving.
             if selected == Some(nth) && !L::SCROLLS {
                 column.priority = 254;
             }
@@ -83,7 +84,7 @@ impl<L: Fields> List<L> {
         fields.iter().enumerate().map(fitted).collect()
     }
 
-    /// Leaves out those that are scrolled past.
+    /// Drops the columns scrolled out of view.
     fn scroll(&mut self, columns: &mut Vec<(Field<L>, TableColumn)>, width: u16) {
         let least: Vec<u16> = columns.iter().map(|(_, column)| column.least()).collect();
         let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
@@ -92,7 +93,7 @@ impl<L: Fields> List<L> {
         self.first = window.start;
         let mut nth = 0..;
         columns.retain(|_| nth.next().is_some_and(|nth| nth < frozen || window.contains(&nth)));
-        // Where none takes what is left, the figures would stand far from their titles: the last text does.
+        // Without a growing column, the figures would be far from their titles: a text column at the end grows.
         if !columns.iter().any(|(_, column)| column.grows)
             && let Some((_, last)) = columns.last_mut()
         {
@@ -101,7 +102,7 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// The places of the columns that are shown beside the `frozen` ones, given the least width of each, and the first one before.
+/// The range of columns visible beside the `frozen` ones, from their minimum widths and the previous scroll offset `first`.
 fn window(least: &[u16], frozen: usize, selected: usize, first: usize, width: u16) -> Range<usize> {
     let count = least.len();
     let stay = least[..frozen].iter().fold(BAR, |used, least| used.saturating_add(least + GAP));
@@ -118,7 +119,7 @@ fn window(least: &[u16], frozen: usize, selected: usize, first: usize, width: u1
     while first < count && selected >= first + fitting(first).max(1) {
         first += 1;
     }
-    // Nothing is left empty at the right while there is something to the left.
+    // No empty space at the right while columns are scrolled out at the left.
     while first > frozen && first - 1 + fitting(first - 1) >= count {
         first -= 1;
     }
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_selected_column_is_on_screen_and_no_room_is_left_while_columns_are_hidden() {
-        // Six columns of 8 cells and their gap; the bar takes two more.
+        // Six columns of 8 cells and their gap; the scrollbar takes two more.
         let least = [8; 6];
         for (frozen, selected, first, width, expected) in [
             (1, 0, 1, 40, 1..4),

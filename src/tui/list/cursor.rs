@@ -1,4 +1,4 @@
-//! Where the person is in a table on screen: moving by key, wheel and click. What the rows hold is not known here.
+//! Selection and scrolling of a table by key, wheel and click. The content of rows is not known here.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -9,10 +9,10 @@ use crate::tui::{
     widgets::table::{Cell, Hit, TableColumn, TableWidget, TableWidgetState},
 };
 
-/// Rows the wheel moves by.
+/// Rows of one wheel step.
 const WHEEL_ROWS: isize = 3;
 
-/// A table as it was drawn last, and the selected row.
+/// The table as last drawn, and the selected row.
 #[derive(Debug, Default)]
 pub struct Cursor {
     pub state: TableWidgetState,
@@ -20,7 +20,7 @@ pub struct Cursor {
     area: Rect,
     columns: Vec<TableColumn>,
     starred: bool,
-    /// The header that the mouse went down on.
+    /// The header under the pressed mouse button.
     pressed: Option<Pressed>,
 }
 
@@ -28,31 +28,31 @@ pub struct Cursor {
 #[derive(Debug, Clone, Copy)]
 struct Pressed {
     column: &'static str,
-    /// Where the mouse was last.
+    /// The mouse's last column.
     x: u16,
     dragged: bool,
 }
 
-/// What a key or the mouse did.
+/// The effect of a key or a mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Did {
     Nothing,
-    /// Another row may be selected now.
+    /// The selection may have moved.
     Moved,
-    /// The row that was selected already was clicked.
+    /// The selected row was clicked again.
     Again,
-    /// The star of the row was clicked, which is selected now.
+    /// The row's star was clicked; the row is now selected.
     Star,
     /// The header of the column with this key was clicked.
     Header(&'static str),
-    /// The header of the column was dragged so many cells to the right.
+    /// The header of this column was dragged by so many cells to the right.
     Dragged(&'static str, i16),
-    /// The rows are to stand in another order, or others of them.
+    /// The rows must be sorted or filtered again.
     Sorted,
 }
 
 impl Cursor {
-    /// The selected row, if there is one.
+    /// The selected row; `None` without rows.
     pub fn selected(&self) -> Option<usize> {
         (self.state.selected < self.count).then_some(self.state.selected)
     }
@@ -70,7 +70,7 @@ impl Cursor {
         self.state.selected = self.state.selected.min(count.saturating_sub(1));
     }
 
-    /// The rows that were on screen last.
+    /// The rows that were last on screen.
     pub fn on_screen(&self) -> std::ops::Range<usize> {
         self.state.offset.min(self.count)..(self.state.offset + self.height()).min(self.count)
     }
@@ -84,7 +84,7 @@ impl Cursor {
         self.area.contains((mouse.column, mouse.row).into())
     }
 
-    /// Carries out a movement; false when the action is none.
+    /// Moves the selection; false for any other action.
     pub fn act(&mut self, action: Action) -> bool {
         let page = self.height() as isize;
         match action {
@@ -109,7 +109,7 @@ impl Cursor {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.state.scroll(-WHEEL_ROWS, self.count, self.height()),
             MouseEventKind::ScrollDown => self.state.scroll(WHEEL_ROWS, self.count, self.height()),
-            // A right click selects the row that a menu is about, and opens nothing.
+            // A right click selects the row for its menu, and opens nothing.
             MouseEventKind::Down(MouseButton::Right) => match self.hit(mouse.column, mouse.row) {
                 Some(Hit::Row(row) | Hit::Star(row)) => self.select(row),
                 _ => return Did::Nothing,
@@ -120,7 +120,7 @@ impl Cursor {
         Did::Moved
     }
 
-    /// The mouse while a header is held, wherever it is by then: a click is told when the button is let go, since it may become a drag.
+    /// Handles the mouse while a header is held, wherever the pointer is: a click counts on release, since it may become a drag.
     fn held(&mut self, mouse: MouseEvent) -> Option<Did> {
         let Pressed { column, x, dragged } = self.pressed.take()?;
         match mouse.kind {
@@ -155,7 +155,7 @@ impl Cursor {
         Did::Moved
     }
 
-    /// What lies at a place of the screen.
+    /// The hit target at a screen position.
     pub fn hit(&self, x: u16, y: u16) -> Option<Hit> {
         const NO_STAR: &dyn Fn(usize) -> bool = &|_| false;
         let row: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
@@ -163,7 +163,7 @@ impl Cursor {
         table.hit(self.area, x, y, &self.state)
     }
 
-    /// The key of the column at a place of the screen.
+    /// The key of the column at a screen position.
     pub fn column_at(&self, x: u16) -> Option<&'static str> {
         match self.hit(x, self.area.y) {
             Some(Hit::Header(column)) => self.columns.get(column).map(|column| column.key),
@@ -171,7 +171,7 @@ impl Cursor {
         }
     }
 
-    /// Draws the table and remembers where.
+    /// Draws the table and remembers its area.
     pub fn draw(&mut self, table: &TableWidget<'_>, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         self.set_count(table.count);
         (self.area, self.starred) = (area.intersection(buffer.area), table.star.is_some());
@@ -179,7 +179,7 @@ impl Cursor {
         table.render(area, buffer, theme, &mut self.state);
     }
 
-    /// Nothing is on screen of it, so that nothing is hit.
+    /// Clears the drawn area, so that nothing is hit.
     pub fn hide(&mut self) {
         self.area = Rect::default();
     }

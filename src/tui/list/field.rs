@@ -1,4 +1,4 @@
-//! A field of a list: everything that is known of one column stands in one row of its list's table.
+//! The field definition of a list: everything about a column, in one row of the list's table.
 
 use super::Fields;
 use crate::{
@@ -14,20 +14,20 @@ use crate::{
     },
 };
 
-/// What a row has in a field: the filter compares it, the order is made of it, and a cell shows it where the field has none of its own.
+/// A row's value in a field: filtered, sorted and, without a rendering of the field's own, drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value<'a>(pub Option<FieldValue<'a>>);
 
-/// What a cell is drawn with, beside its row.
+/// The drawing parameters of a cell.
 #[derive(Debug, Clone, Copy)]
 pub struct CellContext {
-    /// The width of the column as it is drawn.
+    /// The drawn width of the column.
     pub cells: usize,
     pub ascii: bool,
     pub now: Time,
 }
 
-/// A row of the list `L`, which says what it is.
+/// A row of the list `L`.
 pub struct ListRow<'a, L: Fields> {
     pub given: L::Row<'a>,
 }
@@ -48,7 +48,7 @@ impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
     }
 }
 
-/// A field of the list `L`. Made by `text`, `figure`, `hidden` or `picture`; what follows changes it.
+/// A field of the list `L`. Built by `text`, `figure`, `hidden` or `picture`, then modified by the builder methods.
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
 pub struct Field<L: Fields> {
     pub column: TableColumn,
@@ -58,14 +58,14 @@ pub struct Field<L: Fields> {
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
     pub(super) searched: bool,
-    /// Whether the order by it begins with the largest; none where rows are not ordered by it.
+    /// Whether its first sort is descending; `None` for an unsortable field.
     pub(super) falls: Option<bool>,
     pub(super) shown: bool,
-    /// On screen and in files only when it is asked for.
+    /// Hidden by default, on screen and in files.
     pub(super) optional: bool,
-    /// Newer than choices of columns that do not tell what there was to choose from.
+    /// Newer than the sessions saved without a list of known columns: hidden when such a session is restored.
     pub(super) recent: bool,
-    /// The member of the row's JSON that is written to files; empty for none.
+    /// The exported member of the row's JSON; empty for none.
     pub(super) member: &'static str,
 }
 
@@ -113,7 +113,7 @@ impl<L: Fields> Field<L> {
         }
     }
 
-    /// A column of text of so many cells, at least and ideally.
+    /// A text column with its minimum and ideal width in cells.
     pub const fn text(
         key: &'static str,
         title: &'static str,
@@ -124,7 +124,7 @@ impl<L: Fields> Field<L> {
         Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
     }
 
-    /// A column of figures.
+    /// A figure column.
     pub const fn figure(
         key: &'static str,
         title: &'static str,
@@ -135,12 +135,12 @@ impl<L: Fields> Field<L> {
         Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
     }
 
-    /// What is filtered by or written to files and has no column.
+    /// A field for filters and files only, without a column.
     pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Value<'a>) -> Self {
         Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
     }
 
-    /// What is only looked at.
+    /// A drawn column, without filter or sorting.
     pub const fn picture(
         key: &'static str,
         title: &'static str,
@@ -153,24 +153,24 @@ impl<L: Fields> Field<L> {
 
     setters! {
         cell(cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
-        /// What rows are ordered by in place of the value.
+        /// Replaces the value as the sort key.
         rank(rank: for<'a> fn(ListRow<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
-        /// What the value is to the filter.
+        /// Sets the kind of the value for filters.
         of(kind: ColumnKind) |field| field.kind = Some(kind);
-        /// No filter names it.
+        /// Excludes the field from filters.
         unfiltered() |field| field.kind = None;
         aliases(aliases: &'static [&'static str]) |field| field.aliases = aliases;
-        /// Plain words of the filter look into it.
+        /// Plain filter words search it.
         searched() |field| field.searched = true;
-        /// The order by it begins with the largest.
+        /// Sorts descending first.
         largest_first() |field| field.falls = Some(true);
         smallest_first() |field| field.falls = Some(false);
         unsorted() |field| field.falls = None;
         optional() |field| field.optional = true;
         recent() |field| field.recent = true;
-        /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
+        /// The JSON member, where its name differs from the field's; empty for a field that is not exported.
         member(member: &'static str) |field| field.member = member;
-        /// Words of the filter are not marked in it.
+        /// Filter words are not highlighted in it.
         plain() |field| field.column.matched = false;
         unit(unit: &'static str) |field| field.column.unit = unit;
         grows() |field| field.column.grows = true;
@@ -181,7 +181,7 @@ impl<L: Fields> Field<L> {
         self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
     }
 
-    /// What a filter names it by; none where it is not filtered by.
+    /// The filter column; `None` for an unfiltered field.
     pub(super) fn filter_column(&self) -> Option<FilterColumn> {
         Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
     }
@@ -241,7 +241,7 @@ values! {
     &'a str => |text| Self(Some(FieldValue::text(text)));
     String => |text| Self(Some(FieldValue::text(text)));
     f64 => |number| Self(Some(FieldValue::Number(number)));
-    // Beyond 2^53 rounded, as figures in lists are.
+    // Rounded beyond 2^53, as figures in lists are.
     i64 => |number| (number as f64).into();
     u64 => |number| (number as f64).into();
     usize => |number| (number as f64).into();

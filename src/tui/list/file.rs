@@ -1,4 +1,4 @@
-//! What comes of a list beside the screen: a file, and a copied row.
+//! Export of a list: files and copied rows.
 
 use serde_json::Value as Json;
 
@@ -8,19 +8,19 @@ use crate::tui::view::Export;
 impl<L: Fields> List<L> {
     /// The columns of a file.
     pub fn members(&self) -> Vec<&'static str> {
-        // What the person hid is left out of a file, what a view hides by itself is not; what has no column is in every one.
+        // Columns hidden by the user are left out, those that a view hides by default are kept; fields without a column are always written.
         let left_out = |field: &Field<L>| (L::CELLS || field.optional) && self.layout.is_hidden(field.column.key);
         let fields = self.fields();
         fields.iter().filter(|field| !field.member.is_empty() && !left_out(field)).map(|field| field.member).collect()
     }
 
-    /// The values of a row in those columns.
+    /// The row's values in those columns.
     pub fn written(row: L::Row<'_>, members: &[&str]) -> Vec<Json> {
         let row = L::json(row);
         members.iter().map(|member| L::written(&row, member)).collect()
     }
 
-    /// Every row shown, as a table to be written.
+    /// Every listed row, as a table to export.
     pub fn export<'a>(&self, name: impl Into<String>, row: impl Fn(usize) -> Option<L::Row<'a>>) -> Export {
         let members = self.members();
         let rows = self.places().filter_map(row).map(|row| Self::written(row, &members)).collect();

@@ -1,20 +1,20 @@
-//! Which columns of a list are shown, in which order and how wide, and which stay when it is narrow: what the person chose, kept
-//! between runs. What the columns are is the list's.
+//! The user's column layout of a list: which columns are shown, their order and widths, and which are frozen; saved between runs. The
+//! columns themselves are the list's.
 
 use serde_json::{Value, json};
 
-/// Cells that a column may be made wider or narrower by.
+/// Maximum number of cells that a column may be widened or narrowed by.
 const WIDER_MAX: i16 = 60;
 
-/// The choice of columns. Keys that are not named stand as the list has them.
+/// The layout. Keys that are not named keep the list's defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnLayout {
-    /// The keys in their order; none as the list has them.
+    /// The keys in order; empty for the list's order.
     pub order: Vec<&'static str>,
     pub hidden: Vec<&'static str>,
-    /// Cells more than the column would have, or fewer.
+    /// Width changes in cells.
     pub wider: Vec<(&'static str, i16)>,
-    /// The first so many stay, whatever the width.
+    /// Number of frozen columns at the left.
     pub frozen: usize,
 }
 
@@ -34,7 +34,7 @@ impl ColumnLayout {
         self.wider.iter().find(|(known, _)| *known == key).map_or(0, |(_, cells)| *cells)
     }
 
-    /// Makes the column so many cells wider.
+    /// Widens the column by so many cells.
     pub fn widen(&mut self, key: &'static str, cells: i16) {
         let wider = (self.wider_by(key) + cells).clamp(-WIDER_MAX, WIDER_MAX);
         self.wider.retain(|(known, _)| *known != key);
@@ -43,7 +43,7 @@ impl ColumnLayout {
         }
     }
 
-    /// Orders the columns: the named ones first, each other one behind the column it stood behind.
+    /// Sorts the columns: named ones in their order, each other one behind its predecessor.
     pub fn in_order<T>(&self, items: Vec<T>, key: impl Fn(&T) -> &'static str) -> Vec<T> {
         if self.order.is_empty() {
             return items;
@@ -54,14 +54,14 @@ impl ColumnLayout {
         for (nth, item) in items.into_iter().enumerate() {
             let at = place(key(&item));
             after = at.unwrap_or(after);
-            // A named column stands before the unnamed ones behind it.
+            // A named column comes before the unnamed ones behind it.
             placed.push(((after, if at.is_some() { 0 } else { nth + 1 }), item));
         }
         placed.sort_by_key(|(place, _)| *place);
         placed.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// Null where nothing was chosen.
+    /// Null for the defaults.
     pub fn save(&self, standard: &Self) -> Value {
         if self == standard {
             return Value::Null;
@@ -69,7 +69,7 @@ impl ColumnLayout {
         json!({ "order": self.order, "hidden": self.hidden, "wider": self.wider, "frozen": self.frozen })
     }
 
-    /// Takes back what `save` gave, of the keys that are known.
+    /// Restores a saved layout, ignoring unknown keys.
     pub fn restore(&mut self, kept: &Value, known: &[&'static str]) {
         if !kept.is_object() {
             return;

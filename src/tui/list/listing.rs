@@ -1,4 +1,4 @@
-//! A list as those see it who do not know what its rows are: what `/`, `C` and F2 work on.
+//! The type-erased interface of a list, independent of its row type: used by `/`, `C` and F2.
 
 use serde_json::{Value as Json, json};
 
@@ -14,22 +14,22 @@ use crate::{
 pub trait Listing {
     fn filter_text(&self) -> &str;
 
-    /// Sets the filter if it can be read; the rows are the caller's to arrange anew.
+    /// Parses and sets the filter; the caller refreshes the rows.
     fn set_filter(&mut self, text: &str) -> Result<(), String>;
 
-    /// What the last word of a filter may become: the whole text, and the word that is new in it.
+    /// Completions of a filter's last word: the whole text, and the new word.
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)>;
 
-    /// The columns, where the person may choose among them.
+    /// The column choice, where the user has one.
     fn choice(&self) -> Option<ColumnChoice>;
 
-    /// What the person chose, none as at first; an order by a column that is hidden goes with it.
+    /// Sets the user's layout, `None` for the defaults; hiding a column removes its sort key.
     fn set_layout(&mut self, layout: Option<ColumnLayout>);
 
-    /// What is kept between runs, beside what the view keeps of its own.
+    /// The saved session, merged with the view's own entries.
     fn save(&self, own: Json) -> Json;
 
-    /// Takes back what `save` gave; what cannot be read is passed over.
+    /// Restores a saved session; invalid entries are ignored.
     fn restore(&mut self, kept: &Json);
 }
 
@@ -74,7 +74,7 @@ impl<L: Fields> Listing for List<L> {
 
     fn restore(&mut self, kept: &Json) {
         self.restore_now(kept);
-        // It may name columns of the data, which are not there yet.
+        // It may name custom columns of the data, which are not loaded yet.
         self.kept = (L::CELLS && self.owned.is_none()).then(|| kept.clone());
     }
 }
@@ -88,7 +88,7 @@ impl<L: Fields> List<L> {
         }
         let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
         self.layout.restore(&kept["columns"], &known);
-        // What there was not to choose from is shown once it is chosen.
+        // Columns that did not exist when the layout was saved stay hidden until they are chosen.
         let was_there = |field: &Field<L>| match kept["columns"]["known"].as_array() {
             Some(known) => known.iter().any(|key| key == field.column.key),
             None => !field.recent,
@@ -98,7 +98,7 @@ impl<L: Fields> List<L> {
         }
         let columns = self.sort_columns();
         self.sorting.restore(&kept["sort"], &columns);
-        // One that cannot be read any more is dropped.
+        // A filter that no longer parses is dropped.
         kept["filter"].as_str().map(|text| self.set_filter(text).ok());
     }
 

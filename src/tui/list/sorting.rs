@@ -1,5 +1,4 @@
-//! By which columns the rows of a list stand: how keys and clicks change it, and how it is kept between runs. The one such rule of
-//! every table on screen.
+//! The sort order of a list: changed by keys and clicks, saved between runs. Shared by every table on screen.
 
 use serde_json::{Value, json};
 
@@ -8,19 +7,19 @@ use crate::{
     tui::widgets::table::TableColumn,
 };
 
-/// A column one can sort by, and whether it begins with the largest.
+/// A sortable column, and whether its first sort is descending.
 pub type SortColumn = (&'static str, bool);
 
-/// The columns chosen, the one that counts most first; none is the list's own order.
+/// The chosen sort keys, the most significant first; empty for the list's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sorting {
     chosen: Vec<Order>,
-    /// The list's own order; none is that in which the rows come.
+    /// The list's default; `None` for the order of the data.
     standard: Option<Order>,
 }
 
 impl Default for Sorting {
-    /// As the rows come.
+    /// In data order.
     fn default() -> Self {
         Self::new(None)
     }
@@ -31,7 +30,7 @@ impl Sorting {
         Self { chosen: Vec::new(), standard }
     }
 
-    /// What the rows stand by, the column that counts most first.
+    /// The sort keys in force, the most significant first.
     pub fn keys(&self) -> &[Order] {
         if self.chosen.is_empty() { self.standard.as_slice() } else { &self.chosen }
     }
@@ -40,7 +39,7 @@ impl Sorting {
         self.keys().first().copied()
     }
 
-    /// Whether somebody chose another order than the list's own.
+    /// Whether the user chose an order.
     pub fn is_chosen(&self) -> bool {
         !self.chosen.is_empty()
     }
@@ -52,16 +51,16 @@ impl Sorting {
         }
     }
 
-    /// `s`: the next of `columns`; past the last, the list's own order.
+    /// `s`: sorts by the next of `columns`; past the last, by the list's default.
     pub fn next(&mut self, columns: &[SortColumn]) {
         let at = self.first().and_then(|order| columns.iter().position(|(key, _)| *key == order.column));
         let next = at.map_or(0, |at| at + 1);
-        // Where the list has an order of its own, its column is met on the way round.
+        // A list with a default order meets its column in the cycle.
         let next = if self.standard.is_some() { next % columns.len().max(1) } else { next };
         self.set(columns.get(next).map(|&(column, descending)| Order { column, descending }));
     }
 
-    /// `S`: the other way round.
+    /// `S`: reverses the most significant sort key.
     pub fn reverse(&mut self) {
         let mut keys = self.keys().to_vec();
         if let Some(first) = keys.first_mut() {
@@ -70,8 +69,8 @@ impl Sorting {
         self.set(keys);
     }
 
-    /// A click on a header: by this column, then the other way round, then as the list stands by itself. With `also` the columns
-    /// before it count first. False where the column cannot be sorted by.
+    /// A click on a header: sorts by this column, then reversed, then by the list's default. With `also` it is added as the least
+    /// significant key. False where the column is not sortable.
     pub fn click(&mut self, key: &str, also: bool, columns: &[SortColumn]) -> bool {
         let Some(&(column, descending)) = columns.iter().find(|(known, _)| *known == key) else { return false };
         let mut keys = if also { self.keys().to_vec() } else { self.first().into_iter().collect() };
@@ -85,18 +84,18 @@ impl Sorting {
         true
     }
 
-    /// For `Table::sort`: the places of the columns that count, and whether each falls.
+    /// For `Table::sort`: the indices of the sort columns, and whether each is descending.
     pub fn marks(keys: &[Order], columns: &[TableColumn]) -> Vec<(usize, bool)> {
         let place = |order: &Order| columns.iter().position(|column| column.key == order.column).map(|place| (place, order.descending));
         keys.iter().filter_map(place).collect()
     }
 
-    /// `["-market_cap", "symbol"]`, as `sort=` of the API says it; null for the list's own order.
+    /// `["-market_cap", "symbol"]`, as in the API's `sort=`; null for the list's default.
     pub fn save(&self) -> Value {
         if self.chosen.is_empty() { Value::Null } else { json!(self.chosen.iter().map(ToString::to_string).collect::<Vec<_>>()) }
     }
 
-    /// Takes back what `save` gave, and what earlier versions did: `{"column": …, "descending": …}`. What is no column is passed over.
+    /// Restores a saved order, also of the earlier format `{"column": …, "descending": …}`. Unknown columns are ignored.
     pub fn restore(&mut self, kept: &Value, columns: &[SortColumn]) {
         let known = |name: &str, descending| {
             let &(column, _) = columns.iter().find(|(key, _)| *key == name)?;
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn keys_and_clicks_go_round_and_a_third_click_gives_the_lists_own_order() {
-        // What is done and what the rows stand by then, with no order of the list's own and with one.
+        // The input and the resulting order, for a list without a default and one with it.
         let cases: [(&str, &[&str], &str, &str); 9] = [
             ("nothing", &[], "", "-cap"),
             ("once", &["cap"], "-cap", "cap"),

@@ -1,4 +1,4 @@
-//! Alerts: a condition typed for the selected token or for all, those that are up, and the log of what fired.
+//! The alert dialog: a condition to type for the selected token or all tokens, the active alerts, and the log of firings.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -15,14 +15,14 @@ use crate::{
     },
 };
 
-/// Rows of the log that are shown.
+/// Shown rows of the log.
 const FIRED: usize = 5;
 /// Width of the token's name.
 const NAME: usize = 14;
-/// Cells of a condition, behind which the others line up how they stand.
+/// Width of the condition column, to align the states behind it.
 const CONDITION: usize = 30;
 
-/// The token that an alert would be about.
+/// The token of a new alert.
 #[derive(Debug, Clone)]
 pub struct AboutToken {
     pub token: Address,
@@ -39,7 +39,7 @@ pub struct AlertsDialog {
     rows: Rows,
     /// Why the store refused the last order.
     problem: Option<String>,
-    /// An order is on its way.
+    /// An order is pending.
     waiting: bool,
 }
 
@@ -49,13 +49,13 @@ impl AlertsDialog {
         Self { about, all, condition: TypedLine::new("", TEXT_CHARS_MAX), list, rows: Rows::default(), problem: None, waiting: false }
     }
 
-    /// The alerts as they are now.
+    /// Sets the current alerts.
     pub fn show(&mut self, list: AlertList) {
         self.list = list;
         self.rows.selected = self.rows.selected.min(self.list.alerts.len().saturating_sub(1));
     }
 
-    /// An order was carried out: the line is for the next one.
+    /// An order succeeded: clears the input.
     pub fn done(&mut self) {
         (self.condition, self.problem, self.waiting) = (TypedLine::new("", TEXT_CHARS_MAX), None, false);
     }
@@ -65,7 +65,7 @@ impl AlertsDialog {
     }
 
     fn draw_alerts(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        // How each stands is in a column of its own, behind the longest condition.
+        // The states are aligned in a column behind the longest condition.
         let longest = self.list.alerts.iter().map(|alert| text::width(&alert.condition)).max().unwrap_or(0);
         let beside = (NAME + 1 + longest.min(CONDITION) + 2) as u16;
         for (_, place, style, alert) in self.rows.draw(&self.list.alerts, buffer, area, theme) {
@@ -87,7 +87,7 @@ impl Dialog for AlertsDialog {
         match key.code {
             KeyCode::Esc => return OverlayOutcome::Close,
             KeyCode::Enter if typed.is_empty() => return OverlayOutcome::Close,
-            // A second press is impatience.
+            // Ignores a repeated Enter.
             KeyCode::Enter if self.waiting => {}
             KeyCode::Enter => {
                 let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
@@ -147,7 +147,7 @@ impl Dialog for AlertsDialog {
     }
 }
 
-/// How an alert stands, in as many words as have room.
+/// The state of an alert, in as many words as fit.
 fn stands(alert: &Alert, room: usize) -> (String, Role) {
     if let Some(problem) = &alert.problem {
         return (format!("not checked: {problem}"), Role::Warning);

@@ -1,4 +1,4 @@
-//! Chooses the columns of the list on screen: which are shown, in which order, how wide, and which stay. What is chosen holds at once.
+//! The column dialog of the list on screen: visibility, order, widths and frozen columns. Changes apply at once.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -35,7 +35,7 @@ impl ColumnsDialog {
     fn toggle(&mut self) -> OverlayOutcome {
         let shown = self.choice.columns.iter().filter(|(_, _, shown)| *shown).count();
         let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.rows.selected) else { return OverlayOutcome::Stay };
-        // A list without columns tells nothing.
+        // At least one column must stay.
         if *is_shown && shown == 1 {
             return OverlayOutcome::Stay;
         }
@@ -87,7 +87,7 @@ impl Dialog for ColumnsDialog {
         OverlayOutcome::Stay
     }
 
-    /// Shows the column or hides it.
+    /// Shows or hides the column.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.rows.selected = self.rows.at(x, y).filter(|row| *row < self.choice.columns.len())?;
         Some(self.toggle())

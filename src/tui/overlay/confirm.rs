@@ -1,4 +1,4 @@
-//! Asks for confirmation, yes or no, before something that is not done lightly.
+//! A confirmation dialog for actions that are hard to undo.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -14,7 +14,7 @@ use crate::tui::{
 pub struct Confirm {
     title: String,
     says: String,
-    /// What Enter does, in a few words.
+    /// The label of Enter.
     yes: String,
     command: Command,
 }

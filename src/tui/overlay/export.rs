@@ -1,4 +1,4 @@
-//! Asks where the table on screen is to be written and as what. Writes nothing itself.
+//! The export dialog: file name and format of the table on screen. Writes nothing itself.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -15,18 +15,18 @@ use crate::{
     },
 };
 
-/// Lines at the foot of the dialog.
+/// Lines at the bottom of the dialog.
 const REASON_LINES: usize = 2;
 
-/// Characters of a name.
+/// Longest file name in characters.
 const NAME_MAX: usize = 1_000;
 
-/// The name of a file with the cursor before its ending, where another name is typed.
+/// The input with a file name, its cursor before the extension.
 fn named(stem: &str, ending: &str) -> TypedLine {
     TypedLine { input: Input::new(format!("{stem}{ending}")).with_cursor(stem.chars().count()), chars_max: NAME_MAX }
 }
 
-/// The ending of a file of that format.
+/// The file extension of a format.
 fn ending(format: ExportFormat) -> String {
     format!(".{}", format.ending())
 }
@@ -35,18 +35,18 @@ fn ending(format: ExportFormat) -> String {
 pub struct ExportDialog {
     name: TypedLine,
     format: ExportFormat,
-    /// Unknown while they are still being found.
+    /// `None` while the rows are still being found.
     rows: Option<usize>,
-    /// The name that was tried, and what was said of it.
+    /// The refused file name, and the reason.
     tried: Option<(String, ExportRetry)>,
 }
 
-/// Why the dialog asks once more.
+/// The reason for asking again.
 #[derive(Debug, PartialEq)]
 pub enum ExportRetry {
-    /// A file of that name is there: another Enter on it replaces it.
+    /// The file exists: another Enter overwrites it.
     Taken,
-    /// None can be written, for the person.
+    /// The file cannot be written; user-readable.
     Refused(String),
 }
 
@@ -56,25 +56,25 @@ impl ExportDialog {
         Self { name: named(&format!("tokendeck-{name}"), &ending(format)), format, rows, tried: None }
     }
 
-    /// The dialog once more, with the name as it was tried.
+    /// The dialog again, with the refused name.
     pub fn again(file: &str, format: ExportFormat, rows: Option<usize>, why: ExportRetry) -> Self {
         let stem = file.strip_suffix(&ending(format)).unwrap_or(file);
         Self { name: named(stem, &file[stem.len()..]), format, rows, tried: Some((file.to_owned(), why)) }
     }
 
-    /// The file's name; where its ending is none of a table, with that of the chosen format.
+    /// The file name; without an export extension, that of the chosen format is added.
     fn file(&self) -> String {
         let name = self.name.text().trim();
         let ends = |format: &ExportFormat| name.to_lowercase().ends_with(&ending(*format));
         if ExportFormat::FILES.iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &ending(self.format) }
     }
 
-    /// What was said of the name that stands there.
+    /// The reason why the current name was refused.
     fn said(&self) -> Option<&ExportRetry> {
         self.tried.as_ref().filter(|(file, _)| *file == self.file()).map(|(_, why)| why)
     }
 
-    /// The next format, and the file's ending with it.
+    /// Selects the next format and changes the file extension.
     fn turn(&mut self, by: usize) {
         let place = ExportFormat::FILES.iter().position(|format| *format == self.format).unwrap_or(0);
         self.format = ExportFormat::FILES[(place + by) % ExportFormat::FILES.len()];
@@ -83,7 +83,7 @@ impl ExportDialog {
         self.name = named(stem, &ending(self.format));
     }
 
-    /// An ending that is typed chooses the format.
+    /// A typed extension selects the format.
     fn follow_ending(&mut self) {
         let named = ExportFormat::FILES.into_iter().find(|format| self.name.text().ends_with(&ending(*format)));
         self.format = named.unwrap_or(self.format);

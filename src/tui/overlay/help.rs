@@ -1,4 +1,4 @@
-//! The help of a view: its keys from the key table, filtered as one types, and Enter runs the one that is selected.
+//! The help of a view: its bindings from the key table, with an incremental filter; Enter runs the selected one.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -14,23 +14,23 @@ use crate::{
     },
 };
 
-/// Lines that a sentence takes where it has not one of its own.
+/// Lines of the selected sentence, where it is too long for its row.
 const SENTENCE: usize = 2;
-/// Cells of the keys before what they do, at most.
+/// Widest keys column in cells.
 const KEYS_WIDTH: usize = 18;
-/// Bytes of the filter.
+/// Longest filter in bytes.
 const FILTER_BYTES_MAX: usize = 100;
-/// Cells of the box, as far as the terminal has them.
+/// Width of the box in cells, as far as the terminal allows.
 const WIDTH_MIN: u16 = 76;
 const WIDTH_MAX: u16 = 110;
 
 #[derive(Debug)]
 pub struct Help {
     lines: Vec<HelpLine>,
-    /// `None` until `/` begins it.
+    /// `None` until `/` starts it.
     filter: Option<String>,
     title: String,
-    /// What was wrong with the configuration, whole.
+    /// Warnings of the configuration, in full.
     warnings: Vec<String>,
     rows: Rows,
 }
@@ -41,7 +41,7 @@ impl Help {
         Self { lines: keymap.help(view), filter: None, title, warnings: warnings.to_vec(), rows: Rows::default() }
     }
 
-    /// The keys of what stands in the view's place.
+    /// Replaces the lines by the bindings of the pane shown in the view.
     #[must_use]
     pub fn of_pane(self, name: &str, keys: &[(Action, &'static str)]) -> Self {
         let line = |&(action, says): &(Action, &'static str)| {
@@ -51,7 +51,7 @@ impl Help {
         Self { lines: keys.iter().filter_map(line).collect(), title: format!("keys · {name}"), ..self }
     }
 
-    /// What can be done with a row.
+    /// The action menu of a row.
     pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
         let title = format!("actions · {row}");
         Self { lines, filter: None, title, warnings: Vec::new(), rows: Rows::default() }
@@ -100,13 +100,13 @@ impl Dialog for Help {
         OverlayOutcome::Stay
     }
 
-    /// Runs the line.
+    /// Runs the clicked line.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.run(self.rows.at(x, y)?)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        // As wide as the longest sentence: its keys, the gap, the borders and a cell of air at both sides.
+        // As wide as the longest sentence with its keys, the gap, the borders and a cell of padding at both sides.
         let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
         let keys_width = self.lines.iter().map(|line| text::width(&line.keys)).max().unwrap_or(0).min(KEYS_WIDTH);
         let width = (keys_width as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
@@ -121,7 +121,7 @@ impl Dialog for Help {
         let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
         let shown: Vec<HelpLine> = self.shown().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
-        // Where sentences are cut that of the selected line stands whole below.
+        // Where sentences are cut, the selected one is shown in full below.
         let cells = usize::from(inside.width);
         let cut = keys_width + 1 + usize::from(longest) > cells;
         let whole = shown.get(self.rows.selected).filter(|_| cut).map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));

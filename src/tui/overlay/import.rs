@@ -1,5 +1,5 @@
-//! What an import would do, before it is done: what each file was taken for, what serves each column and why, the first rows, what would
-//! be rejected. Reads and writes no file itself.
+//! The import preview: the detected type of each file, the source of each column with the reason, the first rows, and the rows to be
+//! rejected. Reads and writes no file itself.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -16,26 +16,26 @@ use crate::{
     },
 };
 
-/// Lines that one text takes at most.
+/// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;
-/// What a cell of the table takes where there is little room, and which of its columns are shown in less and less.
+/// Width of a table cell when narrow, and the columns shown with ever less room.
 const CELL_MAX: usize = 30;
 const SHOWN_COLUMNS: &[&[usize]] = &[&[0, 1, 2, 3, 4], &[0, 1, 2, 3], &[0, 1, 3]];
-/// The columns that are cut last: the reason, then where it is from.
+/// The columns in the order in which they get spare room: the reason, then the source.
 const WHY: usize = 2;
 const WIDENED: [usize; 5] = [WHY, 1, 3, 4, 0];
-/// Findings of one reason that are shown.
+/// Findings shown for one reason.
 const SHOWN_PER_REASON: usize = 3;
 
 #[derive(Debug)]
 pub struct ImportDialog {
-    /// What was typed behind `import`.
+    /// The text typed after `import`.
     said: String,
-    /// None while the files are still being looked at.
+    /// `None` while the files are being read.
     preview: Option<Preview>,
-    /// The first line on screen.
+    /// Scroll offset.
     top: usize,
-    /// How many lines fit, and how many there are at this width.
+    /// Visible lines, and all lines at this width.
     room: usize,
     height: usize,
 }
@@ -43,21 +43,21 @@ pub struct ImportDialog {
 #[derive(Debug)]
 struct Preview {
     parts: Vec<Part>,
-    /// Something would be written.
+    /// Whether anything would be written.
     takes: bool,
-    /// What to say of the first file that is refused.
+    /// The options to retry the first refused file with.
     try_with: Vec<String>,
 }
 
-/// What is laid out at the width there is.
+/// A part of the layout, independent of the width.
 #[derive(Debug, Clone)]
 enum Part {
     Text(Line),
-    /// What serves each column, why, and its first cells; the names of these columns first.
+    /// The source of each column, the reason, and its first cells; the first row is the header.
     Table(Vec<[String; 5]>),
 }
 
-/// A line, and how it stands out.
+/// A line and its style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line(Role, String);
 
@@ -66,7 +66,7 @@ impl ImportDialog {
         Self { said: said.to_owned(), preview: None, top: 0, room: 1, height: 0 }
     }
 
-    /// The files were looked at.
+    /// Sets the preview.
     pub fn show(&mut self, outcome: Result<&ImportReport, &str>) {
         let preview = match outcome {
             Ok(report) => {
@@ -79,7 +79,7 @@ impl ImportDialog {
         self.preview = Some(preview);
     }
 
-    /// The line with what is asked for behind the path, as the refusal has it.
+    /// The command line with the options that the refusal asks for.
     fn line_to_say_more(&self) -> String {
         let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
         match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
@@ -97,7 +97,7 @@ impl Dialog for ImportDialog {
             KeyCode::Enter if self.preview.as_ref().is_some_and(|preview| preview.takes) => {
                 return OverlayOutcome::Run(Command::ImportNow(self.said.clone()));
             }
-            // What is asked for is written behind what was said.
+            // Appends the missing options to the typed text.
             KeyCode::Enter if self.preview.is_some() => return OverlayOutcome::Run(Command::Type(self.line_to_say_more())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
@@ -139,7 +139,7 @@ impl Dialog for ImportDialog {
     }
 }
 
-/// A word as the line reads it back.
+/// Quotes a word for the command line.
 fn quoted(word: &str) -> String {
     match (word.contains(char::is_whitespace), word.contains('\'')) {
         (false, _) => word.to_owned(),
@@ -148,7 +148,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The lines, each on as many as it needs.
+/// Lays out the parts, wrapped to the width.
 fn wrapped(parts: &[Part], width: usize) -> Vec<Line> {
     let wrap = |part: &Part| match part {
         Part::Table(rows) => table_lines(rows, width),
@@ -206,7 +206,7 @@ fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
     }
 }
 
-/// What serves each column and why, and what comes out in the first rows.
+/// The table's rows: the source of each column, the reason, and its first two values.
 fn table_rows(table: &Table) -> Vec<[String; 5]> {
     let cell = |row: usize, column: usize| table.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str);
     let head = [table.table, "from", "why", "first row", "second row"].map(str::to_owned);
@@ -215,7 +215,7 @@ fn table_rows(table: &Table) -> Vec<[String; 5]> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// As many of the table's columns as there is room for: the second row goes first, then why. What room is left goes to what would be cut.
+/// Lays out the table: when narrow, the second row is dropped first, then the reason. Spare room goes to the columns that would be cut.
 fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
     let widest: [usize; 5] = std::array::from_fn(|i| rows.iter().map(|row| text::width(&row[i])).max().unwrap_or(0));
     let least = |i: usize| if i == WHY { widest[i] } else { widest[i].min(CELL_MAX) };
@@ -227,7 +227,7 @@ fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
         let more = free.min(widest[i] - widths[i]);
         (widths[i], free) = (widths[i] + more, free - more);
     }
-    // The last of them gives way where not even those fit.
+    // The last column shrinks when not even those fit.
     if let Some(last) = shown.last() {
         widths[*last] = widths[*last].saturating_sub(needs(shown).saturating_sub(width)).max(4);
     }
@@ -239,7 +239,7 @@ fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
     rows.iter().enumerate().map(|(nth, row)| Line(role(nth), put(row))).collect()
 }
 
-/// The row and the value of a finding.
+/// The row number and value of a finding.
 fn place(finding: &crate::dataset::findings::Finding) -> Option<String> {
     match (finding.row, &finding.value) {
         (Some(row), Some(value)) => Some(format!("row {row} `{value}`")),

@@ -1,4 +1,4 @@
-//! Chooses the indicators of the chart and their numbers. What can be read holds at once.
+//! The indicator dialog of the chart: kinds and parameters. Valid changes apply at once.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Digits of a number.
+/// Maximum number of digits of a parameter.
 const DIGITS_MAX: usize = 5;
 
 #[derive(Debug)]
@@ -28,9 +28,9 @@ struct Row {
     kind: &'static IndicatorKind,
     numbers: Vec<String>,
     shown: bool,
-    /// The number that keys change.
+    /// The parameter being edited.
     number: usize,
-    /// Nothing of that number was typed yet: the first digit begins it anew.
+    /// The first digit replaces the parameter.
     fresh: bool,
 }
 
@@ -47,7 +47,7 @@ impl Row {
 
     fn step(&mut self, by: f64) {
         let Some(number) = self.numbers.get_mut(self.number) else { return };
-        // Bands lie at a number of deviations that need not be whole.
+        // The width of Bollinger bands in standard deviations need not be whole.
         let unit = if self.kind.word == "bollinger" && self.number == 1 { 0.5 } else { 1.0 };
         *number = (number.parse::<f64>().unwrap_or_default() + by * unit).max(unit).to_string();
         self.fresh = true;
@@ -55,7 +55,7 @@ impl Row {
 }
 
 impl IndicatorsDialog {
-    /// The indicators on screen, then one with the usual parameters of every other kind.
+    /// The active indicators, then one with default parameters of every other kind.
     pub fn new(chosen: &[Indicator]) -> Self {
         let mut indicators = Vec::new();
         for kind in KINDS {
@@ -69,7 +69,7 @@ impl IndicatorsDialog {
         Self { indicators, rows: Rows::default() }
     }
 
-    /// What is changed is shown.
+    /// Changes the row and shows its indicator.
     fn change(&mut self, change: impl FnOnce(&mut Row)) -> OverlayOutcome {
         let Some(row) = self.indicators.get_mut(self.rows.selected).filter(|row| !row.numbers.is_empty()) else {
             return OverlayOutcome::Stay;
@@ -79,7 +79,7 @@ impl IndicatorsDialog {
         self.apply()
     }
 
-    /// Those that are shown and can be read, each once.
+    /// The shown and valid indicators, without duplicates.
     fn apply(&self) -> OverlayOutcome {
         let mut chosen: Vec<Indicator> = Vec::new();
         for indicator in self.indicators.iter().filter(|row| row.shown).filter_map(|row| row.read().ok()) {
@@ -124,7 +124,7 @@ impl Dialog for IndicatorsDialog {
         OverlayOutcome::Stay
     }
 
-    /// Shows the indicator or takes it off.
+    /// Shows or hides the clicked indicator.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.rows.selected = self.rows.at(x, y).filter(|row| *row < self.indicators.len())?;
         let row = &mut self.indicators[self.rows.selected];
@@ -188,7 +188,7 @@ mod tests {
         let mut dialog = IndicatorsDialog::new(&[Indicator::Rsi(14)]);
         let mut press = |code| dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
         assert_eq!(names(&press(KeyCode::Char(' '))), "sma_20,rsi_14");
-        // The first digit begins the number anew; one that cannot be read yet is left out.
+        // The first digit replaces the parameter; an invalid indicator is left out.
         assert_eq!(names(&press(KeyCode::Char('5'))), "sma_5,rsi_14");
         assert_eq!(names(&press(KeyCode::Char('0'))), "sma_50,rsi_14");
         assert_eq!(names(&press(KeyCode::Char('0'))), "sma_500,rsi_14");

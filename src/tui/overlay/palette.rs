@@ -1,4 +1,4 @@
-//! The palette: every action, token and setting by name, found fuzzily. The list comes from the tables; nothing is run here.
+//! The command palette: fuzzy search over all actions, tokens and settings. The entries come from the tables; nothing runs here.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -16,29 +16,29 @@ use crate::{
     },
 };
 
-/// How many entries are ranked and shown at the most.
+/// Maximum number of entries ranked and shown.
 const SHOWN_MAX: usize = 200;
-/// Characters of what is typed.
+/// Longest input in characters.
 const CHARS_MAX: usize = 500;
 
 #[derive(Debug)]
 pub struct CommandPalette {
     line: TypedLine,
     entries: Vec<Entry>,
-    /// How many entries, from the first, are not tokens.
+    /// Number of leading entries that are not tokens.
     fixed: usize,
-    /// Positions in `entries`, best first.
+    /// Indices into `entries`, best first.
     found: Vec<usize>,
     rows: Rows,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// Other words that find it.
+    /// Search synonyms.
     synonyms: &'static str,
-    /// What is matched and shown.
+    /// Searched and shown.
     name: String,
-    /// Shown dim beside it.
+    /// Shown dimmed beside it.
     note: String,
     /// Shown at the right: keys, price.
     right: String,
@@ -83,7 +83,7 @@ impl CommandPalette {
         palette
     }
 
-    /// Takes the tokens of another generation.
+    /// Replaces the tokens by those of another generation.
     pub fn set_tokens(&mut self, tokens: &[TokenSummary]) {
         self.entries.truncate(self.fixed);
         self.entries.extend(tokens.iter().map(|token| Entry {
@@ -96,7 +96,7 @@ impl CommandPalette {
         self.rank();
     }
 
-    /// The path of `import FILE` and `open DIR` is typed out, for files cannot be listed here; everything else is an entry.
+    /// `import FILE` and `open DIR` take a typed path, as files are not listed here; everything else is an entry.
     fn chosen(&self) -> OverlayOutcome {
         if let Some(said) = self.import() {
             return OverlayOutcome::Run(Command::Import(said.to_owned()));
@@ -115,7 +115,7 @@ impl CommandPalette {
         self.line.text().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
     }
 
-    /// `import PATH`, and what is said of it.
+    /// The argument of `import`: path and options.
     fn import(&self) -> Option<&str> {
         self.line.text().strip_prefix("import ").map(str::trim).filter(|said| !said.is_empty())
     }
@@ -128,7 +128,7 @@ impl CommandPalette {
             .iter()
             .enumerate()
             .filter_map(|(i, entry)| {
-                // A word of the note finds an entry too, behind those it names.
+                // A match in note or synonyms ranks below a match in the name.
                 let by_name = fuzzy::score(&wanted, &entry.name);
                 let told = || words::contains(&wanted, entry.synonyms) || words::contains(&wanted, &entry.note);
                 let by_note = (wanted.len() > 2).then(told).filter(|hit| *hit).map(|_| 0);
@@ -158,13 +158,13 @@ impl Dialog for CommandPalette {
         OverlayOutcome::Stay
     }
 
-    /// Runs the entry.
+    /// Runs the clicked entry.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         self.run(self.rows.at(x, y)?)
     }
 
     fn paste(&mut self, pasted: &str) {
-        // A path that is dropped on the terminal is a file to take in.
+        // A path dropped on the terminal is a file to import.
         let dropped = pasted.trim().trim_start_matches(['\'', '"']);
         if self.line.text().is_empty() && ["/", "~/", "./"].iter().any(|start| dropped.starts_with(start)) {
             self.line.paste("import ");
@@ -196,7 +196,7 @@ impl Dialog for CommandPalette {
             let says = match (self.import(), self.folder()) {
                 (Some(_), _) => "Enter shows what would be taken of this file",
                 (None, Some(_)) => "Enter opens this folder",
-                // Nothing is said of tokens before they are known.
+                // No claim about tokens before they are loaded.
                 (None, None) if self.entries.len() == self.fixed => "no action is called that; tokens come once the dataset is read",
                 (None, None) => "nothing is called that",
             };

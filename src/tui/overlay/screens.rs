@@ -1,4 +1,4 @@
-//! Screens of a view kept under a name: its filter, order and columns as they are now, to be had again with two keys.
+//! Named screens of a view: its filter, order and columns, saved and restored by two keys.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -9,12 +9,12 @@ use crate::tui::{
     widgets::put,
 };
 
-/// Characters of a name.
+/// Longest name in characters.
 const NAME_MAX: usize = 60;
 
 #[derive(Debug)]
 pub struct ScreensDialog {
-    /// Each with what it holds, in words.
+    /// Name and summary of each screen.
     screens: Vec<(String, String)>,
     name: TypedLine,
     rows: Rows,
@@ -44,7 +44,7 @@ impl Dialog for ScreensDialog {
         OverlayOutcome::Stay
     }
 
-    /// Opens the screen.
+    /// Opens the clicked screen.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
         let (name, _) = self.screens.get(self.rows.at(x, y)?)?;
         Some(OverlayOutcome::Run(Command::OpenScreen(name.clone())))

@@ -1,4 +1,4 @@
-//! Palettes: the colours of a theme file, built in or the person's own.
+//! Palettes: the colours of a theme file, built in or the user's.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::{
     toml_reader::{TomlDocument, TomlError},
 };
 
-/// The themes that are always there: name and file.
+/// The built-in themes: name and file.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("dark", include_str!("../../../assets/themes/dark.toml")),
     ("light", include_str!("../../../assets/themes/light.toml")),
     ("high-contrast", include_str!("../../../assets/themes/high-contrast.toml")),
 ];
 
-/// Up, up soft, down, down soft for people who do not tell green from red: blue and vermilion of Okabe and Ito's set
-/// (jfly.uni-koeln.de/color), made lighter on dark backgrounds.
+/// Up, up soft, down, down soft for red-green colour blindness: blue and vermilion of the Okabe–Ito palette (jfly.uni-koeln.de/color),
+/// lightened for dark backgrounds.
 const COLOUR_BLIND_DARK: [Rgb; 4] = [(0x56, 0xb4, 0xe9), (0x28, 0x55, 0x70), (0xf2, 0x8e, 0x3c), (0x72, 0x45, 0x1f)];
 const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xa8, 0x45, 0x00), (0xee, 0xc0, 0xa0)];
 
@@ -50,8 +50,8 @@ impl Palette {
         Self::parse(file).ok()
     }
 
-    /// A theme file: `name`, `light = true|false`, `base = "dark"` whose colours stand for those not given, and a colour `"#rrggbb"`
-    /// for each role. The error is one sentence for the person.
+    /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colours not given, and a colour `"#rrggbb"` for each role.
+    /// Errors: one user-readable sentence.
     pub fn parse(file: &str) -> Result<Self, String> {
         let Given { name, light, base, colors } = Given::read(file).map_err(|error| error.to_string())?;
         let light = light.or(base.as_ref().map(|base| base.light)).unwrap_or(false);
@@ -87,13 +87,13 @@ impl Palette {
     }
 }
 
-/// What a theme file says.
+/// The entries of a theme file.
 #[derive(Debug, Default)]
 struct Given {
     name: Option<String>,
     light: Option<bool>,
     base: Option<Palette>,
-    /// By the role's key.
+    /// By role key.
     colors: BTreeMap<&'static str, Rgb>,
 }
 
@@ -145,7 +145,7 @@ fn parse_color(text: &str) -> Option<Rgb> {
 mod tests {
     use super::*;
 
-    /// Contrast of WCAG 2.2, 1.4.3.
+    /// Contrast ratio of WCAG 2.2, 1.4.3.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let part = |value: u8| {
             let s = f64::from(value) / 255.0;

@@ -1,4 +1,4 @@
-//! The API view: whether it listens and where, its key (hidden until asked for), what it was asked lately and how fast it answered.
+//! The API view: server state and address, the key (masked by default), the request log and the latency histogram.
 
 mod latency;
 mod log;
@@ -20,7 +20,7 @@ use crate::tui::{
 
 /// Requests kept on screen.
 const LOG_MAX: usize = 500;
-/// From this width the histogram stands beside the log.
+/// From this width the histogram is drawn beside the log.
 const WIDE: u16 = 110;
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub struct ApiView {
     /// Newest first.
     requests: Vec<RequestLine>,
     histogram: Vec<(u64, u64)>,
-    /// Places are those in `requests`.
+    /// Row indices are those of `requests`.
     log: List<RequestFields>,
 }
 
@@ -116,7 +116,7 @@ impl ApiView {
         self.requests.get(self.log.selected()?)
     }
 
-    /// Keeps the selection on its request when newer ones came, unless it is on the newest, where it stays.
+    /// Keeps the selection on its request when newer ones arrive; on the newest row it stays at the top.
     fn follow(&mut self, newest_before: Option<&RequestLine>) {
         if self.log.cursor.state.selected == 0 || self.log.sorting.is_chosen() || !self.log.filter().is_empty() {
             return;
@@ -144,7 +144,7 @@ impl ApiView {
         said
     }
 
-    /// State, key and how to ask; the rows used.
+    /// Draws state, key and a sample request; returns the rows used.
     fn draw_state(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
         let theme = context.theme;
         let marks = if context.ascii { ["*", ".", "x"] } else { ["●", "○", "✗"] };
@@ -158,7 +158,7 @@ impl ApiView {
             (Some(key), true) => key.clone(),
             (Some(key), false) => hidden(key),
         };
-        // Only while it listens is its address known.
+        // The address is known only while the server listens.
         let (curl, copies) = match &self.state {
             ApiState::Listening(base) => (format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'"), "c copies it"),
             ApiState::Off | ApiState::Failed(_) => ("a starts the API; then a curl line for it stands here".to_owned(), ""),
@@ -171,7 +171,7 @@ impl ApiView {
             put(buffer, area, 1, y, title, theme.dim());
             if title == "state" {
                 let x = 11 + put(buffer, area, 9, y, &format!("{mark} {word}"), theme.style(role));
-                // A reason may take a second line; there is never less said than what to do.
+                // A long reason wraps; the instruction is never cut.
                 for (nth, line) in text::wrap(&says, usize::from(area.width.saturating_sub(x + 1)).max(20), 3).iter().enumerate() {
                     y += u16::from(nth > 0);
                     put(buffer, area, x, y, line, theme.text());
@@ -210,7 +210,7 @@ impl ApiView {
     }
 }
 
-/// How long an answer took: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
+/// A duration: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
 fn took(micros: u64) -> String {
     match micros {
         1_000..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
@@ -218,7 +218,7 @@ fn took(micros: u64) -> String {
     }
 }
 
-/// The key's prefix, which says what it is, and nothing of the rest.
+/// The masked key: its prefix, which tells its type, and dots.
 fn hidden(key: &str) -> String {
     let prefix = key.split_once('_').map_or("", |(prefix, _)| prefix);
     if prefix.is_empty() || prefix.len() > 8 { "••••••••".to_owned() } else { format!("{prefix}_••••••••") }

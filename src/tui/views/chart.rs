@@ -1,5 +1,5 @@
-//! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
-//! candles and trendline questions answer.
+//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the answers of the candles,
+//! trendline, patterns and indicators questions.
 
 mod card;
 mod moves;
@@ -46,7 +46,7 @@ use crate::{
     },
 };
 
-/// Candles asked for at once; panning past them asks for older ones.
+/// Candles of one request; panning past them requests older ones.
 const CANDLES_ASKED: u64 = 5_000;
 
 /// The periods that `[` and `]` step through.
@@ -71,15 +71,15 @@ impl Default for Choices {
 pub struct ChartView {
     choices: Choices,
     zoom: Zoom,
-    /// The zoom is one's own choice and stays from token to token.
+    /// The user chose the zoom, so it stays from token to token.
     zoom_chosen: bool,
     /// The zoom has been fitted to the candles of this token and timeframe.
     fitted: bool,
-    /// Candles hidden to the right of the screen.
+    /// Scroll offset: candles hidden to the right of the screen.
     offset: usize,
-    /// The latest candle asked for, when one has panned far back.
+    /// The end time of the requested candles, after panning far back.
     anchor: Option<Time>,
-    /// Index of the candle under the crosshair, in the candles that were answered.
+    /// Index of the crosshair's candle in the answer.
     crosshair: Option<usize>,
     crosshair_price: Option<f64>,
     token: Option<Address>,
@@ -88,7 +88,7 @@ pub struct ChartView {
     patterns: ChartPatterns,
     studies: Studies,
     record: Record,
-    /// First and last candle of the pattern that is to be zoomed to, while its candles are not there.
+    /// First and last candle of the pattern to zoom to, until its candles arrive.
     sought: Option<(Time, Time)>,
     sheet: ChartSheet,
     layout: Option<ChartLayout>,
@@ -272,7 +272,7 @@ impl View for ChartView {
 impl ChartView {
     fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        // The first line is the title's, the last belongs to what the lines say.
+        // The first row is the title's, the last the legend's.
         let chart = Rect { y: area.y.saturating_add(1).min(area.bottom()), height: area.height.saturating_sub(2), ..area };
         self.sheet.stand(chart);
         self.fit_first();
@@ -305,7 +305,7 @@ impl ChartView {
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
     }
 
-    /// The chart without its first line, which says what the indicators are.
+    /// Splits off the chart's first row for the legend of the indicators.
     fn room_for_legend(&self, chart: Rect) -> (Rect, Rect) {
         let lines = if self.studies.has_legend() { chart.height.min(1) } else { 0 };
         (Rect { y: chart.y + lines, height: chart.height - lines, ..chart }, Rect { height: lines, ..chart })
@@ -319,7 +319,7 @@ impl ChartView {
         }
     }
 
-    /// `only 1d and 1w candles; t to switch`.
+    /// The timeframes that have candles: `only 1d and 1w candles; t to switch`.
     fn other_frames(&self) -> String {
         match self.candles.answer().map_or(&[][..], |answer| &answer.elsewhere) {
             [] => format!("no {} candles", self.frame()),
@@ -354,7 +354,7 @@ impl ChartView {
         self.home();
     }
 
-    /// The close that the title says.
+    /// Copies the close shown in the title.
     fn copy_value(&self) -> Effect {
         match self.pointed().map(|column| column.close).filter(|close| close.is_finite()) {
             Some(close) => Effect::Copy(close.to_string(), "close"),
@@ -362,7 +362,7 @@ impl ChartView {
         }
     }
 
-    /// The title's words; without candles it says so.
+    /// The title text, or that there are no candles.
     fn title(&self, context: &Context<'_>, cells: usize) -> String {
         let symbol = symbol(context);
         let frame = self.frame();
@@ -392,19 +392,19 @@ impl ChartView {
         self.sheet.column(at, self.zoom, self.offset)
     }
 
-    /// `last 14 candles`, or `last 58 of 5000 candles` where there are only 58 to draw the lines through.
+    /// `last 14 candles`, or `last 58 of 5000 candles` where only 58 exist to fit the lines to.
     fn period(&self) -> String {
         let period = self.choices.period;
         let there = self.candles.answer().map(|answer| answer.candles.len() as u64);
-        // Older candles than were asked for may be there too, and the lines are about the latest.
+        // After panning back, older candles than those of the period are loaded, but the lines cover the latest.
         match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
             Some(there) => format!("last {there} of {period} candles"),
             None => format!("last {period} candles"),
         }
     }
 
-    /// What the lines are, under the chart: the trend they are drawn in, each with its strength, its touches and slope where there is
-    /// room, and what the marks mean.
+    /// Draws the legend under the chart: the trend, each line with its strength, touches and slope as space allows, and the meaning of the
+    /// marks.
     fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let mut x = 1;
@@ -413,10 +413,10 @@ impl ChartView {
             return;
         }
         let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
-        // Each after a gap, and a wider one before them all.
+        // Each after a gap, and a wider one before the first.
         let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
         if let Some(answer) = self.trendline.answer() {
-            // What the lines are called comes before the trend's words; the marks give way first.
+            // Line names take precedence over the wording of the trend; the marks are dropped first.
             let (short, named) = (sheet::legends_width(&sheet::legends(answer, 0)), sheet::named_width(answer));
             let trend = |beside: usize| {
                 let beside = if self.choices.lines { beside } else { 0 };
@@ -445,7 +445,7 @@ impl ChartView {
     }
 }
 
-/// What is left of the chart's room where a line says that its candles end long before others do.
+/// Draws a warning if the token's candles end long before others'; returns the remaining area.
 fn draw_stale(buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
         return area;

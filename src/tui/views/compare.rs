@@ -1,5 +1,5 @@
-//! Tokens marked in a list, side by side: one chart in percent from a common start with a crosshair over all, a legend, and how alike
-//! their days are. A pane that views with a list of tokens show in its place; what it shows is the compare question's.
+//! The comparison of marked tokens: one chart in percent from a common start with a crosshair, a legend, and the correlations of daily
+//! returns. A pane that replaces a token list; its data is the compare question's.
 
 mod draw;
 
@@ -24,14 +24,14 @@ use crate::{
     },
 };
 
-/// What the keys do, in as many words as there is room for.
+/// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
     "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back",
     "← → crosshair   ↑ ↓ timeframe   Esc back",
     "↑ ↓ timeframe   Esc back",
 ];
 
-/// The keys of the comparison, for the help and the footer.
+/// The keys of the comparison, for help and footer.
 const KEYS: &[(Action, &str)] = &[
     (Action::Left, "The crosshair to the left."),
     (Action::Right, "The crosshair to the right."),
@@ -50,23 +50,23 @@ const KEYS: &[(Action, &str)] = &[
     (Action::Help, "Show the keys of the comparison."),
 ];
 
-/// From this width on the title is in words.
+/// From this width the title is in words.
 const WIDE: u16 = 100;
 
-/// The letters and colours of the lines, in the order of the tokens; the letter tells them apart where there are no colours.
+/// The colours of the lines, in token order; the letters distinguish them without colours.
 pub(super) const ROLES: &[Role] =
     &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
 
-/// The marks of a list, and the comparison once it is opened.
+/// The marks of a list, and the comparison once opened.
 #[derive(Default)]
 pub(super) struct Compare {
     marks: Vec<Address>,
     open: bool,
     timeframe: Timeframe,
-    /// The row of the answer under the crosshair; none is the last.
+    /// The row under the crosshair; `None` for the last.
     at: Option<usize>,
     asked: ViewQuestion<CompareQuestion>,
-    /// Where the lines were drawn last.
+    /// The plot area of the last frame.
     plot: Rect,
 }
 
@@ -75,22 +75,22 @@ impl Compare {
         self.open
     }
 
-    /// Whether the footer may offer the action: while the comparison stands in the list's place, what the list does is out of reach.
+    /// Whether the footer may offer the action: while the comparison is open, only its own.
     pub(super) fn answers(&self, action: Action) -> bool {
         !self.open || KEYS.iter().any(|(own, _)| *own == action)
     }
 
-    /// Its keys, while it is open.
+    /// The pane's keys, while it is open.
     pub(super) fn keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
         self.open.then_some(("comparison", KEYS))
     }
 
-    /// What stands before the token's row: that it is marked, else what its alerts tell.
+    /// The mark before a token's row: compared, else its alert state.
     pub(super) fn row_mark(&self, token: &Address, context: &Context<'_>) -> Option<RowMark> {
         if self.marks.contains(token) { Some(RowMark::Compared) } else { context.alerts.get(token).copied().map(RowMark::Alert) }
     }
 
-    /// Marks the token, or takes the mark off.
+    /// Toggles the token's mark.
     pub(super) fn mark(&mut self, token: Address, context: &Context<'_>) -> Effect {
         if let Some(at) = self.marks.iter().position(|known| *known == token) {
             self.marks.remove(at);
@@ -106,7 +106,7 @@ impl Compare {
         }
     }
 
-    /// Opens the comparison of the marked tokens; of one, with the selected token.
+    /// Opens the comparison of the marked tokens; with one mark, also of the selected token.
     pub(super) fn open(&mut self, selected: Option<Address>, context: &Context<'_>) -> Effect {
         let mut tokens = self.marks.clone();
         if tokens.len() < 2 {
@@ -134,7 +134,7 @@ impl Compare {
         self.asked.answer().map_or(0, |answer| answer.rows.len())
     }
 
-    /// A key while it is open.
+    /// Handles an action while open.
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         let last = self.rows().saturating_sub(1);
         let at = self.at.unwrap_or(last);
@@ -161,7 +161,7 @@ impl Compare {
         Effect::Redraw
     }
 
-    /// The crosshair goes to where the mouse is pressed or dragged, and a step with the wheel.
+    /// Moves the crosshair to the pressed or dragged position, or by a step with the wheel.
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         if !self.plot.contains((mouse.column, mouse.row).into()) || self.rows() == 0 {
             return Effect::Nothing;
@@ -183,7 +183,7 @@ impl Compare {
         HttpRequest::of(&self.question())
     }
 
-    /// The rows as a table: a column for each token, by its address.
+    /// The rows as a table with one column for each token, named by its address.
     pub(super) fn export(&self) -> Option<Export> {
         let answer = self.asked.answer()?;
         let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();

@@ -1,5 +1,5 @@
-//! The Data view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
-//! wrong in it. Esc goes back a level.
+//! The Data view: every table of the dataset with its state, files and findings; one level deeper, a table's rows or its findings. Esc goes
+//! back a level.
 
 mod cells;
 mod findings;
@@ -34,12 +34,12 @@ use crate::{
     },
 };
 
-/// From this width the selected table stands beside the list.
+/// From this width the selected table is drawn beside the list.
 const WIDE: u16 = 150;
-/// Lines of the detail where it stands under the list.
+/// Minimum number of lines of the detail below the list.
 const DETAIL_MIN: u16 = 7;
 
-/// What lies open over the list of tables.
+/// The pane opened over the list of tables.
 #[derive(Default)]
 enum Open {
     #[default]
@@ -50,27 +50,27 @@ enum Open {
 
 #[derive(Default)]
 pub struct DataView {
-    /// Places are those of the tables of the dataset, or of the schema while nothing is loaded.
+    /// Row indices are those of the dataset's tables, or of the schema's before a dataset is loaded.
     list: List<TableFields>,
     open: Open,
-    /// What was chosen for a table's rows, kept when they are closed.
+    /// Saved settings of row lists by table, kept when they are closed.
     kept: BTreeMap<&'static str, Value>,
-    /// A table that was open at the end of the last run.
+    /// The table that was open at the end of the last run.
     reopen: Option<String>,
     detail: Detail,
 }
 
-/// How far the columns of the selected table are scrolled.
+/// Scroll state of the selected table's columns.
 #[derive(Default)]
 struct Detail {
-    /// The place of the table.
+    /// The index of the table.
     of: usize,
     /// Columns before the first on screen, and after the last.
     before: usize,
     after: usize,
 }
 
-/// Columns that a key scrolls by.
+/// Columns of one scroll step.
 const COLUMNS_STEP: usize = 6;
 
 impl View for DataView {
@@ -257,7 +257,7 @@ impl DataView {
         self.open = Open::Rows(Box::new(rows));
     }
 
-    /// Of the table whose rows are open, or of the selected one; closes what is open.
+    /// Shows the findings of the open or selected table; if open, closes them.
     fn show_findings(&mut self, context: &Context<'_>) -> Effect {
         let table = match &self.open {
             Open::Findings(_) => {
@@ -296,7 +296,7 @@ impl DataView {
             (total > 0).then(|| done as f64 / total as f64)
         });
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
-        // With nothing yet to stand on, a load is not stopped: `q` leaves.
+        // The first load cannot be stopped, only quit, as there is no earlier data to return to.
         let note = if load.running {
             if context.snapshot.is_some() { "loading · Esc stops it" } else { "loading" }.to_owned()
         } else {
@@ -317,7 +317,7 @@ impl DataView {
     }
 }
 
-/// ` · watching · read 2026-08-14 09:30 UTC`: whether changed files are read anew, and when that was last.
+/// The watch state: ` · watching · read 2026-08-14 09:30 UTC`: whether changed files are reloaded, and the last load.
 fn watching(load: &LoadState) -> String {
     let how = match load.watching {
         Watching::Off => return String::new(),
@@ -328,7 +328,7 @@ fn watching(load: &LoadState) -> String {
     format!("{how}{}", ended.unwrap_or_default())
 }
 
-/// One line taken off the top of the body.
+/// Draws a line and removes it from the top of the body.
 fn progress_line(buffer: &mut Buffer, body: &mut Rect, says: &str, context: &Context<'_>) {
     put(buffer, *body, 0, 0, says, context.theme.style(Role::Warning));
     let used = 1.min(body.height);

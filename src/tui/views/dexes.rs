@@ -1,4 +1,4 @@
-//! The DEXes view: where the selected token trades, and one DEX of them whole: contracts, fee tiers, pools.
+//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, pools.
 
 mod list;
 mod sheet;
@@ -31,20 +31,20 @@ use crate::{
     },
 };
 
-/// From this width on the DEX stands beside the list, else below it.
+/// From this width the DEX is drawn beside the list, else below it.
 const BESIDE_WIDTH: u16 = 130;
 
 #[derive(Default)]
 pub struct DexesView {
-    /// Places are those in the answer.
+    /// Row indices are those of the answer.
     dexes: List<DexFields>,
     pools: List<PoolFields>,
-    /// Keys go to the pools.
+    /// The pool list has the focus.
     in_pools: bool,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
     token: Option<Address>,
-    /// The token's candles, where the list leaves room.
+    /// The token's candles, where the list leaves space.
     price: Price,
     list: ViewQuestion<DexListQuestion>,
     detail: ViewQuestion<DexDetailQuestion>,
@@ -101,13 +101,13 @@ impl View for DexesView {
             let width = (area.width * 9 / 20).clamp(62, 96);
             let left = Rect { width: area.width - width - 2, ..area };
             let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
-            // A list that scrolls has all the room.
+            // A list that must scroll gets the full height.
             let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
             self.draw_list(buffer, Rect { height: rows, ..left }, context);
             self.price.draw(buffer, Rect { y: left.y + rows, height: left.height - rows, ..left }, context);
             self.draw_dex(buffer, Rect { x: area.right() - width, width, ..area }, context);
         } else {
-            // The list takes what it needs, up to half.
+            // The list gets the height it needs, up to half.
             let height = (self.dexes.len() as u16 + 3).clamp(5, (area.height / 2).max(5)).min(area.height);
             self.draw_list(buffer, Rect { height, ..area }, context);
             self.draw_dex(buffer, Rect { y: area.y + height, height: area.height - height, ..area }, context);
@@ -151,13 +151,13 @@ impl DexesView {
         Some(DexDetailQuestion { contract_address: self.token?, dex_id: self.dex()?.dex_id.to_lowercase() })
     }
 
-    /// The selected DEX, once it is answered; not the one before.
+    /// The detail of the selected DEX, once answered; never that of another.
     fn detail(&self) -> Option<&DexDetail> {
         let (dex, detail) = (self.dex()?, self.detail.answer()?);
         (detail.name == dex.name && detail.chain_id == dex.chain_id).then_some(detail)
     }
 
-    /// The selected DEX stays selected.
+    /// Rebuilds the list and keeps the selected DEX.
     fn arrange(&mut self) {
         let before = self.dex().map(|dex| dex.dex_id.clone());
         let answered = self.list.answer().map_or(&[][..], |answer| &answer.dexes);
@@ -188,7 +188,7 @@ impl DexesView {
         self.copied = 0;
     }
 
-    /// The pool's address; of a DEX its addresses one after the other: router, factory, best pool.
+    /// Copies the pool's address, or the addresses of the DEX in turn: router, factory, best pool.
     fn copy(&mut self) -> Effect {
         if self.in_pools {
             let pool = self.detail().and_then(|detail| detail.pools.get(self.pools.selected()?));
@@ -270,7 +270,7 @@ impl DexesView {
     }
 }
 
-/// The rows of the list of DEXes, by their places.
+/// The rows of the DEX list, by index.
 fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
     let most = list::most(answered.iter().map(|dex| dex.volume24h));
     move |place| Some((answered.get(place)?, most))

@@ -1,4 +1,4 @@
-//! A stage that shows a view, for the tests of the views: on an invented market, on an invented dataset of files, or on nothing.
+//! A test fixture that drives a view: on a synthetic market, on a synthetic dataset of files, or without data.
 
 mod files;
 mod market;
@@ -32,23 +32,23 @@ use crate::{
     },
 };
 
-/// 2026-08-14T09:30:00Z, the hour of every picture.
+/// 2026-08-14T09:30:00Z, the time of every snapshot.
 pub(super) const NOW: Time = Time(1_786_699_800_000);
 pub(super) const SIZES: &[(u16, u16)] = &[(80, 20), (140, 38), (220, 56)];
 
-/// A token of which nothing is known.
+/// A token without any figures.
 pub(super) fn token() -> TokenSummary {
     Market::new(&market()).tokens.remove(9)
 }
 
-/// A view on the invented market, as it stands once it has been drawn.
+/// A view on the synthetic market, drawn once.
 pub(super) fn shown<V: View + Default>() -> (Stage, V) {
     let (stage, mut view) = (Stage::new(Some(market())), V::default());
     stage.draw(&mut view, 140, 38);
     (stage, view)
 }
 
-/// A deck that stands on a dataset, and everything a view looks at beside it.
+/// A deck over a dataset, and the rest of a view's context.
 pub(super) struct Stage {
     pub(super) deck: Arc<Deck>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
@@ -85,12 +85,12 @@ impl Stage {
         }
     }
 
-    /// Before anything is loaded.
+    /// Without data.
     pub(super) fn empty() -> Self {
         Self::new(None)
     }
 
-    /// On the dataset of files, with a token of it.
+    /// On the dataset of files, with one of its tokens selected.
     pub(super) fn loaded() -> Self {
         Self { token: Address::parse(UNI), ..Self::new(Some(dataset())) }
     }
@@ -116,12 +116,12 @@ impl Stage {
         work(&self.context())
     }
 
-    /// Waits until something has woken the program.
+    /// Waits for a wake-up.
     pub(super) fn wait(&self) {
         self.woken.recv_timeout(Duration::from_secs(20)).expect("news in time");
     }
 
-    /// Carries out the action as the program would, as far as the stage has what it takes.
+    /// Runs the action as the application would, as far as the fixture supports it.
     pub(super) fn act(&mut self, view: &mut dyn View, action: Action) -> Effect {
         let mut effect = view.act(action, &self.context());
         if (action, &effect) == (Action::Back, &Effect::Pass) && take_filter_off(view, &self.context()) {
@@ -136,11 +136,11 @@ impl Stage {
         effect
     }
 
-    /// The body of the view once every answer is there.
+    /// The view's body once every answer has arrived.
     pub(super) fn draw(&self, view: &mut dyn View, width: u16, height: u16) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let mut last = Buffer::empty(area);
-        // Answers come from another thread; a screen that stays the same for a while with none on its way is complete.
+        // Answers come from another thread; a screen that stays unchanged for a while with none pending is complete.
         let mut still = 0;
         for _ in 0..5_000 {
             view.refresh(&self.context());
@@ -169,7 +169,7 @@ impl Stage {
         in_each_size(|width, height| self.text_now(view, width, height))
     }
 
-    /// The body of the view as it stands now, nothing asked and nothing waited for.
+    /// The view's current body, without asking or waiting.
     pub(super) fn draw_now(&self, view: &mut dyn View, width: u16, height: u16) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
@@ -181,7 +181,7 @@ impl Stage {
         picture::text(&self.draw_now(view, width, height))
     }
 
-    /// Presses the keys of these actions, nothing waited for between them.
+    /// Sends these actions without waiting in between.
     pub(super) fn press(&self, view: &mut dyn View, actions: &[Action]) {
         let context = self.context();
         for action in actions {
@@ -189,14 +189,14 @@ impl Stage {
         }
     }
 
-    /// The screen as text, held against the snapshot of that name.
+    /// Compares the screen as text with the named snapshot.
     pub(super) fn hold(&self, name: &str, view: &mut dyn View, sizes: &[(u16, u16)]) {
         for &(width, height) in sizes {
             insta::assert_snapshot!(format!("{name}-{width}x{height}"), self.text_now(view, width, height));
         }
     }
 
-    /// Draws in every small and odd size; what matters is that nothing panics.
+    /// Draws in many small and odd sizes, to check for panics.
     pub(super) fn draw_in_odd_sizes(&self, view: &mut dyn View) {
         for width in (0..6).chain([12, 19, 40, 59, 60, 76, 79, 100, 109, 110, 111, 131, 160, 300]) {
             for height in (0..12).chain([14, 16, 24, 35, 36, 60]) {
@@ -212,7 +212,7 @@ fn in_each_size(mut text: impl FnMut(u16, u16) -> String) -> String {
     [(80, 24), (140, 42), (220, 60)].map(|(width, height)| format!("== {width}x{height}\n{}", text(width, height - 4))).concat()
 }
 
-/// An API with a list of requests.
+/// A fake API with a list of requests.
 pub(super) struct FakeApi {
     pub(super) state: ApiState,
     pub(super) requests: Vec<RequestLine>,

@@ -1,4 +1,4 @@
-//! The Growth view: tokens ranked by how fast their holders multiply, with bars, holder sparklines and the days that were compared.
+//! The Growth view: tokens ranked by holder growth, with bars, holder sparklines and the days compared.
 
 mod list;
 
@@ -31,11 +31,11 @@ use crate::{
     },
 };
 
-/// The most that the question gives.
+/// The question's largest limit.
 const LIMIT: u64 = 1_000;
 
 pub struct GrowthView {
-    /// Places are those in the ranking.
+    /// Row indices are those of the ranking.
     list: List<RankingFields>,
     window: u64,
     followed: Option<Address>,
@@ -65,7 +65,7 @@ impl View for GrowthView {
         if changed {
             self.arrange(context);
         }
-        // A ranking starts at its top; after that it follows the program's token.
+        // The first ranking starts at its top; later it follows the program's token.
         if self.followed != context.token {
             if self.followed.is_some() {
                 self.point_to(context.token, context);
@@ -211,9 +211,9 @@ impl GrowthView {
         GrowthQuestion { limit: LIMIT, window: self.window, explain: true }
     }
 
-    /// Orders the ranking afresh; the selection stays on its token, unless it is at the top.
+    /// Sorts the ranking; the selection stays on its token, unless it is at the top.
     fn arrange(&mut self, context: &Context<'_>) {
-        // Who has moved has made the row's token the program's.
+        // A user who moved the selection has made its token the program's.
         let before = self.followed.filter(|_| self.list.cursor.selected() > Some(0));
         let ranking = ranked(&self.ranking);
         self.list.arrange(0..ranking.len(), rows(ranking, 0.0, context));
@@ -235,7 +235,7 @@ impl GrowthView {
         self.list.draw(buffer, frame, context, rows(ranking, most, context));
     }
 
-    /// The selected token's exact figures in one line.
+    /// Draws the selected token's exact figures in one line.
     fn draw_exact(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else { return };
         let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
@@ -257,12 +257,12 @@ fn ranked(asked: &ViewQuestion<GrowthQuestion>) -> &[GrowthEntry] {
     asked.answer().map_or(&[], |answer| &answer.tokens)
 }
 
-/// The latest day that any token of the ranking was counted on.
+/// The latest count day of any token in the ranking.
 fn newest(ranking: &[GrowthEntry]) -> Option<Day> {
     ranking.iter().filter_map(|entry| entry.last_counted).max()
 }
 
-/// `to 2024-03-01; 12 counted earlier, from 2018-05-01 on`: growth of other weeks is not that of this one.
+/// `to 2024-03-01; 12 counted earlier, from 2018-05-01 on`: growth over other weeks is not comparable.
 fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     let newest = newest(ranking)?;
     let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
@@ -270,7 +270,7 @@ fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     Some(format!("to {newest}{}", oldest.unwrap_or_default()))
 }
 
-/// The rows of the list, by their places.
+/// The rows of the list, by index.
 fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Ranked<'a>> {
     let newest = newest(ranking);
     move |place| {

@@ -1,5 +1,5 @@
-//! The Jobs view: deep analyses newest first, the tasks of the selected one, and its report as a page. The store is read by
-//! `store`, off the drawing thread.
+//! The Jobs view: deep analyses newest first, the tasks of the selected one, and its report as a page. The store is read in `store`, off
+//! the drawing thread.
 
 mod page;
 mod pane;
@@ -25,21 +25,21 @@ use crate::{
     },
 };
 
-/// The longest text that terminals take for their clipboard.
+/// Longest text that terminals accept for the clipboard.
 const CLIPBOARD_MAX: usize = 100_000;
 
 #[derive(Default)]
 pub struct JobsView {
     stored: StoredJobs,
-    /// Places are those in the reading.
+    /// Row indices are those of the last read.
     list: List<JobFields>,
     tasks: List<TaskFields>,
-    /// Keys go to the tasks.
+    /// The task list has the focus.
     in_tasks: bool,
-    /// The selected job, kept when others come and go.
+    /// The selected job, kept when the list changes.
     selected: Option<String>,
     reader: Option<ReportPane>,
-    /// A start is on its way: the newest job before it, empty for none, so that the new one is selected when it comes.
+    /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl JobsView {
         self.stored.reading.jobs.get(self.list.selected()?)
     }
 
-    /// Filters and orders what was read, with the selection on the job it was on.
+    /// Filters and sorts the jobs, keeping the selected one.
     fn arrange(&mut self, context: &Context<'_>) {
         let jobs = &self.stored.reading.jobs;
         self.list.arrange(0..jobs.len(), rows::rows(jobs, context));
@@ -147,7 +147,7 @@ impl JobsView {
         self.follow();
     }
 
-    /// After the selection moved: another job's tasks are wanted.
+    /// After a selection change: loads the other job's tasks.
     fn follow(&mut self) {
         let id = self.job().map(|job| job.job_id.clone());
         if id != self.selected {
@@ -185,7 +185,7 @@ impl JobsView {
         };
         let address = token.to_string();
         let name = rows::token_name(&address, context);
-        // A second press is impatience; its answer would be the same.
+        // Ignores a repeated start; its result would be the same.
         let open = |job: &Job| !job.status.ended() && rows::tokens(job) == [address.as_str()];
         if let Some(place) = self.stored.reading.jobs.iter().position(open) {
             let id = self.stored.reading.jobs[place].job_id.clone();

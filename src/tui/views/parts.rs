@@ -1,4 +1,4 @@
-//! Small pieces that several views draw alike: the line above a list, a labelled figure, the sentence for a table that is not there.
+//! Drawing helpers shared by views: the line above a list, labelled figures, the text for a missing table.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// The first line of a list: the filter, what else holds, and at the right how many rows are left.
+/// The line above a list: the filter, other restrictions, and at the right the number of rows.
 pub(super) struct ListLine<'a> {
     pub(super) filter: &'a str,
-    /// What holds besides, as `★ watchlist`.
+    /// Other restrictions, such as `★ watchlist`.
     pub(super) notes: &'a [String],
     pub(super) shown: u64,
     pub(super) total: u64,
-    /// `token` and `tokens`, when nothing is filtered.
+    /// `token` and `tokens`, for an unfiltered list.
     pub(super) nouns: [&'a str; 2],
 }
 
@@ -54,7 +54,7 @@ impl ListLine<'_> {
     }
 }
 
-/// One of the timeframes that can be asked for: a day, until keys step to another.
+/// A supported timeframe; one day by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Timeframe(&'static str);
 
@@ -73,19 +73,19 @@ impl Timeframe {
         self.0
     }
 
-    /// The longer one, or the shorter; from the last to the first.
+    /// The next longer or shorter timeframe, cyclically.
     pub(super) fn step(self, longer: bool) -> Self {
         let at = TIMEFRAMES.iter().position(|known| *known == self.0).unwrap_or(0);
         Self(TIMEFRAMES[(at + if longer { 1 } else { TIMEFRAMES.len() - 1 }) % TIMEFRAMES.len()])
     }
 
-    /// Whether a date says when a candle begins.
+    /// Whether a candle's start is a date without time.
     pub(super) fn is_in_days(self) -> bool {
         !self.0.ends_with('h')
     }
 }
 
-/// The sentence for a table that this dataset does not have, or not yet.
+/// The text for a table that the dataset lacks, or has not loaded yet; `None` for a loaded one.
 pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
     if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
@@ -105,19 +105,19 @@ pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Opti
     })
 }
 
-/// The figures of the token in lists.
+/// The token's summary figures.
 pub(super) fn summary<'a>(context: &'a Context<'_>, token: &Address) -> Option<&'a TokenSummary> {
     let snapshot = context.snapshot?;
     snapshot.market.of(&snapshot.dataset, token)
 }
 
-/// The token's symbol, or the ends of its address.
+/// The token's symbol, or its shortened address.
 pub(super) fn symbol_of(context: &Context<'_>, token: &Address) -> String {
     let symbol = summary(context, token).and_then(|summary| summary.symbol.clone());
     symbol.map_or_else(|| token.short(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
 
-/// The role of a security score: the word of its recommendation says the same.
+/// The role of a security score, consistent with the recommendation's word.
 pub(super) fn role_of_score(score: i64, recommendation: &str) -> Role {
     tone_of_score(score, recommendation).into()
 }
@@ -127,12 +127,12 @@ pub(super) fn role_of(text: &str) -> Role {
     if text == format::MISSING { Role::Dim } else { Role::Text }
 }
 
-/// A whole number, or none, for the figures that take floats. An i64 beyond 2^53 is rounded in the text, as in the humanised form.
+/// An optional integer as a float, for number formats. Beyond 2^53 the text is rounded, as in the humanised form.
 pub(super) fn float(value: Option<i64>) -> Option<f64> {
     value.map(|value| value as f64)
 }
 
-/// Every digit of a whole number.
+/// An integer in full.
 pub(super) fn exact(value: Option<i64>) -> String {
     value.map_or_else(
         || format::MISSING.to_owned(),
@@ -140,17 +140,17 @@ pub(super) fn exact(value: Option<i64>) -> String {
     )
 }
 
-/// A change in percent without the sign of percent, for a column that has it in its header: `▲ 2.10`.
+/// A percent change without the percent sign, which the column's header has: `▲ 2.10`.
 pub(super) fn change(percent: Option<f64>, ascii: bool) -> String {
     format::change(percent, ascii).trim_end_matches(" %").to_owned()
 }
 
-/// A change in percent in its colour, for a column that has the sign of percent in its header.
+/// A cell of a percent change in its colour; the percent sign is in the column's header.
 pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
     Cell::new(change(percent, ascii), percent.map_or(Role::Dim, role_of_change))
 }
 
-/// The colour that its arrow has.
+/// The colour of the change's arrow.
 pub(super) fn role_of_change(percent: f64) -> Role {
     match percent {
         value if value >= 0.005 => Role::Up,
@@ -159,13 +159,13 @@ pub(super) fn role_of_change(percent: f64) -> Role {
     }
 }
 
-/// The words that tokens have in a column, or some of the texts there, for whoever types one.
+/// Completion values of a token column: its enumeration, or samples of the data.
 pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
     let words = row::words(column);
     if !words.is_empty() {
         return words.into_iter().map(str::to_owned).collect();
     }
-    // Every token has a name of its own: those are no list to choose from.
+    // Unique names make no list to choose from.
     if ["symbol", "name", "token_address"].contains(&column) {
         return Vec::new();
     }
@@ -185,21 +185,21 @@ pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
     found
 }
 
-/// Tokens that texts are looked for in, and how many are proposed.
+/// Tokens sampled for completion values, and most values proposed.
 const TEXTS_LOOKED_AT: usize = 2_000;
 const TEXTS_MAX: usize = 40;
 
-/// What one sentence says in the middle of an empty list, wrapped.
+/// Writes a wrapped sentence into the middle of an empty list.
 pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {
     put_wrapped(buffer, area, 1, 0, sentence, usize::from(area.height.min(6)), context.theme.dim());
 }
 
-/// A sparkline that leaves a gap to the line above it, so that the rows of a table stay apart.
+/// Lowers a sparkline's full blocks, which leaves a gap to the row above.
 pub(super) fn low(sparkline: &str) -> String {
     sparkline.replace('█', "▇")
 }
 
-/// A bar of whole cells that leaves a gap to the line above it; what is there at all is seen.
+/// A bar of whole cells below full height, which leaves a gap to the row above; a non-zero share is always visible.
 pub(super) fn low_bar(share: f64, cells: usize, ascii: bool) -> String {
     let filled = (share.clamp(0.0, 1.0) * cells as f64).round() as usize;
     match (filled, ascii) {

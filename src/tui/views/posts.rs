@@ -1,4 +1,4 @@
-//! The Posts view: the selected token's posts, or all, in one table; the whole of the selected one beside or below it.
+//! The Posts view: the selected token's posts, or all posts, in one table, and the full text of the selected one beside or below it.
 
 mod list;
 mod pages;
@@ -33,17 +33,17 @@ use crate::{
     },
 };
 
-/// From this width on the whole post stands beside the table, else below it.
+/// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
 
 #[derive(Default)]
 pub struct PostsView {
     list: List<PostFields>,
-    /// Every token's posts, not the selected one's alone.
+    /// All tokens' posts, not just the selected one's.
     all: bool,
-    /// The whole post is shown.
+    /// The full post is shown.
     open: bool,
-    /// The token of the posts shown, when it is one.
+    /// The token of the displayed posts, if only one.
     token: Option<Address>,
     pages: Pages,
 }
@@ -157,7 +157,7 @@ impl View for PostsView {
 }
 
 impl PostsView {
-    /// Which posts are wanted.
+    /// The query for the chosen posts.
     fn source(&self) -> Option<PostsRequest> {
         let filter = self.list.filter();
         let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());

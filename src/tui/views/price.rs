@@ -1,4 +1,4 @@
-//! The daily candles of one token, in room that a short list leaves. Zoom, lines and patterns are the Chart view's.
+//! A small chart of one token's daily candles, in the space that a short list leaves. Zoom, lines and patterns are the Chart view's.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -17,21 +17,21 @@ use crate::{
     },
 };
 
-/// Rows that a chart needs to say something.
+/// Minimum number of rows of a useful chart.
 const ROWS_MIN: u16 = 10;
-/// Candles asked for: more than any screen shows.
+/// Candles requested: more than any screen shows.
 const CANDLES_ASKED: u64 = 500;
 
 #[derive(Default)]
 pub(super) struct Price {
     asked: ViewQuestion<CandlesQuestion>,
     token: Option<Address>,
-    /// There was room for it when the view was drawn last.
+    /// The last frame had space for it.
     wanted: bool,
 }
 
 impl Price {
-    /// Nothing is asked while there is no room for it.
+    /// Asks nothing while there is no space.
     pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
         if self.token != token {
             self.token = token;
@@ -46,7 +46,7 @@ impl Price {
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let wanted = area.height >= ROWS_MIN;
         if wanted && !self.wanted {
-            // It is asked for at the next look.
+            // Asked on the next refresh.
             (context.wake)();
         }
         self.wanted = wanted;
@@ -66,7 +66,7 @@ impl Price {
     }
 }
 
-/// Candles as a chart takes them; what is missing is no number.
+/// Converts candles to columns; missing figures become NaN.
 pub(super) fn by_column(candles: &[Candle]) -> CandleVec {
     let column = |figure: fn(&Candle) -> Option<f64>| candles.iter().map(|candle| figure(candle).unwrap_or(f64::NAN)).collect();
     CandleVec {

@@ -1,5 +1,5 @@
-//! The Security view: the token's score seen from across the room, what a trade costs, and the list of all checks with what proves
-//! each; beside it how concentrated the holders are and which known scams resemble it.
+//! The Security view: the token's score in large digits, trading costs, and the checklist with the evidence of each check; beside it the
+//! holder concentration and similar known scams.
 
 mod beside;
 mod checklist;
@@ -34,17 +34,17 @@ use crate::{
     },
 };
 
-/// From this width on holders and scams stand beside the checks.
+/// From this width holders and scams are drawn beside the checks.
 const BESIDE_WIDTH: u16 = 124;
 
 #[derive(Default)]
 pub struct SecurityView {
     token: Option<Address>,
     asked: ViewQuestion<SecurityQuestion>,
-    /// Cancelled by the person, for this generation.
+    /// Cancelled by the user, for this generation.
     stopped: Option<u64>,
     open: HashSet<PaneEntry>,
-    /// The checks, and where it is narrow everything.
+    /// The checks; in a narrow terminal all sections.
     left: Pane,
     right: Pane,
     in_right: bool,
@@ -184,7 +184,7 @@ impl SecurityView {
         if self.in_right { self.right.selected() } else { self.left.selected() }
     }
 
-    /// Opens what is selected to its evidence, or closes it; in the evidence, closes what it belongs to.
+    /// Expands or collapses the selected entry; within evidence, collapses its check.
     fn toggle(&mut self) -> Effect {
         let entry = match self.selected() {
             Some(PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => PaneEntry::Check(code),
@@ -203,7 +203,7 @@ impl SecurityView {
             return self.open.clear();
         }
         let Some(known) = self.asked.known.clone() else { return };
-        // Checks that passed stay folded.
+        // Passed checks stay collapsed.
         let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
         self.open.extend(found.map(|check| PaneEntry::Check(check.code)));
         self.open.extend((0..known.answer.similar_scams.len()).map(PaneEntry::Scam));
@@ -215,7 +215,7 @@ impl SecurityView {
         Effect::Say("cancelled; Enter asks again".to_owned())
     }
 
-    /// What stands behind the check of this code.
+    /// The evidence of the check.
     fn proofs(&self, code: AnomalyCode) -> Option<&[Evidence]> {
         let answer = self.asked.answer()?;
         let check = answer.checks.as_ref()?.iter().find(|check| check.code == code)?;
@@ -248,7 +248,7 @@ impl SecurityView {
         }
     }
 
-    /// The shape of what is coming, and how far it has come.
+    /// Draws a skeleton, and the progress.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let done = self.asked.progress().filter(|(_, total)| *total > 0);
         let share = done.map(|(done, total)| done as f64 / total as f64);

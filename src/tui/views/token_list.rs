@@ -1,5 +1,5 @@
-//! What lists of tokens do alike, in Tokens and in Growth: marking and comparing, the star, the cell under the cursor, the row beside
-//! that of a token. What their rows are is theirs.
+//! Behaviour shared by the token lists, Tokens and Growth: marking and comparing, stars, cell selection, stepping to neighbouring tokens.
+//! The rows are each view's.
 
 use crossterm::event::MouseEvent;
 
@@ -23,35 +23,35 @@ pub(super) trait TokenList: View {
 
     fn list(&self) -> &List<Self::Fields>;
 
-    /// The list, and the comparison that stands in its place while it is open.
+    /// The list, and the comparison that replaces it while open.
     fn parts(&mut self) -> (&mut List<Self::Fields>, &mut Compare);
 
-    /// The row under the selection.
+    /// The selected row.
     fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<<Self::Fields as Fields>::Row<'a>>;
 
-    /// The token of the row at a place.
+    /// The token of a row, by data index.
     fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address>;
 
-    /// The rows are to stand in another order.
+    /// The sort order changed.
     fn sorted(&mut self, context: &Context<'_>) -> Effect;
 
-    /// Enter on the token.
+    /// Handles Enter on the token.
     fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
         Effect::Open(token, ViewId::Chart)
     }
 
-    /// The token under the selection.
+    /// The selected token.
     fn token(&self, context: &Context<'_>) -> Option<Address> {
         self.token_at(self.list().selected()?, context)
     }
 
-    /// Puts the selection on the token; false when it is not among the rows.
+    /// Selects the token's row; false when it has none.
     fn point_to(&mut self, token: Option<Address>, context: &Context<'_>) -> bool {
         let found = self.list().places().position(|place| token.is_some() && self.token_at(place, context) == token);
         found.map(|row| self.parts().0.cursor.select(row)).is_some()
     }
 
-    /// Acts on a key that every list of tokens has; none for any other key.
+    /// Handles an action common to token lists; `None` for any other.
     fn act_alike(&mut self, action: Action, context: &Context<'_>) -> Option<Effect> {
         let token = self.token(context);
         let (list, compare) = self.parts();
@@ -94,7 +94,7 @@ pub(super) trait TokenList: View {
         }
     }
 
-    /// The selection may be on another token now.
+    /// Reports that the selection may be on another token.
     fn selected(&mut self, context: &Context<'_>) -> Effect {
         match self.token(context) {
             Some(token) if context.token != Some(token) => Effect::Select(token),
@@ -105,7 +105,7 @@ pub(super) trait TokenList: View {
         }
     }
 
-    /// The token of the row before or after that of the token, which is selected then.
+    /// Selects the row after or before the token's; returns its token, row number and the number of rows.
     fn step_beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
         let from = self.list().places().find(|&place| self.token_at(place, context) == token);
         let (place, row, count) = self.parts().0.step_from(|place| Some(place) == from, forward)?;
@@ -120,7 +120,7 @@ pub(super) trait TokenList: View {
         }
     }
 
-    /// The selected cell; of a whole row the address.
+    /// Copies the selected cell; for a whole row the address.
     fn copy_value(&self, context: &Context<'_>) -> Effect {
         let Some(row) = self.row(context) else { return Effect::Pass };
         match self.list().column().and_then(|key| Some((List::<Self::Fields>::plain(row, key)?, key))) {
@@ -130,8 +130,8 @@ pub(super) trait TokenList: View {
     }
 }
 
-/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room. One that has the name of a field
-/// of the list has a word before it.
+/// The custom columns of the `tokens` file, shown by default where they fit. One whose name collides with a field of the list takes the
+/// prefix `own_`.
 pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
     let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);
     let field = |FilterColumn { name, kind, .. }| {

@@ -29,35 +29,35 @@ use crate::{
     },
 };
 
-/// From this width on the detail stands beside the table.
+/// From this width the detail is drawn beside the table.
 const BESIDE_WIDTH: u16 = 110;
-/// From this height on the detail stands below the table, where there is no room beside it.
+/// From this height the detail is drawn below a table that is too narrow for it.
 const BELOW_HEIGHT: u16 = 36;
 
 #[derive(Default)]
 pub struct TokensView {
-    /// Places are those of the market's list.
+    /// Row indices are those of the market's tokens.
     list: List<TokenFields>,
-    /// The generation and the watchlist that the list was made from.
+    /// The generation and the watchlist of the current rows.
     made: Option<(u64, HashSet<Address>)>,
-    /// The filter or the sorting changed since.
+    /// The filter or the sorting has changed since.
     stale: bool,
     choices: Choices,
-    /// Over the table, where there is no room for it elsewhere.
+    /// The detail is drawn over the table, where it fits nowhere else.
     detail_open: bool,
-    /// The optional columns' figures.
+    /// The figures of optional columns.
     figures: figures::FigureStore,
-    /// The program's token when this view last looked.
+    /// The program's token at the last refresh.
     followed: Option<Address>,
     place: Place,
     compare: Compare,
     detail: ViewQuestion<TokenQuestion>,
 }
 
-/// What the person switched on; kept between runs.
+/// The user's switches; saved between runs.
 struct Choices {
     watched_only: bool,
-    /// The detail, beside or below the table.
+    /// The detail is shown beside or below the table.
     detail_shown: bool,
 }
 
@@ -67,7 +67,7 @@ impl Default for Choices {
     }
 }
 
-/// Where the detail goes.
+/// Placement of the detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     Beside,
@@ -147,20 +147,20 @@ impl View for TokensView {
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
-            // A few rows leave room for what the selected token is.
+            // A short list leaves space for the selected token's detail.
             Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 10 => {
                 let rows = self.list.len() as u16 + 3;
                 self.draw_list(buffer, Rect { height: rows, ..area }, context);
                 self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
             }
             Place::Beside if self.choices.detail_shown => {
-                // Inside it a whole address fits.
+                // Wide enough for a full address.
                 let width = (area.width * 3 / 10).clamp(44, 66);
                 self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
                 self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
             }
             Place::Below if self.choices.detail_shown => {
-                // The table leaves it what a short list does not need.
+                // The detail gets the space that a short list leaves.
                 let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
                 let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
                 self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
@@ -216,11 +216,11 @@ impl View for TokensView {
             return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token }));
         }
         let question = self.question();
-        // The page with the selected token, wherever the API has it.
+        // The API page of the selected token.
         let on = if self.judged_by().is_empty() {
             self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
         } else {
-            // Its rows stand in the same order, and to make that anew would take long.
+            // Same row order as the API's; sorting again would be slow.
             self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
         };
         let (page, total) = on.unwrap_or((1, 0));
@@ -254,7 +254,7 @@ impl View for TokensView {
     }
 
     fn restore(&mut self, kept: &Value) {
-        // As earlier versions kept it.
+        // The format of earlier versions.
         if kept["more"] == true {
             self.show_more(true);
         }
@@ -284,7 +284,7 @@ impl TokenList for TokensView {
         context.snapshot?.market.tokens.get(place).map(|token| token.token_address)
     }
 
-    /// The selection stays on its token, unless it is at the top: who looks at the top wants the new one.
+    /// The selection stays on its token, unless it is at the top: then the new first row is selected.
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         let top = self.list.cursor.selected() == Some(0);
         self.stale = true;
@@ -296,7 +296,7 @@ impl TokenList for TokensView {
         self.selected(context)
     }
 
-    /// First the detail where it is hidden, then the chart.
+    /// Shows the detail if it is hidden, else opens the chart.
     fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
         let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.choices.detail_shown };
         if !std::mem::replace(hidden, true) {
@@ -307,13 +307,13 @@ impl TokenList for TokensView {
 }
 
 impl TokensView {
-    /// The optional figures that the rows depend on, so that every token's are needed.
+    /// The optional figures that filter or sorting depend on, needed for every token.
     fn judged_by(&self) -> Vec<&'static str> {
         let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
         WORKED_OUT.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
     }
 
-    /// Has the figures computed that the rows on screen, or the order of all, want.
+    /// Computes the figures of the rows on screen, or those that filter and sorting depend on.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let (shown, judged) = (self.shown_figures(), self.judged_by());
         if shown.is_empty() && judged.is_empty() {
@@ -332,22 +332,22 @@ impl TokensView {
         if !judged.is_empty() {
             self.figures.want_all(judged);
         } else if self.shown_figures().is_empty() {
-            // What the rows depended on before need not be computed any more.
+            // Figures of an earlier filter or order need not be computed any more.
             self.figures.stop();
         }
     }
 
-    /// The figures that columns on screen show.
+    /// The figures of visible columns.
     fn shown_figures(&self) -> Vec<&'static str> {
         let mut shown: Vec<&'static str> = List::<TokenFields>::optional().filter(|key| self.list.is_shown(key)).collect();
-        // With the score its word: a score of what was hardly looked at must not look like one.
+        // The score needs its word: a score with little data must not look reliable.
         if shown.contains(&"securityScore") && !shown.contains(&"recommendation") {
             shown.push("recommendation");
         }
         shown
     }
 
-    /// Whether a column is shown that `m` shows.
+    /// Whether a column of the `m` set is shown.
     fn more(&self) -> bool {
         figures::MORE.iter().any(|key| self.list.is_shown(key))
     }
@@ -366,7 +366,7 @@ impl TokensView {
         self.selected(context)
     }
 
-    /// Orders the tokens afresh if anything they depend on changed; the selection stays on the program's token.
+    /// Filters and sorts again if any input changed; the selection stays on the program's token.
     fn arrange(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         let same_rows = self.made.as_ref().is_some_and(|(generation, _)| *generation == snapshot.generation);
@@ -381,14 +381,15 @@ impl TokensView {
         };
         self.list.arrange((0..tokens.len()).filter(watched), row);
         self.made = Some((snapshot.generation, context.watchlist.clone()));
-        // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
+        // After unstarring, the selection stays in place; after filtering, it goes to the first row.
         if !self.point_to(context.token, context) && std::mem::take(&mut self.stale) {
             self.list.cursor.select(0);
         }
         self.stale = false;
     }
 
-    /// Closes the detail, stops the work, then takes the watchlist off; a filter, which the program takes off, goes before it.
+    /// Esc: closes the detail, else cancels the computation, else leaves the watchlist; an active filter is cleared by the application
+    /// first.
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
@@ -405,7 +406,7 @@ impl TokensView {
     }
 }
 
-/// The rows of the list, by their places.
+/// The rows of the list, by index.
 fn rows<'a>(
     tokens: &'a [TokenSummary],
     known: &'a figures::KnownFigures,

@@ -1,4 +1,4 @@
-//! What a pane shows while the tables it needs are on their way: which are being read, and how far; or why there will be none.
+//! The placeholder of a view while its tables are loading, with their progress; or the reason why they cannot be loaded.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -10,11 +10,11 @@ use crate::tui::{
     widgets::{panel, progress, put},
 };
 
-/// Cells of a table's name, and of the bar behind it.
+/// Width of a table's name, and of its bar.
 const NAME: u16 = 16;
 const BAR: u16 = 40;
 
-/// Draws in the place of a view that needs a dataset with the large tables `needs`; false when there is nothing to wait for.
+/// Draws the placeholder of a view that needs a dataset with the large tables `needs`; false when all are loaded.
 pub(in crate::tui) fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> bool {
     let area = inset(area.intersection(buffer.area));
     let Some(snapshot) = context.snapshot else {
@@ -51,7 +51,7 @@ pub(in crate::tui) fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, cont
     true
 }
 
-/// A sentence, how far each table is, and below it the shape of what is coming.
+/// Draws a sentence, the progress of each table, and a skeleton below.
 fn draw_tables(says: &str, tables: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     say(buffer, Rect { height: 2.min(area.height), ..area }, context, says);
     let mut y = 2;
@@ -72,13 +72,13 @@ fn draw_tables(says: &str, tables: &[&str], buffer: &mut Buffer, area: Rect, con
     progress::skeleton(below, buffer, context.theme, context.ascii);
 }
 
-/// How much of the table is read; `None` while that is not known.
+/// The loaded share of the table; `None` while unknown.
 fn share(context: &Context<'_>, table: &str) -> Option<f64> {
     let (_, done, total) = context.load.tables.iter().find(|(name, ..)| name == table)?;
     (*total > 0).then(|| *done as f64 / *total as f64)
 }
 
-/// `42 %`, the bytes where the whole is not known, or that it has not begun.
+/// `42 %`, the bytes read where the total is unknown, or that loading has not begun.
 pub(super) fn how_far(context: &Context<'_>, table: &str) -> String {
     let row = context.load.tables.iter().find(|(name, ..)| name == table);
     match (share(context, table), row) {

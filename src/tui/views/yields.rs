@@ -1,4 +1,4 @@
-//! The Yield view: a wallet in one line, its plan as a table with its proof, beside what is got without one. Wishes change by key and
+//! The Yield view: a wallet on one line, its plan as a table with its optimality gap, and baseline allocations. Settings change by key and
 //! are answered at once; plans can be saved and compared.
 
 mod draw;
@@ -36,12 +36,12 @@ use crate::{
 };
 
 const SCALES: &[u64] = &[1, 2, 4, 10];
-/// What demo data start with.
+/// The initial wallet on demo data.
 const EXAMPLE: &str = "12.5 WETH, 250k USDC";
 /// Cells before the wallet, and between it and the settings.
 const AROUND: usize = 6;
 
-/// The pane on screen, where there is room for one alone.
+/// The pane on screen, where only one fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pane {
     Comparison,
@@ -58,17 +58,17 @@ pub struct YieldView {
     min_apy: f64,
     scale: u64,
     pane: Pane,
-    /// Where there is no room under the table, the pane stands in its place once it is asked for.
+    /// Without space under the table, the chosen pane replaces it.
     instead: bool,
-    /// There was no room when it was drawn last.
+    /// The last frame had no space under the table.
     narrow: bool,
     saved: Vec<SavedPlan>,
     /// The saved plan that is loaded.
     loaded: Option<usize>,
-    /// The generation that the line was read with, and what was wrong with it.
+    /// The generation that the line was parsed with, and its error.
     read: u64,
     unread: Option<String>,
-    /// The candles of the selected row's token, where there is room.
+    /// The candles of the selected row's token, where they fit.
     price: Price,
     plan: ViewQuestion<YieldQuestion>,
 }
@@ -135,7 +135,7 @@ impl View for YieldView {
             Action::NextPlan => return self.load_next(context),
             Action::DropPlan => return self.delete_loaded(),
             Action::Back if self.instead => self.instead = false,
-            // The line above is the wallet, which Esc must not empty.
+            // The line above is the wallet, which Esc must not clear.
             Action::Back => return Effect::Nothing,
             Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
             Action::Chains => self.next_chain(context),
@@ -196,7 +196,7 @@ impl View for YieldView {
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         let Some(snapshot) = context.snapshot else {
-            // Read once the tokens are known.
+            // Parsed once the tokens are known.
             text.clone_into(&mut self.line);
             return Ok(());
         };
@@ -221,7 +221,7 @@ impl View for YieldView {
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
         let plan = self.plan.answer()?;
-        // Of the selected pool, the step that deposits.
+        // For the selected pool, its deposit step.
         let selected = self.list.selected().map(|place| 2 * place + 1);
         Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
     }
@@ -299,10 +299,11 @@ impl YieldView {
         Ok(())
     }
 
-    /// Makes a request the wallet, with its settings. The line says it in the words a person types; in JSON only what those cannot say exactly.
+    /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
+    /// exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
         let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
-        // What says it already keeps its order and its spelling.
+        // An equivalent line keeps its order and spelling.
         if !is_said(&self.line) {
             let words = wallet::words(&question.tokens, question.min_apy, snapshot);
             self.line = if is_said(&words) { words } else { body.to_owned() };
@@ -311,13 +312,13 @@ impl YieldView {
         self.scale = 1;
     }
 
-    /// Opens the line with the selected token behind what stands there.
+    /// Opens the line with the selected token appended.
     fn add(&self, context: &Context<'_>) -> Effect {
         let Some((token, snapshot)) = context.token.zip(context.snapshot) else {
             return Effect::Say("no token is selected: 1 chooses one".to_owned());
         };
         if self.amounts.contains_key(&token) && !self.line.trim_start().starts_with('{') {
-            // A second amount of it would be added to the first.
+            // A second amount would be added to the first.
             return Effect::Edit(self.line.clone());
         }
         let token = format!("1 {}", wallet::name_of(&token, snapshot));
@@ -327,7 +328,7 @@ impl YieldView {
         Effect::Edit(format!("{}, {token}", self.line.trim_end_matches([',', ' '])))
     }
 
-    /// Takes the parts of the line that are the selected row's token out of it.
+    /// Removes the selected row's token from the line.
     fn remove(&mut self, context: &Context<'_>) -> Effect {
         let (Some(token), Some(snapshot)) = (self.strategy().map(|row| row.token.address), context.snapshot) else {
             return Effect::Say("select a row of the plan first".to_owned());
@@ -343,7 +344,7 @@ impl YieldView {
         Effect::Redraw
     }
 
-    /// All chains, then each chain that a token of the wallet lives on.
+    /// Cycles the chain filter: all, then each chain of the wallet's tokens.
     fn next_chain(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         let mut chains: Vec<Chain> =
@@ -355,7 +356,7 @@ impl YieldView {
         self.chains = next.cloned().into_iter().collect();
     }
 
-    /// Opens the line with the minimum APY at its end, to be typed.
+    /// Opens the line with the minimum APY at its end, for editing.
     fn type_minimum(&self) -> Effect {
         if self.line.trim_start().starts_with('{') {
             return Effect::Warn("the wallet is a JSON request: edit its minApy with /".to_owned());
@@ -375,7 +376,7 @@ impl YieldView {
         Effect::Redraw
     }
 
-    /// The line without what it says of the minimum APY.
+    /// The line without its minimum APY.
     fn without_minimum(&self) -> String {
         let others = self.line.split([',', ';']).map(str::trim).filter(|part| !part.is_empty() && wallet::minimum(part).is_none());
         others.collect::<Vec<_>>().join(", ")
@@ -394,12 +395,12 @@ impl YieldView {
         format!("{chains}{scale}")
     }
 
-    /// The wallet, and at the right the settings in as many words as it leaves room for.
+    /// Draws the wallet, and at the right the settings in as many words as fit.
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
-        // The least APY stands in the wallet's line too, when there is one.
+        // The minimum APY is dropped first: the wallet's line shows it too.
         let shorter = [self.wishes(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
         let wishes = shorter.iter().find(|wishes| text::width(wishes) <= left).unwrap_or(&shorter[2]);
         let wishes = format!("{} ", text::truncate(wishes, usize::from(area.width) / 2));

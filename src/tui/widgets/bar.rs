@@ -1,4 +1,4 @@
-//! Horizontal bars to an eighth of a cell.
+//! Horizontal bars with a resolution of an eighth of a cell.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -10,7 +10,7 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 pub fn bar(share: f64, cells: usize, ascii: bool) -> String {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     let eighths = (share * cells as f64 * 8.0).round() as usize;
-    // What is there at all is seen.
+    // A non-zero share is always visible.
     let eighths = if share > 0.0 && cells > 0 { eighths.max(1) } else { eighths };
     if ascii {
         return "#".repeat((eighths + 4) / 8);
@@ -22,7 +22,7 @@ pub fn bar(share: f64, cells: usize, ascii: bool) -> String {
     text
 }
 
-/// A bar in the role's colour at the top left of `area`, over a faint track as long as the area.
+/// Draws a bar in the role's colour at the top left of `area`, over a faint track of the full width.
 pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role, ascii: bool) {
     let cells = usize::from(area.width);
     let track = if ascii { "." } else { "─" };

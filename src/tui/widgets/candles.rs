@@ -1,5 +1,5 @@
-//! The price chart: candles, volume, lines, spans, levels and a crosshair over two axes. It draws what it is handed, one candle a
-//! slot; merging, choosing and computing are the caller's.
+//! The candlestick chart: candles, volume, lines, spans, levels and a crosshair over two axes. It draws the given data, one candle in each
+//! slot; aggregating, selecting and computing are the caller's.
 
 mod axes;
 mod body;
@@ -21,28 +21,28 @@ use crate::{
     tui::theme::{Role, Theme},
 };
 
-/// What to draw. Indexes count from the first candle handed over; a line may begin before it and end after the last.
+/// The data of a chart. Indices refer to the given candles; a line may begin before the first and end after the last.
 #[derive(Debug, Clone, Copy)]
 pub struct ChartData<'a> {
-    /// Oldest first. One that is not valid leaves a gap.
+    /// Oldest first. An invalid one leaves a gap.
     pub candles: Candles<'a>,
     /// Columns for each candle: 1, or more when zoomed in.
     pub columns: u16,
-    /// Empty slots after the last candle, for what lies ahead.
+    /// Empty slots after the last candle, for projections.
     pub future: u16,
     pub lines: &'a [ChartLine<'a>],
     pub spans: &'a [Span<'a>],
     pub levels: &'a [PriceLevel<'a>],
     pub curves: &'a [IndicatorCurve],
-    /// Under the volume, as many as there is room for.
+    /// Drawn under the volume, as many as fit.
     pub panes: &'a [IndicatorPane],
     pub marks: &'a [Mark],
     pub crosshair: Option<Crosshair>,
-    /// The price that keeps its tag on the axis: the last valid candle's unless another is named.
+    /// The price tag on the axis: by default the last valid candle's close.
     pub last: Option<Last>,
     pub log: bool,
     pub volume: bool,
-    /// No characters beyond ASCII.
+    /// ASCII glyphs only.
     pub ascii: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct ChartData<'a> {
 pub struct ChartLine<'a> {
     pub intercept: f64,
     pub slope: f64,
-    /// Straight where prices are logarithmic.
+    /// Straight on a logarithmic scale.
     pub geometric: bool,
     pub from: f64,
     pub to: f64,
@@ -70,7 +70,7 @@ pub struct Span<'a> {
     pub label: &'a str,
 }
 
-/// A sign over a candle or under it.
+/// A glyph over or under a candle.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub index: usize,
@@ -81,11 +81,11 @@ pub struct Mark {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyph {
-    /// Where a line is touched.
+    /// A touch of a line.
     Touch,
-    /// A turning point.
+    /// A pivot.
     Anchor,
-    /// The candle that broke out, upward or downward.
+    /// The breakout candle, upward or downward.
     BreakUp,
     BreakDown,
 }
@@ -94,7 +94,7 @@ pub enum Glyph {
 #[derive(Debug, Clone, Copy)]
 pub struct PriceLevel<'a> {
     pub price: f64,
-    /// The index it begins at; over the whole width if none.
+    /// The first index; `None` for the whole width.
     pub from: Option<usize>,
     pub role: Role,
     pub label: &'a str,
@@ -104,7 +104,7 @@ pub struct PriceLevel<'a> {
 pub struct Crosshair {
     /// Index of the candle.
     pub candle: usize,
-    /// Where its horizontal line stands; at the candle's close if none.
+    /// The price of its horizontal line; by default the candle's close.
     pub price: Option<f64>,
 }
 
@@ -112,12 +112,12 @@ pub struct Crosshair {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Last {
     pub close: f64,
-    /// Below its open.
+    /// The close is below the open.
     pub falling: bool,
 }
 
 impl Last {
-    /// Of the last valid candle.
+    /// From the last valid candle.
     pub fn of(candles: &Candles<'_>) -> Option<Self> {
         let last = (0..candles.len()).rev().find(|&i| candles.valid(i))?;
         Some(Self { close: candles.close[last], falling: candles.close[last] < candles.open[last] })
@@ -144,13 +144,13 @@ impl<'a> ChartData<'a> {
         }
     }
 
-    /// How many candles fit in the area, for choosing what to hand over.
+    /// Number of candles that fit in the area, for choosing the data.
     pub fn capacity(area: Rect, columns: u16, future: u16) -> usize {
         usize::from((area.width.saturating_sub(layout::AXIS_WIDTH) / columns.max(1)).saturating_sub(future))
     }
 }
 
-/// Draws the chart; the layout tells what lies under the mouse.
+/// Draws the chart; the returned layout maps mouse positions.
 pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> ChartLayout {
     let layout = ChartLayout::new(data, area.intersection(buf.area));
     if layout.plot.is_empty() {

@@ -1,4 +1,4 @@
-//! A score that is seen from across the room: digits three rows high.
+//! Large numbers, in digits three or five rows high.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
@@ -19,7 +19,7 @@ const DIGITS: [[&str; 3]; 10] = [
     ["█▀█", "▀▀█", "▀▀▀"],
 ];
 
-/// The rows of a number in big digits; `-`, `.` and `?` included.
+/// The rows of a number in big digits, with `-`, `.` and `?`.
 pub fn big(number: &str) -> [String; 3] {
     let mut rows = [String::new(), String::new(), String::new()];
     for c in number.chars() {
@@ -40,7 +40,7 @@ pub fn big(number: &str) -> [String; 3] {
     rows
 }
 
-/// Draws a number in big digits at the top left of `area`; in plain ones if `ascii` or if it does not fit. The cells used.
+/// Draws a number in big digits at the top left of `area`; in plain ones if `ascii` or if it does not fit. Returns the cells used.
 pub fn render(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: bool) -> u16 {
     let rows = big(number);
     if ascii || area.height < ROWS || crate::tui::text::width(&rows[0]) > usize::from(area.width) {
@@ -56,8 +56,8 @@ pub fn render(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: b
 /// Rows of a number in huge digits.
 pub const HUGE_ROWS: u16 = 5;
 
-/// Draws a number in digits of five rows, each half cell of the big ones as two whole cells; in big ones if it does not fit. The cells
-/// used.
+/// Draws a number in digits of five rows, each half cell of the big ones as two whole cells; in big ones if it does not fit. Returns the
+/// cells used.
 pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: bool) -> u16 {
     let rows = big(number);
     if ascii || area.height < HUGE_ROWS || crate::tui::text::width(&rows[0]) * 2 > usize::from(area.width) {
@@ -66,7 +66,7 @@ pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: boo
     for y in 0..HUGE_ROWS {
         let full = |c: char| if y % 2 == 0 { c == '█' || c == '▀' } else { c == '█' || c == '▄' };
         for (x, _) in rows[usize::from(y / 2)].chars().enumerate().filter(|(_, c)| full(*c)) {
-            // Nothing is written between: without colour a style may underline.
+            // Gaps are not written: without colours a style may underline.
             super::put(buf, area, x as u16 * 2, y, "██", style);
         }
     }

@@ -1,4 +1,4 @@
-//! A panel: a dim title rule `─ holders ─────` with what is known about it at the right, and room below. No boxes.
+//! A panel: a dim title rule `─ holders ─────` with a note at the right, and its body below. No boxes.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -8,7 +8,7 @@ use crate::tui::{
     theme::{Role, Theme},
 };
 
-/// The rule over a panel.
+/// The title rule of a panel.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Panel<'a> {
     pub title: &'a str,
@@ -16,9 +16,9 @@ pub struct Panel<'a> {
     pub note: &'a str,
     /// The note is a warning.
     pub warns: bool,
-    /// Whether keys go here: the title is in the accent.
+    /// Whether the panel has the focus: its title is in the accent style.
     pub focused: bool,
-    /// Loading: how much of it, or none while that is not known.
+    /// Loading: the share done, or `None` while unknown.
     pub progress: Option<Option<f64>>,
     pub ascii: bool,
 }
@@ -28,7 +28,7 @@ impl<'a> Panel<'a> {
         Self { title, ..Self::default() }
     }
 
-    /// Draws the rule in the first row; the area under it.
+    /// Draws the rule in the first row; returns the body below.
     pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme) -> Rect {
         let area = area.intersection(buf.area);
         if area.is_empty() {
@@ -60,7 +60,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// One line in a panel that failed: what failed, what to do.
+/// The message of a failed panel: the error, and how to proceed.
 pub fn failure(area: Rect, buf: &mut Buffer, theme: &Theme, message: &str) {
     let lines = text::wrap(message, usize::from(area.width.saturating_sub(2)), usize::from(area.height.min(4)));
     for (y, line) in lines.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! Progress: a thin line in a title rule, a bar with its figure, and the dim skeleton of what is coming.
+//! Progress display: a thin line in a title rule, a bar with its percentage, and a dim skeleton.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::bar;
 use crate::tui::theme::{Role, Theme};
 
-/// The rule of a panel as a thin bar: the part that is done in the accent; where that is not known, a short stretch in the middle. It
-/// stands still: nothing is drawn for the sake of moving.
+/// Draws a panel's rule as a thin progress bar in the accent style; with unknown progress, a short stretch in the middle. Not animated, so
+/// an idle screen needs no frames.
 pub(super) fn in_rule(area: Rect, buf: &mut Buffer, theme: &Theme, done: Option<f64>, ascii: bool) {
     let (from, to) = match done {
         Some(share) => (0, (share.clamp(0.0, 1.0) * f64::from(area.width)).round() as u16),
@@ -19,7 +19,7 @@ pub(super) fn in_rule(area: Rect, buf: &mut Buffer, theme: &Theme, done: Option<
 /// A bar with its percentage: `██████▌──────  52 %`.
 pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role, ascii: bool) {
     let done = if done.is_nan() { 0.0 } else { done.clamp(0.0, 1.0) };
-    // Not 100 before it is done.
+    // Rounded down, so that 100 means done.
     let figure = format!("{:3.0} %", (done * 100.0).floor());
     if area.width < 12 {
         super::put(buf, area, 0, 0, figure.trim_start(), theme.text());
@@ -29,7 +29,7 @@ pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role
     super::put(buf, area, area.width - 5, 0, &figure, theme.text());
 }
 
-/// Dim lines where text will be, of uneven lengths but the same ones each time.
+/// Draws dim placeholder lines of uneven, fixed lengths.
 pub fn skeleton(area: Rect, buf: &mut Buffer, theme: &Theme, ascii: bool) {
     const LENGTHS: [u32; 5] = [72, 54, 63, 40, 58];
     let area = area.intersection(buf.area);

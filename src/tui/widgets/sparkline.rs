@@ -1,17 +1,17 @@
-//! Sparklines and column histograms of eighth blocks.
+//! Sparklines and column histograms in eighth blocks.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['_', '.', '-', '-', '=', '=', '#', '#'];
 
-/// A line of `cells` blocks from the smallest to the largest value; a missing value is a gap. More values than cells are averaged,
-/// fewer stand at the right, where the latest is.
+/// A sparkline of `cells` blocks, scaled from minimum to maximum; a missing value is a gap. More values than cells are averaged; fewer are
+/// right-aligned, as the latest is at the right.
 pub fn sparkline(values: &[Option<f64>], cells: usize, ascii: bool) -> String {
     sparkline_over(values, cells, ascii, 0.0)
 }
 
-/// As `sparkline`, whose full height is at least this share of the largest value, so that what hardly moves is drawn so.
+/// As `sparkline`, but its full height spans at least this share of the largest value, so that small changes look small.
 pub fn sparkline_over(values: &[Option<f64>], cells: usize, ascii: bool, share: f64) -> String {
     let glyphs = if ascii { ASCII } else { EIGHTHS };
     let levels = shrink(values, cells);
@@ -23,7 +23,7 @@ pub fn sparkline_over(values: &[Option<f64>], cells: usize, ascii: bool, share: 
     line.extend(levels.iter().map(|value| match value {
         None => ' ',
         Some(_) if high <= low => glyphs[3],
-        // Half of each keeps the span of two huge floats finite.
+        // Halving each term keeps the span of two huge floats finite.
         Some(value) => glyphs[((value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) * 7.0).round().clamp(0.0, 7.0) as usize],
     }));
     line
@@ -44,7 +44,7 @@ fn shrink(values: &[Option<f64>], cells: usize) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// Columns that rise from the bottom of the area, one cell wide each, in eighths of a cell; zero and missing leave nothing.
+/// Draws columns from the bottom of the area, one cell wide each, at a resolution of an eighth; zero and missing values are empty.
 pub fn columns(values: &[Option<f64>], area: Rect, buf: &mut Buffer, style: impl Fn(usize) -> Style, ascii: bool) {
     let area = area.intersection(buf.area);
     let most = values.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
@@ -53,7 +53,7 @@ pub fn columns(values: &[Option<f64>], area: Rect, buf: &mut Buffer, style: impl
     }
     for (i, value) in values.iter().enumerate().take(usize::from(area.width)) {
         let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) else { continue };
-        // What is there at all is seen: one eighth at least.
+        // A non-zero value is visible: at least one eighth.
         let eighths = ((value / most * f64::from(area.height) * 8.0).round() as u32).max(1);
         for row in 0..u32::from(area.height) {
             let fill = eighths.saturating_sub(row * 8).min(8) as usize;

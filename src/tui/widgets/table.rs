@@ -1,5 +1,5 @@
-//! A table that builds only the rows on screen: fit for twenty million of them and for any rectangle. Columns go by priority where
-//! it is narrow. It sorts and filters nothing itself.
+//! A virtualized table: builds only the visible rows, so it handles twenty million rows and any rectangle. When narrow, columns are dropped
+//! by priority. It does not sort or filter.
 
 mod columns;
 
@@ -14,11 +14,11 @@ use crate::tui::{
     theme::{Role, Theme},
 };
 
-/// A cell: pieces of text, each with its role.
+/// A cell: pieces of text with their roles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     pub pieces: Vec<(Cow<'static, str>, Role)>,
-    /// A figure in fewer digits: the whole column is written so where one of its rows is too long for it.
+    /// A shorter form of a figure, used for the whole column if one of its rows does not fit.
     pub short: Option<String>,
 }
 
@@ -36,18 +36,18 @@ impl Cell {
         Self::new(crate::tui::format::MISSING, Role::Dim)
     }
 
-    /// A figure already written: dim if it is missing.
+    /// A formatted figure: dim if it is missing.
     pub fn figure(text: String) -> Self {
         let role = if text == crate::tui::format::MISSING { Role::Dim } else { Role::Text };
         Self::new(text, role)
     }
 
-    /// A number in three digits, and in fewer where there is no room for its zeros.
+    /// A number in three digits, with a shorter form for narrow columns.
     pub fn number(value: f64) -> Self {
         Self::figure(crate::tui::format::human(Some(value))).or(crate::tui::format::brief(value))
     }
 
-    /// The figure in fewer digits, for where it is too long.
+    /// Sets the shorter form of the figure.
     #[must_use]
     pub fn or(mut self, short: String) -> Self {
         self.short = Some(short);
@@ -69,11 +69,11 @@ impl Cell {
     }
 }
 
-/// Where the person is in the table; the view keeps it.
+/// Selection and scroll offset of a table; owned by the view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableWidgetState {
     pub selected: usize,
-    /// The first row on screen.
+    /// Scroll offset: the first row on screen.
     pub offset: usize,
 }
 
@@ -87,13 +87,13 @@ impl TableWidgetState {
         self.selected = row.min(count.saturating_sub(1));
     }
 
-    /// Moves the rows under the selection, as the wheel does; the selection stays on screen.
+    /// Scrolls the rows, as the wheel does; the selection stays on screen.
     pub fn scroll(&mut self, rows: isize, count: usize, height: usize) {
         self.offset = self.offset.saturating_add_signed(rows).min(count.saturating_sub(height));
         self.selected = self.selected.clamp(self.offset, (self.offset + height.max(1) - 1).max(self.offset)).min(count.saturating_sub(1));
     }
 
-    /// Brings the offset to where the selection is on screen.
+    /// Scrolls the selection into view.
     fn settle(&mut self, count: usize, height: usize) {
         self.selected = self.selected.min(count.saturating_sub(1));
         self.offset = self.offset.min(count.saturating_sub(height));
@@ -105,31 +105,31 @@ impl TableWidgetState {
     }
 }
 
-/// What lies under the mouse.
+/// A hit target of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
-    /// The place of the column among those given.
+    /// The index of the column.
     Header(usize),
     Row(usize),
     /// The star of a row.
     Star(usize),
-    /// The scrollbar; the row that the place stands for.
+    /// The scrollbar; the row of that position.
     Scrollbar(usize),
 }
 
-/// The alerts of a row's token.
+/// The alert state of a token, shown in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlertMark {
-    /// One is up.
+    /// An alert is active.
     Up,
-    /// One fired that was not looked at yet.
+    /// An alert fired and was not seen yet.
     Fired,
 }
 
-/// What stands beside the star of a row.
+/// The mark beside a row's star.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowMark {
-    /// Marked to be compared.
+    /// Marked for comparison.
     Compared,
     Alert(AlertMark),
 }
@@ -138,19 +138,19 @@ pub enum RowMark {
 pub struct TableWidget<'a> {
     pub columns: &'a [TableColumn],
     pub count: usize,
-    /// Builds row `i`: one cell for each column. Called only for rows on screen.
+    /// Builds row `i`: one cell for each column. Called only for visible rows.
     pub row: &'a dyn Fn(usize) -> Vec<Cell>,
-    /// The columns sorted by, the one that counts most first, and whether each falls.
+    /// The sort columns, the most significant first, and whether each is descending.
     pub sort: Vec<(usize, bool)>,
-    /// Marked where they occur in columns with `matched`.
+    /// Highlighted where they occur in columns with `matched`.
     pub words: &'a [&'a str],
-    /// A gutter with ★ before the rows it says so of.
+    /// Adds a gutter with ★ before the rows for which it returns true.
     pub star: Option<&'a dyn Fn(usize) -> bool>,
-    /// What stands beside the star of a row.
+    /// The mark beside a row's star.
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
-    /// Whether keys go here; else the selection is quieter.
+    /// Whether the table has the focus; if not, the selection is muted.
     pub focused: bool,
-    /// What stands in place of rows when there are none: one line, why and what to do.
+    /// The placeholder of an empty table: one line with the reason and how to proceed.
     pub empty: &'a str,
     pub ascii: bool,
 }
@@ -208,7 +208,7 @@ impl<'a> TableWidget<'a> {
         self.scrollbar(area, buf, theme, state.offset);
     }
 
-    /// What lies at (`x`, `y`) of the screen.
+    /// The hit target at screen position (`x`, `y`).
     pub fn hit(&self, area: Rect, x: u16, y: u16, state: &TableWidgetState) -> Option<Hit> {
         if !area.contains((x, y).into()) {
             return None;
@@ -227,7 +227,7 @@ impl<'a> TableWidget<'a> {
         Some(if column < self.gutter() { Hit::Star(row) } else { Hit::Row(row) })
     }
 
-    /// The width of every column in the area; 0 of one that has no room.
+    /// The width of every column in the area; 0 for one that does not fit.
     pub fn widths(&self, area: Rect) -> Vec<usize> {
         let places = self.places(area);
         let width = |column| places.iter().find(|place| place.column == column).map_or(0, |place| usize::from(place.width));
@@ -268,11 +268,11 @@ impl<'a> TableWidget<'a> {
                     (true, true) => "v",
                     (false, true) => "^",
                 };
-                // Of several, those after the first say which they are.
+                // Secondary sort marks are numbered.
                 if nth == 0 { format!(" {arrow}") } else { format!(" {arrow}{}", nth + 1) }
             });
             let cells = usize::from(place.width);
-            // The mark is the last to go; the title gives way.
+            // The title is cut before the sort mark.
             let title = text::truncate(&title, cells.saturating_sub(mark.chars().count())).into_owned() + &mark;
             let slot = Rect { x: area.x + place.x, y: area.y, width: place.width, height: 1 };
             super::put(buf, slot, 0, 0, &text::fit(&title, cells, column.align.plain()), style);
@@ -302,7 +302,7 @@ impl<'a> TableWidget<'a> {
         }
     }
 
-    /// Puts the style of matches on the words found in the cell's text.
+    /// Highlights the matched words in the cell's text.
     fn mark(&self, slot: Rect, buf: &mut Buffer, theme: &Theme, plain: &str, spare: u16, align: text::Align) {
         let clean = text::clean(plain);
         let lower = clean.to_lowercase();
@@ -320,7 +320,7 @@ impl<'a> TableWidget<'a> {
         }
     }
 
-    /// Writes the figures of a column in fewer digits where one of them is too long: one style for all of it.
+    /// Switches a column's figures to their shorter form where one does not fit, for one style in all of it.
     fn shorten(rows: &mut [Vec<Cell>], places: &[columns::ColumnPlace]) {
         for place in places {
             let too_long = |cell: &Cell| cell.short.is_some() && text::width(&cell.plain()) > usize::from(place.width);
@@ -341,7 +341,7 @@ impl<'a> TableWidget<'a> {
                 rows.iter().map(|cells| cells.get(place.column).map_or_else(String::new, |cell| cell.plain().into_owned())).collect();
             let before: Vec<usize> = texts.iter().map(String::len).collect();
             crate::tui::format::align_decimals(&mut texts);
-            // Aligning must not cost digits: where it does not fit, the right edge is enough.
+            // Alignment must not cost digits: if it does not fit, right alignment is enough.
             if texts.iter().any(|text| text::width(text) > usize::from(place.width)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Counting and describing columns of a small dataset.
+//! Value counts and statistics of columns of a small dataset.
 
 use super::*;
 use crate::question::tests::{answered, snapshot};
@@ -46,7 +46,7 @@ fn a_column_is_described_by_what_it_holds() {
     let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"].map(|name| close[name].as_f64());
     assert_eq!(figures, [Some(1.0), Some(1.75), Some(2.5), Some(3.25), Some(4.0), Some(2.5)]);
     assert_eq!((close["distinct"].as_u64(), close["histogram"].as_array().map(Vec::len)), (Some(4), Some(20)));
-    // Every digit, in the order of the numbers and not of their signs.
+    // Every digit, in numeric order, not in text order.
     let value = ask::<DescribeQuestion>("transfers", "column=value").expect("a description");
     assert_eq!((&value["min"], &value["max"]), (&json!("9"), &json!("123456789012345678902")));
     assert_eq!((&value["distinct"], value["median"].as_f64()), (&json!(3), Some(123_456_789_012_345_680_000.0)));
@@ -71,7 +71,7 @@ fn a_column_that_is_not_there_is_refused_with_its_name() {
 
 #[test]
 fn numbers_are_sorted_on_any_count_of_threads() {
-    // Multiples of an odd number modulo a prime, each met about twelve times.
+    // Multiples of an odd number modulo a prime, each occurring about twelve times.
     let keys: Vec<u64> = (0..100_000_u64).map(|nth| nth * 7_919 % 8_209).collect();
     let mut wanted = keys.clone();
     wanted.sort_unstable();

@@ -1,4 +1,4 @@
-//! The dashboard over a deck whose load is held back until the test lets it come, between any two keys.
+//! The dashboard over a deck whose load the test can hold back and release between any two keys.
 
 use super::*;
 use crate::{
@@ -32,7 +32,7 @@ fn bench() -> Bench {
     Bench::new(views::all())
 }
 
-/// The screen once every answer is there.
+/// The screen once every answer has arrived.
 fn settled(bench: &mut Bench) -> String {
     while bench.app.setup.deck.waiting() > 0 {
         std::thread::yield_now();
@@ -41,7 +41,7 @@ fn settled(bench: &mut Bench) -> String {
     bench.screen()
 }
 
-/// Nothing that names a token names another.
+/// Checks that every token name on screen is the same.
 fn is_on(bench: &mut Bench, token: &str, symbol: &str, what: &str) {
     let screen = settled(bench);
     assert_eq!(bench.app.token, Some(sample::address(token)), "{what}\n{screen}");
@@ -96,12 +96,12 @@ fn the_selected_row_is_the_token_whatever_moves_under_it() {
     let mut bench = bench();
     bench.load(market());
     is_on(&mut bench, LARGEST, "WETH", "at the start");
-    // A filter that hides what the palette chooses gives way.
+    // Selecting a token in the palette clears a filter that hides it.
     bench.app.go(ViewId::Tokens);
     bench.keys("/uni⏎");
     bench.app.select(sample::address(MIDDLE));
     is_on(&mut bench, MIDDLE, "LINK", "chosen by name");
-    // New figures put another row under the filter.
+    // New figures change the rows under the filter.
     bench.app.go(ViewId::Tokens);
     bench.keys("/cap<1000⏎");
     let dearer =
@@ -128,7 +128,7 @@ fn panes_say_what_is_being_read_and_how_far() {
         assert!(told(&["reading the dataset"]) && told(&["posts", "42 %"]) && told(&["candles", "not begun"]), "{view:?}\n{screen}");
         assert!(!told(&["no `"]) && !told(&["tokens", "100 %"]), "{view:?}\n{screen}");
     }
-    // The small tables stand, a large one is still on its way.
+    // The small tables are loaded, a large one is not.
     let mut early = market();
     early.importing = vec!["posts"];
     early.tables.iter_mut().filter(|table| table.schema.name == "posts").for_each(|table| *table = Table::absent(table.schema));

@@ -1,4 +1,4 @@
-//! How long answers took: a bar for every span of time, and the times that half and all but a hundredth stayed under.
+//! The latency panel: a histogram of response times, and their 50th and 99th percentiles.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -16,20 +16,20 @@ const LABEL: u16 = 11;
 const FIGURE: u16 = 9;
 const TITLE: &str = "answer times";
 
-/// A span of time on screen: its upper bound, none beyond the last, and how many answers fell in it.
+/// A histogram bin: its upper bound, `None` beyond the last, and its count.
 type Span = (Option<u64>, u64);
 
-/// Rows that the panel would like.
+/// Preferred height of the panel in rows.
 pub(super) fn height(histogram: &[(u64, u64)]) -> u16 {
     let spans = spans(histogram, usize::MAX).len() as u16;
     if spans == 0 { 0 } else { spans + 1 }
 }
 
-/// From the first to the last span that holds something, neighbours joined until there are no more than `most`.
+/// The bins from the first to the last non-empty one, merged to at most `most`.
 fn spans(histogram: &[(u64, u64)], most: usize) -> Vec<Span> {
     let Some(first) = histogram.iter().position(|(_, count)| *count > 0) else { return Vec::new() };
     let last = histogram.iter().rposition(|(_, count)| *count > 0).unwrap_or(first);
-    // A day is no time for an answer: such a bound stands for none.
+    // Bounds beyond a day stand for no bound.
     let bound = |micros: u64| (micros < 86_400_000_000).then_some(micros);
     let mut spans: Vec<Span> = histogram[first..=last].iter().map(|(micros, count)| (bound(*micros), *count)).collect();
     let joined = spans.len().div_ceil(most.max(1));
@@ -39,7 +39,7 @@ fn spans(histogram: &[(u64, u64)], most: usize) -> Vec<Span> {
     spans
 }
 
-/// The bound under which at least `share` of the answers lie.
+/// The upper bound of the bin that contains the percentile `share`.
 fn under(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
     let total: u64 = histogram.iter().map(|(_, count)| count).sum();
     let wanted = (total as f64 * share).ceil() as u64;
@@ -62,7 +62,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
     let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
     let sign = if context.ascii { "<=" } else { "≤" };
     let says = format!("p50 {sign} {}, p99 {sign} {}", time(0.5), time(0.99));
-    // In the rule where it fits, else a line of its own under the bars.
+    // In the title rule where it fits, else on a line of its own under the bars.
     let in_rule = usize::from(area.width) >= text::width(&says) + text::width(TITLE) + 12;
     let panel = Panel { note: if in_rule && !histogram.is_empty() { &says } else { "" }, ascii: context.ascii, ..Panel::new(TITLE) };
     let body = panel.render(area, buffer, theme);
@@ -82,7 +82,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         put_right(buffer, label_area, y, &label, theme.dim());
         let width = body.width - LABEL - FIGURE - 2;
         let place = Rect { x: body.x + LABEL + 1, y: body.y + y, width, height: 1 };
-        // What lies beyond all but a hundredth stands out.
+        // Bins above the 99th percentile stand out.
         let role = if bound.is_none_or(|micros| slow.is_some_and(|slow| micros > slow)) { Role::WarningSoft } else { Role::AccentSoft };
         put(buffer, place, 0, 0, &bar::bar(*count as f64 / highest as f64, usize::from(width), context.ascii), theme.style(role));
         let figure = Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body };
@@ -97,7 +97,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
     draw_statuses(buffer, rest, requests, context);
 }
 
-/// How the latest requests were answered, by status.
+/// Draws the latest requests by status code.
 fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[RequestLine], context: &Context<'_>) {
     if area.height < 3 || requests.is_empty() {
         return;

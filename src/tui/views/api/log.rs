@@ -1,4 +1,4 @@
-//! The list of the API view: one row of the table for each field of a request.
+//! The request log of the API view: one row of the table for each field of a request.
 
 use serde_json::{Value as Json, json};
 
@@ -25,7 +25,7 @@ impl Fields for RequestFields {
         F::text("time", "time", [8, 8], 200, |line| line.time.into())
             .cell(|line, _| {
                 let text = line.time.to_string();
-                // `2026-08-14T09:30:12Z`: the day is of no interest in a log of minutes.
+                // `2026-08-14T09:30:12Z`: the day is irrelevant in a log of minutes.
                 Cell::new(text.get(11..19).unwrap_or(&text).to_owned(), Role::Dim)
             })
             .of(ColumnKind::Time)
@@ -52,7 +52,7 @@ impl Fields for RequestFields {
     }
 }
 
-/// By the class of the status: answered, unchanged, the asker's mistake, ours.
+/// The colour by status class: success, not modified, client error, server error.
 pub(super) fn status_role(status: u16) -> Role {
     match status {
         ..300 => Role::Up,
@@ -62,7 +62,7 @@ pub(super) fn status_role(status: u16) -> Role {
     }
 }
 
-/// The path with its addresses cut in the middle, so that what differs is seen; the whole is copied.
+/// The path with addresses shortened in the middle, so that differences stay visible; copying gives the full path.
 fn path(whole: &str) -> Cell {
     let (path, query) = whole.split_once('?').map_or((whole, None), |(path, query)| (path, Some(query)));
     let short = |part: &str| if Address::parse(part).is_some() { format::short_address(part) } else { part.to_owned() };

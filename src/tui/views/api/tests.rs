@@ -1,4 +1,4 @@
-//! What the API view shows and does.
+//! The display and the actions of the API view.
 
 use serde_json::json;
 

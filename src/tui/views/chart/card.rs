@@ -1,5 +1,5 @@
-//! The chosen pattern as a trader reads it: where it breaks out, where it aims, what voids it, how far both are from the last close;
-//! and why it is as sure as it is. All figures are the answer's.
+//! The trading card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its
+//! confidence. All figures are the answer's.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -24,44 +24,44 @@ use crate::{
 
 /// Rows of the card, without its title.
 pub(super) const ROWS: u16 = 12;
-/// Where the figures stand beside their labels, and what is said of them.
+/// Columns of the figures and of their notes.
 const FIGURE: u16 = 13;
 const NOTE: u16 = 23;
-/// Cells from which it is said what distances count from.
+/// From this width distances name their reference.
 const ROOMY: u16 = 48;
-/// Cells from which the reasons stand beside the card.
+/// From this width the reasons are drawn beside the card.
 const BESIDE: u16 = 76;
 
-/// How a line names the target.
+/// The label of the target in one-line texts.
 pub(super) const TARGET: &str = "target ";
 
-/// What is drawn.
+/// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
-    /// What became of the token's patterns that ended; none while that is not known.
+    /// The track record of the token's patterns; `None` while unknown.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
 }
 
-/// What of it is drawn.
+/// The drawn parts of the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CardPart {
     Figures,
-    /// The figures, and the reasons as far as there is room.
+    /// The figures, and the reasons as space allows.
     Whole,
     Reasons,
 }
 
-/// Rows that the card of a pattern takes with its reasons under it.
+/// Rows of the card with its reasons below it.
 pub(super) fn rows(pattern: &Pattern, trendline: Option<&TrendlineAnswer>) -> u16 {
     let why = pattern.detail.as_ref().map_or(0, |detail| detail.why.len().max(1));
     let trend = trendline.and_then(|answer| answer.why.as_ref()).map_or(0, |why| why.parts.len() + 3);
     ROWS + 2 + (why + trend) as u16
 }
 
-/// A row: its label, its figure, what is said of it and in what colour.
+/// A row: label, figure, note and colour.
 type Row = (&'static str, String, String, Role);
 
 impl Card<'_> {
@@ -85,7 +85,7 @@ impl Card<'_> {
         self.draw_why(buffer, rest, context);
     }
 
-    /// Whether every reason of the confidence has room beside the figures or under them.
+    /// Whether all reasons fit beside or below the figures.
     pub(super) fn has_room(&self, area: Rect) -> bool {
         let reasons = self.pattern.detail.as_ref().map_or(0, |detail| detail.why.len().max(1)) as u16 + 1;
         area.height >= if area.width >= BESIDE { reasons } else { ROWS + 1 + reasons }
@@ -113,7 +113,7 @@ impl Card<'_> {
         let price = |price: f64| format::price(Some(price));
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
         let from = note(" from last close");
-        // What is over is as far away as the market has gone since, which says nothing of it.
+        // The distance of a completed pattern is only the market's move since, which says nothing about it.
         let away = |percent: f64| {
             if detail.status.is_over() {
                 return (String::new(), Role::Dim);
@@ -146,11 +146,11 @@ impl Card<'_> {
         ]
     }
 
-    /// `57 % of 14`, beside what any entry came to.
+    /// The hit rate, such as `57 % of 14`, next to that of random entries.
     fn record(&self, roomy: bool) -> Row {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
         if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
-            // A record would count this pattern itself and later ones.
+            // The record would include this pattern and later ones.
             return plain(format::MISSING, "shown while open; R: all".to_owned());
         }
         let record = match self.record {
@@ -171,7 +171,7 @@ impl Card<'_> {
         plain(&format!("{} of {}", percent(target), known.count), says)
     }
 
-    /// What made the confidence, and the rows that took.
+    /// Draws the reasons of the confidence; returns the rows used.
     fn draw_reasons(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
         let reasons = self.pattern.detail.as_ref().map_or(&[][..], |detail| &detail.why);
         let title = format!("why {:.2}", self.pattern.confidence);
@@ -180,7 +180,7 @@ impl Card<'_> {
         draw_parts(buffer, area, context, &title, &format!("log odds, in all {all:+.2}"), &rows)
     }
 
-    /// What made the trend word, where there is room left.
+    /// Draws the reasons of the trend word, given enough space.
     fn draw_trend(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some((answer, why)) = self.trendline.and_then(|answer| Some((answer, answer.why.as_ref()?))) else { return };
         if area.height < why.parts.len() as u16 + 3 {
@@ -195,7 +195,7 @@ impl Card<'_> {
     }
 }
 
-/// A title and a row for each part: what it is, its value, what it contributes. Gives the rows drawn.
+/// Draws a title and one row for each part: name, value, contribution. Returns the rows used.
 fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &str, note: &str, parts: &[(String, f64, f64)]) -> u16 {
     if area.height < 2 {
         return 0;
@@ -204,7 +204,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     if parts.is_empty() {
         put(buffer, body, 1, 0, "no reasons were given", context.theme.dim());
     }
-    // The figures stand at the right, twenty cells of them.
+    // The figures take twenty cells at the right.
     let words = usize::from(body.width.saturating_sub(22));
     for (y, (measure, value, contribution)) in parts.iter().take(usize::from(body.height)).enumerate() {
         let y = y as u16;
@@ -226,7 +226,7 @@ fn measured(measure: TrendMeasure) -> &'static str {
     }
 }
 
-/// All that fits in a line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
+/// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
 pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) -> String {
     let head = format!("{} {:.2}", words::shown(pattern.name.word()), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };

@@ -1,4 +1,4 @@
-//! Moving about in the chart: panning, zooming, the crosshair, from pattern to pattern.
+//! Navigation in the chart: panning, zooming, the crosshair, stepping through patterns.
 
 use super::{CANDLES_ASKED, ChartView, patterns::PatternFocus, sheet::Zoom};
 use crate::{
@@ -17,7 +17,7 @@ impl ChartView {
         if self.patterns.zoomed() { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }
     }
 
-    /// Brings the chosen pattern on screen: of one that the candles on hand do not reach, those around it are asked for first.
+    /// Shows the chosen pattern; candles outside the loaded range are requested first.
     pub(super) fn seek(&mut self, context: &Context<'_>) {
         let ends = self.patterns.chosen().and_then(|pattern| pattern.detail.as_ref()).map(|detail| (detail.start_time, detail.end_time));
         if let Some((start, end)) = ends.filter(|_| self.patterns.zoomed()) {
@@ -29,7 +29,7 @@ impl ChartView {
         self.refresh(context);
     }
 
-    /// Zooms to what is sought, once its candles are there.
+    /// Zooms to the pending pattern once its candles have arrived.
     pub(super) fn zoom_to_sought(&mut self) {
         let Some((start, end)) = self.sought else { return };
         if let Some((from, to)) = self.sheet.index_of(start).zip(self.sheet.index_of(end)) {
@@ -38,14 +38,14 @@ impl ChartView {
         }
     }
 
-    /// Back from a pattern to the latest candles.
+    /// Leaves the pattern and returns to the latest candles.
     pub(super) fn leave_pattern(&mut self) {
         self.patterns.focus = PatternFocus::Latest;
         self.fitted = false;
         self.home();
     }
 
-    /// Back to the latest candles.
+    /// Returns to the latest candles.
     pub(super) fn home(&mut self) {
         (self.offset, self.anchor, self.crosshair, self.sought) = (0, None, None, None);
     }
@@ -53,11 +53,11 @@ impl ChartView {
     pub(super) fn zoom_to(&mut self, zoom: Zoom) {
         self.zoom_chosen |= zoom != self.zoom;
         self.zoom = zoom;
-        // What was hidden at the right may be less now.
+        // The offset may now exceed its limit.
         self.pan(0);
     }
 
-    /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
+    /// Fits the zoom once: few candles fill the screen; with many, the chosen zoom stays unless it is wider than needed.
     pub(super) fn fit_first(&mut self) {
         let answered = self.candles.answer().is_some_and(|answer| answer.timeframe == self.frame());
         if self.fitted || !answered {
@@ -77,7 +77,7 @@ impl ChartView {
         (self.sheet.shown(self.zoom) / 8).max(1)
     }
 
-    /// `by` candles back in time; negative is forward. Past what was answered, older or newer candles are asked for.
+    /// Pans `by` candles back in time; negative is forward. Past the loaded range, older or newer candles are requested.
     pub(super) fn pan(&mut self, by: isize) {
         let most = self.sheet.len().saturating_sub(self.sheet.shown(self.zoom));
         let wanted = self.offset as isize + by;
@@ -117,7 +117,7 @@ impl ChartView {
         let at = if action == Action::Left { at.saturating_sub(step) } else { (at + step).min(last) };
         self.crosshair = Some(at);
         self.crosshair_price = None;
-        // The screen follows it.
+        // Scrolls to keep the crosshair visible.
         let shown = self.sheet.shown(self.zoom);
         let right = self.sheet.len().saturating_sub(self.offset);
         if at >= right {

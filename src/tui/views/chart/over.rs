@@ -1,5 +1,5 @@
-//! What lies over the candles: trendlines with their touches, patterns as shaded spans, the chosen one with its turning points,
-//! boundary, breakout and target. It turns times and indexes of answers into slots of the chart and computes nothing of the market.
+//! Overlays of the chart: trendlines with their touches, patterns as shaded spans, the chosen one with pivots, boundary lines, breakout,
+//! target and stop. Maps times and indices of answers to slots of the chart; no market arithmetic.
 
 use super::sheet::{FUTURE, style};
 use crate::{
@@ -15,17 +15,17 @@ use crate::{
     },
 };
 
-/// The candles of the sheet that are on screen, so many to a slot.
+/// The visible candles, grouped into slots.
 pub(super) struct Slots<'a> {
-    /// All of the sheet.
+    /// All loaded candles.
     pub candles: Candles<'a>,
     pub first: usize,
-    /// One after the last.
+    /// Exclusive end.
     pub last: usize,
     pub per: usize,
 }
 
-/// Candles in the first group, when groups are counted from the last candle.
+/// Candles of the first slot, as slots are grouped from the last candle.
 pub(super) fn lead(candles: usize, per: usize) -> usize {
     match candles % per {
         0 => per,
@@ -34,13 +34,13 @@ pub(super) fn lead(candles: usize, per: usize) -> usize {
 }
 
 impl Slots<'_> {
-    /// The slot, with fractions, of an index with fractions; the first slot may hold fewer candles than the others.
+    /// The fractional slot of a fractional index; the first slot may hold fewer candles than the others.
     pub(super) fn place(&self, index: f64) -> f64 {
         let lead = lead(self.last - self.first, self.per);
         (index - self.first as f64 - lead as f64) / self.per as f64 + 1.0
     }
 
-    /// The slot of a candle on screen.
+    /// The slot of a visible candle.
     pub(super) fn slot(&self, index: usize) -> Option<usize> {
         (self.first..self.last).contains(&index).then(|| self.place(index as f64).max(0.0) as usize)
     }
@@ -49,14 +49,14 @@ impl Slots<'_> {
         self.candles.timestamp.binary_search(&time.0).ok()
     }
 
-    /// The index in the sheet of a candle that the pattern counts from the frame's oldest.
+    /// The offset from the pattern's candle indices to the sheet's.
     fn shift(&self, pattern: &Pattern, detail: &PatternDetail) -> Option<i64> {
         let from = |time: Time, index: usize| self.of_time(time).map(|here| here as i64 - index as i64);
         from(detail.start_time, pattern.start_index).or_else(|| from(detail.end_time, pattern.end_index))
     }
 }
 
-/// What is drawn over the candles: lines, spans, levels and marks.
+/// The overlays: lines, spans, levels and marks.
 #[derive(Default)]
 pub(super) struct Over {
     pub lines: Vec<ChartLine<'static>>,
@@ -84,7 +84,7 @@ impl Over {
         }
     }
 
-    /// Every pattern as a shaded span, and the chosen one in full.
+    /// Adds every pattern as a shaded span, and the chosen one in full.
     pub(super) fn patterns<'p>(&mut self, patterns: impl Iterator<Item = &'p Pattern>, chosen: Option<&Pattern>, slots: &Slots<'_>) {
         for pattern in patterns {
             if let Some(detail) = &pattern.detail
@@ -136,7 +136,7 @@ impl Over {
         let glyph = if up { Glyph::BreakUp } else { Glyph::BreakDown };
         let breakout = detail.breakout_index.and_then(slot);
         self.marks.extend(breakout.map(|index| Mark { index, over: up, role: role(detail.direction), glyph }));
-        // Where the pattern ends beyond the right edge its target has no place.
+        // A pattern that ends beyond the right edge has no target level.
         let label = match detail.status {
             Status::Reached => "target hit",
             Status::Failed => "target, failed",
@@ -144,7 +144,7 @@ impl Over {
         };
         if let Some(from) = slot(pattern.end_index) {
             self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
-            // What is over has no stop.
+            // A completed pattern has no stop.
             if !detail.status.is_over() {
                 self.levels.push(PriceLevel {
                     price: detail.stop_price,
@@ -157,7 +157,7 @@ impl Over {
     }
 }
 
-/// The colour of the way against it.
+/// The colour of a move against the direction.
 pub(super) fn role_against(direction: Direction) -> Role {
     match direction {
         Direction::Up => Role::Down,
@@ -165,7 +165,7 @@ pub(super) fn role_against(direction: Direction) -> Role {
     }
 }
 
-/// Green where it points up.
+/// Green for up.
 pub(super) fn role(direction: Direction) -> Role {
     match direction {
         Direction::Up => Role::Up,
@@ -183,7 +183,7 @@ mod tests {
             let slots = Slots { candles: Candles::default(), first: 7, last: 30, per };
             let groups = (slots.last - slots.first).div_ceil(per);
             for index in slots.first..slots.last {
-                // Groups are counted from the last candle.
+                // Slots are grouped from the last candle.
                 let drawn = groups - 1 - (slots.last - 1 - index) / per;
                 assert_eq!(slots.slot(index), Some(drawn), "candle {index}, {per} to a slot");
             }

@@ -1,4 +1,4 @@
-//! The patterns beside the chart: which are listed, which is chosen, and how the list stands with the chart as the room allows.
+//! The pattern list of the chart: filtering by family, the chosen pattern, and the layout of list and chart.
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -37,17 +37,17 @@ use crate::{
 
 /// Cells of a panel's rule around its title and its note.
 const NOTE_FRAME: usize = 9;
-/// From this width on the list stands beside the chart.
+/// From this width the list is drawn beside the chart.
 const BESIDE_WIDTH: u16 = 118;
-/// From this height on the list stands below the chart, where there is no room beside it.
+/// From this height the list is drawn below a chart that is too narrow for a list beside it.
 const BELOW_HEIGHT: u16 = 34;
-/// Rows of the list below the chart at most, with its title and its header.
+/// Maximum number of rows of the list below the chart, with its title and its header.
 const BELOW_ROWS: u16 = 8;
-/// Rows of the list at least while reasons stand below it.
+/// Minimum number of rows of the list while reasons are shown below it.
 const LIST_ROWS: u16 = 5;
-/// Rows from which the card stands below the list.
+/// From this height the card is drawn below the list.
 const CARD_BELOW: u16 = 20;
-/// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
+/// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
 const CHART_ROWS: u16 = 7;
 
 struct PatternFields;
@@ -72,12 +72,12 @@ impl Fields for PatternFields {
     ];
 }
 
-/// How far the target is from the last close: what is over has no way to go.
+/// The distance of the target from the last close; `None` for a completed pattern.
 fn away(pattern: &Pattern) -> Option<f64> {
     pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
 }
 
-/// Each family, the key's action, and its word in the state file and in the title.
+/// Each family, its action, and its word in the state file and in the title.
 const FAMILIES: [(Family, Action, &str); 5] = [
     (Family::Reversal, Action::Reversals, "reversals"),
     (Family::Triangle, Action::Triangles, "triangles"),
@@ -86,38 +86,38 @@ const FAMILIES: [(Family, Action, &str); 5] = [
     (Family::Rounded, Action::Roundings, "roundings"),
 ];
 
-/// How closely the chosen pattern is looked at.
+/// The detail level of the chosen pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PatternFocus {
-    /// At the latest candles.
+    /// The latest candles are on screen.
     Latest,
-    /// It fills the chart.
+    /// The pattern fills the chart.
     Zoomed,
-    /// And what made its confidence is said.
+    /// Also, the reasons of its confidence are shown.
     Explained,
-    /// That alone, where it had no room beside the figures.
+    /// Only the reasons, where they do not fit beside the figures.
     Reasons,
 }
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
-    /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
+    /// The track record of the token's patterns, asked for with the reasons, as it is slow.
     record: ViewQuestion<TrackRecordQuestion>,
-    /// Whether what the patterns say to buy is safe, once they say so: as the Security view asks it.
+    /// The security inference of a token that the patterns recommend to buy, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
-    /// Drawn and listed at all.
+    /// Whether patterns are drawn and listed at all.
     pub(super) shown: bool,
     hidden: Vec<Family>,
-    /// Places are those in the answer.
+    /// Row indices are those of the answer.
     list: List<PatternFields>,
-    /// The place last chosen; while its family is hidden the next one that is listed stands in.
+    /// The pattern last chosen; while its family is hidden, the next listed one is used.
     place: usize,
-    /// The list stands beside the chart.
+    /// The list is drawn beside the chart.
     beside: bool,
-    /// The list was drawn, not only its line.
+    /// The list was drawn, not only its summary line.
     on_screen: bool,
-    /// The reasons had no room when the card was drawn last.
+    /// The reasons did not fit when the card was last drawn.
     cut: bool,
     pub(super) focus: PatternFocus,
 }
@@ -163,7 +163,7 @@ impl ChartPatterns {
         self.arrange();
     }
 
-    /// Lists the patterns of the families that are shown; the one that is chosen stays so.
+    /// Lists the patterns of the visible families and keeps the chosen one.
     fn arrange(&mut self) {
         let patterns = self.asked.answer().map_or(&[][..], |answer| &answer.patterns);
         let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
@@ -179,7 +179,7 @@ impl ChartPatterns {
         self.record.answer().is_some()
     }
 
-    /// The patterns to draw, in the order of the list.
+    /// The patterns to draw, in list order.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
         let patterns = self.asked.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
         self.list.places().filter_map(|place| patterns.get(place))
@@ -189,7 +189,8 @@ impl ChartPatterns {
         self.drawn().nth(self.list.cursor.selected()?)
     }
 
-    /// ` · security: avoid, score 0` of a token that the patterns say to buy, and whether that is a warning; nothing while it is not known.
+    /// The security verdict on a token that the patterns recommend to buy, ` · security: avoid, score 0`, and whether it is a warning;
+    /// `None` while unknown.
     fn verdict(&self) -> Option<(String, bool)> {
         let verdict = self.security.answer().filter(|_| self.asked.answer().is_some_and(says_buy))?;
         let SecurityInference { security_score, recommendation, .. } = verdict;
@@ -197,7 +198,7 @@ impl ChartPatterns {
         Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
     }
 
-    /// Takes the next pattern, or the one before, round and round. The first is chosen before any key, so that a step leaves it.
+    /// Chooses the next or previous pattern, cyclically. The first is chosen initially, so a step leaves it.
     pub(super) fn step(&mut self, back: bool) {
         let count = self.list.len();
         if let Some(at) = self.list.cursor.selected() {
@@ -206,17 +207,17 @@ impl ChartPatterns {
         self.focus = if count > 0 { self.focus.max(PatternFocus::Zoomed) } else { PatternFocus::Latest };
     }
 
-    /// The chosen one has been zoomed to.
+    /// Whether the chart is zoomed to the chosen pattern.
     pub(super) fn zoomed(&self) -> bool {
         self.focus >= PatternFocus::Zoomed
     }
 
-    /// What made its confidence is said.
+    /// Whether the reasons of its confidence are shown.
     pub(super) fn explained(&self) -> bool {
         self.focus >= PatternFocus::Explained
     }
 
-    /// Zooms to the chosen one and says why it is so sure, on a page of its own where there is no room beside; then no more.
+    /// Cycles: zoomed with the reasons, the reasons alone where they did not fit, zoomed without them.
     pub(super) fn explain(&mut self) {
         self.focus = match self.focus {
             PatternFocus::Latest | PatternFocus::Zoomed => PatternFocus::Explained,
@@ -240,7 +241,7 @@ impl ChartPatterns {
         self.place = self.list.selected().unwrap_or_default();
     }
 
-    /// Whether the mouse did something in the list: a click on a row chooses its pattern.
+    /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
         let did = if self.shown && self.on_screen { self.list.mouse(mouse) } else { Did::Nothing };
         match (did, self.list.cursor.selected()) {
@@ -254,7 +255,7 @@ impl ChartPatterns {
         did != Did::Nothing
     }
 
-    /// The room of the chart and that of the list, which is a line where there is no room for more.
+    /// Splits the area into chart and list; a list without enough space is a single line.
     pub(super) fn divide(&mut self, area: Rect) -> (Rect, Rect) {
         self.beside = area.width >= BESIDE_WIDTH;
         if !self.shown {
@@ -265,7 +266,7 @@ impl ChartPatterns {
             Rect { width: BESIDE_WIDTH.., .. } => {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
             }
-            // The card with its reasons takes the list's place.
+            // The card with its reasons replaces the list.
             _ if self.explained() && self.chosen().is_some() => {
                 let rows = if area.height < card::ROWS + 1 + CHART_ROWS { area.height } else { card::ROWS + 1 };
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
@@ -308,7 +309,7 @@ impl ChartPatterns {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
-        // Where there is room, the card of the chosen one stands right below the list.
+        // With enough space, the chosen pattern's card is drawn below the list.
         let more = body.height >= CARD_BELOW && !self.list.is_empty();
         let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
         let most = body.height.saturating_sub(card).max(LIST_ROWS);
@@ -345,13 +346,14 @@ impl ChartPatterns {
         self.cut = !card.has_room(area);
     }
 
-    /// `patterns`, or `patterns · no flags, channels`.
+    /// The title: `patterns`, or `patterns · no flags, channels`.
     fn title(&self) -> String {
         let hidden: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// All that fits in a line: `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the verdict after it.
+    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
+    /// it.
     fn line(&self, cells: usize, context: &Context<'_>) -> (String, Option<(String, bool)>) {
         if let Some(problem) = &self.asked.problem {
             return (format!("patterns: {}", problem.detail), None);
@@ -364,7 +366,7 @@ impl ChartPatterns {
         let place = format!("{} of {} · ", at + 1, self.list.len());
         let advice = format!(" · {advice}");
         let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
-        // The levels come before the advice, and the advice to buy never stands without its verdict.
+        // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
         let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));

@@ -1,5 +1,5 @@
-//! Which of our own signals were worth following on this data: a table of patterns, trend words and ranks of growth with what came of
-//! them, beside any other entry. What came of them is the track record's.
+//! The track record pane: which signals were profitable on this data. A table of patterns, trend words and holder-growth ranks with their
+//! outcomes, compared with random entries. The outcomes are the track-record question's.
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -30,18 +30,18 @@ use crate::{
     },
 };
 
-/// One signal.
+/// A signal with its outcomes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SignalSummary {
-    /// What kind it is.
+    /// The signal type: pattern, trend or growth.
     of: &'static str,
     name: &'static str,
     count: u64,
-    /// Fractions: how often it was right, and how often any entry was.
+    /// Fractions: the hit rate of the signal, and of random entries.
     right: Option<f64>,
     any: Option<f64>,
     edge: Option<Edge>,
-    /// Percent; patterns end where they end.
+    /// In percent; `None` for patterns, which have no fixed horizon.
     mean_return: Option<f64>,
     random_mean_return: Option<f64>,
     median_days: Option<f64>,
@@ -128,14 +128,14 @@ impl Fields for SignalFields {
     }
 }
 
-/// The pane that stands in the chart's place.
+/// The pane that replaces the chart.
 #[derive(Default)]
 pub(super) struct Record {
     open: bool,
     list: List<SignalFields>,
     signals: Vec<SignalSummary>,
     asked: ViewQuestion<TrackRecordQuestion>,
-    /// How far it is, while it is put together.
+    /// Progress of a record that is still incomplete.
     so_far: Option<String>,
 }
 
@@ -157,7 +157,7 @@ impl Record {
         }
         let question = TrackRecordQuestion { contract_address: token, timeframe, scope: "all" };
         let mut changed = self.asked.refresh(question.clone(), context);
-        // It is put together over several requests: the next one goes on.
+        // The record of all tokens is built over several requests: ask again.
         if let Some(problem) = self.asked.problem.take_if(|problem| problem.code == Code::Loading) {
             self.so_far = Some(problem.detail);
             self.asked.clear();

@@ -1,4 +1,4 @@
-//! The candles of the chart as columns on screen: which are shown at a zoom and an offset, and where the trendlines fall on them.
+//! The candle sheet: maps candles to columns of the screen by zoom and offset, and draws them with their overlays.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -28,10 +28,10 @@ use crate::{
     },
 };
 
-/// Empty columns at the right, where lines are drawn on.
+/// Empty columns at the right, into which lines are extended.
 pub(super) const FUTURE: u16 = 6;
 
-/// How many columns a candle takes, or how many candles a column.
+/// Columns for each candle, or candles for each column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Zoom {
     columns: u16,
@@ -44,13 +44,13 @@ impl Default for Zoom {
     }
 }
 
-/// Columns of a candle, from near to as near as it gets.
+/// Columns of a candle, by zoom level, zooming in.
 const COLUMNS: &[u16] = &[1, 2, 3, 5, 8];
 
-/// Columns of a candle at most where few candles are to fill the screen.
+/// Maximum number of columns of a candle when few candles fill the screen.
 const FILLING_MAX: u16 = 5;
 
-/// Candles of a column, from near to far.
+/// Candles of a column, by zoom level, zooming out.
 const PER_COLUMN: &[usize] = &[1, 2, 3, 5, 8, 12, 20, 40];
 
 impl Zoom {
@@ -68,14 +68,14 @@ impl Zoom {
         }
     }
 
-    /// How many candles lie in so many columns.
+    /// The number of candles in `columns` columns.
     pub(super) fn candles(self, columns: usize) -> usize {
         columns / usize::from(self.columns) * self.per_column
     }
 }
 
 impl Zoom {
-    /// How much time a column is, where it is more than one candle: `8d/column`, `32h/column`.
+    /// The duration of a column with several candles: `8d/column`, `32h/column`.
     pub(super) fn column_text(self, frame: &str) -> Option<String> {
         let unit = frame.trim_start_matches(|digit: char| digit.is_ascii_digit());
         let each: usize = frame.trim_end_matches(unit).parse().unwrap_or(1);
@@ -83,10 +83,10 @@ impl Zoom {
     }
 }
 
-/// What a column of the screen shows: a candle, or several as one.
+/// A column of the screen: one candle, or several merged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CandleColumn {
-    /// Start of its first candle, which is also what the axis names.
+    /// Start of its first candle; also the axis label.
     pub time: Time,
     pub open: f64,
     pub high: f64,
@@ -95,32 +95,32 @@ pub(super) struct CandleColumn {
     pub volume: f64,
 }
 
-/// What of the sheet is on screen.
+/// The viewport of the chart.
 pub(super) struct ChartWindow {
     pub zoom: Zoom,
-    /// Candles hidden to the right.
+    /// Scroll offset: candles hidden to the right.
     pub offset: usize,
-    /// Its candle counts in all candles of the sheet.
+    /// Its candle index refers to all candles of the sheet.
     pub crosshair: Option<Crosshair>,
     pub log: bool,
     pub volume: bool,
 }
 
-/// The candles answered last, as columns.
+/// The loaded candles as columns.
 #[derive(Default)]
 pub(super) struct ChartSheet {
     candles: CandleVec,
     source: Option<Arc<Known<TokenCandles>>>,
-    /// The newest price, also while older candles are looked at.
+    /// The newest price, kept while older candles are on screen.
     newest: Option<(Time, Last)>,
-    /// What is marked on screen.
+    /// The glyphs in the last frame.
     marks: Vec<Glyph>,
-    /// Where the chart was drawn last.
+    /// The area of the last frame.
     area: Rect,
 }
 
 impl ChartSheet {
-    /// Turns an answer into columns, once.
+    /// Converts an answer to columns, unless it is the current one.
     pub(super) fn take(&mut self, known: Option<&Arc<Known<TokenCandles>>>) {
         let Some(known) = known else {
             *self = Self { area: self.area, ..Self::default() };
@@ -133,7 +133,7 @@ impl ChartSheet {
         if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
             self.newest = None;
         }
-        // Where one has gone far back in time the candles answered end there, and the newest price is the one known before.
+        // After panning far back, the loaded candles end early; the newest price is then the one known before.
         let here = self.time(self.len().saturating_sub(1)).zip(Last::of(&self.candles.as_candles()));
         self.newest = here.filter(|(time, _)| self.newest.is_none_or(|(newest, _)| newest <= *time)).or(self.newest);
         self.source = Some(Arc::clone(known));
@@ -151,12 +151,12 @@ impl ChartSheet {
         self.candles.timestamp.get(index).copied().map(Time)
     }
 
-    /// How many candles the last frame had room for.
+    /// Number of candles in the last frame.
     pub(super) fn shown(&self, zoom: Zoom) -> usize {
         self.room(zoom).min(self.len())
     }
 
-    /// How many candles there is room for.
+    /// Number of candles that fit.
     fn room(&self, zoom: Zoom) -> usize {
         ChartData::capacity(self.area, zoom.columns, FUTURE) * zoom.per_column
     }
@@ -165,18 +165,18 @@ impl ChartSheet {
         self.len() <= self.room(zoom)
     }
 
-    /// Where the next frame is drawn.
+    /// Sets the area of the next frame.
     pub(super) fn stand(&mut self, area: Rect) {
         self.area = area;
     }
 
-    /// The widest candles, within reason, with which all are on screen; none if they do not even fit with one column each.
+    /// The closest zoom, up to `FILLING_MAX`, at which all candles fit; `None` if they do not fit even at one column each.
     pub(super) fn filling(&self) -> Option<Zoom> {
         let zooms = COLUMNS.iter().rev().filter(|columns| **columns <= FILLING_MAX).map(|&columns| Zoom { columns, per_column: 1 });
         zooms.into_iter().find(|zoom| self.all_fit(*zoom))
     }
 
-    /// Farther away, unless all candles are on screen already.
+    /// The next wider zoom, unless all candles are visible already.
     pub(super) fn wider(&self, zoom: Zoom) -> Zoom {
         let more = match self.filling() {
             Some(filling) => zoom.columns > filling.columns,
@@ -185,13 +185,13 @@ impl ChartSheet {
         if more { zoom.wider() } else { zoom }
     }
 
-    /// As far away as all candles need, not farther.
+    /// Zooms in as long as all candles still fit.
     pub(super) fn no_farther(&self, zoom: Zoom) -> Zoom {
         let closer = zoom.closer();
         if zoom.per_column > 1 && self.all_fit(closer) { self.no_farther(closer) } else { zoom }
     }
 
-    /// The zoom and the offset with which candles `from..=to` fill most of the screen, with some of what came before and after.
+    /// The zoom and offset at which candles `from..=to` fill most of the screen, with some context on both sides.
     pub(super) fn around(&self, from: usize, to: usize) -> (Zoom, usize) {
         let wanted = (to + 1 - from) * 4 / 3;
         let near = COLUMNS.iter().rev().map(|&columns| Zoom { columns, per_column: 1 });
@@ -205,7 +205,7 @@ impl ChartSheet {
         self.candles.timestamp.binary_search(&time.0).ok()
     }
 
-    /// The candle behind a slot of the frame drawn last.
+    /// The candle index of a slot in the last frame.
     pub(super) fn index_of_slot(&self, slot: usize, zoom: Zoom, offset: usize) -> Option<usize> {
         let (first, last) = self.range(zoom, offset);
         let lead = lead(last - first, zoom.per_column);
@@ -213,7 +213,7 @@ impl ChartSheet {
         (index < last).then_some(index)
     }
 
-    /// The column that shows a candle.
+    /// The column that contains a candle.
     pub(super) fn column(&self, index: usize, zoom: Zoom, offset: usize) -> Option<CandleColumn> {
         let (first, last) = self.range(zoom, offset);
         if !(first..last).contains(&index) {
@@ -222,7 +222,7 @@ impl ChartSheet {
         let end = last - (last - 1 - index) / zoom.per_column * zoom.per_column;
         let part = self.part(end.saturating_sub(zoom.per_column).max(first), end);
         if let [time] = *part.timestamp {
-            // As it is, valid or not.
+            // A single candle is shown unchanged, valid or not.
             let [open, high, low, close, volume] = [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
             return Some(CandleColumn { time: Time(time), open, high, low, close, volume });
         }
@@ -293,7 +293,7 @@ impl ChartSheet {
         layout
     }
 
-    /// What is marked in the frame drawn last, as its legend has it: `• touch  ◆ pivot`.
+    /// The legend of the glyphs in the last frame: `• touch  ◆ pivot`.
     pub(super) fn marks(&self, ascii: bool) -> impl Iterator<Item = String> {
         self.marks.iter().map(move |glyph| {
             let says = match glyph {
@@ -309,7 +309,7 @@ impl ChartSheet {
 pub(super) struct LineStyle {
     pub role: Role,
     pub dashed: bool,
-    /// At the line's end, so that colour is not all that tells the lines apart.
+    /// The label at the line's end, so that lines differ not by colour alone.
     pub label: &'static str,
 }
 
@@ -321,15 +321,15 @@ pub(super) fn style(kind: LineType) -> LineStyle {
     }
 }
 
-/// What stands under the chart for a line.
+/// The legend of a line, under the chart.
 pub(super) struct Legend {
     pub name: Cow<'static, str>,
     pub says: String,
     pub role: Role,
 }
 
-/// The lines' legends in at most `cells`, and the gap between them: slopes give way first, then touches, then the names, which get
-/// as short as on the chart, then the gaps.
+/// The lines' legends in at most `cells`, and the gap between them. When space is short: slopes are dropped first, then touches, then names
+/// are shortened, then gaps.
 pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, usize) {
     let tiers =
         [(true, true, true, 3), (false, true, true, 3), (false, false, true, 3), (false, false, false, 3), (false, false, false, 2)];
@@ -341,12 +341,12 @@ pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, u
     fullest.into_iter().map(tier).find(|legends| legends_width(legends) <= cells).unwrap_or_else(|| tier(shortest))
 }
 
-/// Each comes after a gap, its name and what it says a cell apart.
+/// The width of the legends: a gap before each, and a cell between name and text.
 pub(super) fn legends_width((legends, gap): &(Vec<Legend>, usize)) -> usize {
     legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum()
 }
 
-/// Cells of the legends with the lines' names and nothing more.
+/// The width of the legends with line names only.
 pub(super) fn named_width(answer: &TrendlineAnswer) -> usize {
     legends_width(&(answer.trendlines.iter().map(|line| legend(line, false, false, true)).collect(), 3))
 }
@@ -363,14 +363,14 @@ fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend 
     Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
 }
 
-/// The trend and its colour in at most so many cells: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93`.
+/// The trend and its colour, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93`.
 pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (String, Role) {
     let role = match answer.trend {
         Trend::Uptrend => Role::Up,
         Trend::Downtrend => Role::Down,
         Trend::Sideways => Role::Text,
     };
-    // Of fewer than three candles nothing is said.
+    // Fewer than three candles have no trend.
     if answer.confidence == 0.0 {
         ("no trend yet".to_owned(), Role::Dim)
     } else {

@@ -1,5 +1,5 @@
-//! The indicators of the chart: which are chosen, their values for the slots on screen, and the legend that says them. What they are worked
-//! out from is the indicators question's.
+//! The chart's indicators: the active ones, their values for the visible slots, and their legend. They are computed by the indicators
+//! question.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Of the lines over the candles, in the order in which they were chosen.
+/// Colours of the overlay curves, in the order in which the indicators were chosen.
 const ROLES: &[Role] = &[Role::Accent, Role::Warning, Role::UpSoft, Role::DownSoft, Role::AccentSoft, Role::WarningSoft, Role::Text];
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Studies {
         }
     }
 
-    /// Over the candles, each with its colour.
+    /// The indicators drawn over the candles, with their colours.
     fn over(&self) -> impl Iterator<Item = (&Indicator, Role)> {
         let over = self.chosen.iter().filter(|indicator| indicator.kind().over_price);
         over.enumerate().map(|(nth, indicator)| (indicator, ROLES[nth % ROLES.len()]))
@@ -68,26 +68,26 @@ impl Studies {
         self.chosen.iter().filter(|indicator| !indicator.kind().over_price)
     }
 
-    /// Whether a line of the legend stands over the candles.
+    /// Whether a legend line is drawn over the candles.
     pub(super) fn has_legend(&self) -> bool {
         !self.chosen.is_empty()
     }
 
-    /// What its values are called in a file.
+    /// The export columns of the values.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
         self.asked.answer().into_iter().flat_map(|answer| answer.columns.iter().map(|name| &**name))
     }
 
-    /// Its values at the candle that starts then, as they are written.
+    /// The exported values at the candle that starts then.
     pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Value> {
         let row = self.asked.answer().and_then(|answer| row_at(answer, start));
         (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Value::Null, |(_, value)| json!(value)))
     }
 
-    /// The curves of the candles on screen; `at` is the candle whose values the titles of the panes say.
+    /// The curves of the visible candles; `at` is the candle whose values the pane titles show.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.asked.answer() else {
-            // The panes keep their room while an answer is on its way.
+            // Panes keep their space while an answer is pending.
             return Drawn { curves: Vec::new(), panes: self.under().map(|_| IndicatorPane::default()).collect() };
         };
         let rows = slots.rows(answer);
@@ -122,7 +122,7 @@ impl Studies {
         drawn
     }
 
-    /// ` RSI 14  62.4 `, in the colours of what it names.
+    /// A pane title, ` RSI 14  62.4 `, in the colours of its curves.
     fn title(&self, indicator: &Indicator, role: Role, at: Option<Time>) -> Vec<(String, Role)> {
         let values = self.values(indicator, at);
         let figure = |value: &Option<f64>| match indicator {
@@ -144,7 +144,7 @@ impl Studies {
         indicator.columns().map(value).collect()
     }
 
-    /// The line over the candles: each indicator's name in its colour and its values at the candle, then what has no room below.
+    /// The legend over the candles: each overlay's name in its colour with its values at the candle, then the panes that do not fit below.
     pub(super) fn legend(&self, at: Option<Time>, panes_shown: usize) -> Vec<(String, Role)> {
         if let Some(problem) = &self.asked.problem {
             return vec![(problem.detail.clone(), Role::Warning)];
@@ -161,7 +161,7 @@ impl Studies {
         json!(self.chosen.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// Takes back what `save` gave; what is no indicator is passed over.
+    /// Restores the saved indicators; invalid ones are ignored.
     pub(super) fn restore(&mut self, kept: &Value) {
         if let Some(names) = kept.as_array() {
             self.choose(names.iter().filter_map(|name| Indicator::parse(name.as_str()?).ok()).collect());
@@ -169,15 +169,15 @@ impl Studies {
     }
 }
 
-/// `MACD 12 26 9`, `Bollinger 20 2`.
+/// A display name: `MACD 12 26 9`, `Bollinger 20 2`.
 fn shown(indicator: &Indicator) -> String {
     let (name, word) = (indicator.to_string(), indicator.kind().word);
-    // Abbreviations are written large, Bollinger is a name.
+    // Abbreviations are in capitals, Bollinger is a name.
     let title = if word == "bollinger" { "Bollinger".to_owned() } else { word.to_uppercase() };
     format!("{title}{}", name[word.len()..].replace('_', " "))
 }
 
-/// A price that may be below zero, as a difference of prices is.
+/// A price difference, which may be negative.
 fn signed_price(value: Option<f64>) -> String {
     match value {
         Some(value) if value < 0.0 => format!("−{}", format::price(Some(-value))),
@@ -190,11 +190,11 @@ fn row_at(answer: &TokenIndicators, at: Time) -> Option<&IndicatorRow> {
 }
 
 impl Slots<'_> {
-    /// The row of each slot: that of the last of its candles that has one.
+    /// The row of each slot: of its last candle that has one.
     fn rows<'a>(&self, answer: &'a TokenIndicators) -> Vec<Option<&'a IndicatorRow>> {
         let slots = (self.last - self.first).div_ceil(self.per);
         let candles = |slot: usize| {
-            // Slots are counted from the last candle.
+            // Slots are grouped from the last candle.
             let end = self.last - (slots - 1 - slot) * self.per;
             (end.saturating_sub(self.per).max(self.first)..end).rev()
         };
@@ -219,7 +219,7 @@ mod tests {
     fn a_slot_has_the_value_of_its_last_candle_that_has_one() {
         let times: Vec<i64> = (0..7).collect();
         let name: Arc<str> = "sma_20".into();
-        // The candle of time 4 cannot be believed, so that it has no row.
+        // The candle at time 4 is implausible, so it has no row.
         let row = |time: i64| IndicatorRow { timestamp: Time(time), values: vec![(Arc::clone(&name), Some(time as f64))] };
         let answer = TokenIndicators {
             contract_address: Address([1; 20]),

@@ -1,4 +1,4 @@
-//! The Chart view on made-up candles: patterns drawn, listed, stepped through; bad candles survived.
+//! The Chart view on synthetic candles: patterns drawn, listed and stepped through; invalid candles tolerated.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::{
     tui::views::fixture::{Stage, address, table},
 };
 
-/// Corners of (candle, level): two double bottoms and between them a double top.
+/// Vertices as (candle, price): two double bottoms and between them a double top.
 const CORNERS: &[(usize, f64)] = &[
     (0, 3.0),
     (20, 3.4),
@@ -30,7 +30,7 @@ const CORNERS: &[(usize, f64)] = &[
     (204, 2.75),
 ];
 
-/// A price through the corners that sways a little, the same in every run.
+/// A price through the vertices with a small deterministic oscillation.
 fn level(at: usize) -> f64 {
     let pair = CORNERS.windows(2).find(|pair| at <= pair[1].0).unwrap_or(&CORNERS[CORNERS.len() - 2..]);
     let share = (at.min(pair[1].0) - pair[0].0) as f64 / (pair[1].0 - pair[0].0) as f64;
@@ -82,12 +82,12 @@ fn keys_step_through_the_patterns_and_back_again() {
         assert_eq!(stage.act(&mut view, Action::NextPattern), Effect::Redraw);
         stage.draw(&mut view, 140, 38);
         seen.push(chosen(&view));
-        // The whole of it is on screen.
+        // The whole pattern is on screen.
         let (pattern, right) = (view.patterns.chosen().expect("a chosen pattern"), view.sheet.len() - view.offset);
         let shown = right - view.sheet.shown(view.zoom).min(right)..right;
         assert!(shown.contains(&pattern.start_index) && shown.contains(&pattern.end_index), "{:?} in {shown:?}", pattern.name);
     }
-    // The first is chosen before any key, so that the first key leaves it; past the last it comes again.
+    // The first pattern is chosen initially, so the first key leaves it; stepping past the last wraps around.
     assert_eq!((&seen[..all.len() - 1], &seen[all.len() - 1..]), (&all[1..], &all[..2]));
     for before in [all[0], all[all.len() - 1]] {
         stage.act(&mut view, Action::PreviousPattern);
@@ -144,7 +144,7 @@ fn a_click_on_the_list_chooses_and_zooms() {
     stage.draw(&mut view, 140, 38);
     assert!(view.patterns.zoomed() && view.patterns.chosen() == view.patterns.drawn().nth(1));
     assert_eq!(view.sought, None);
-    // A click on a header orders them; the chosen one stays so.
+    // Sorting by a header click keeps the chosen pattern.
     let chosen = view.patterns.chosen().cloned();
     let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
     let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
@@ -199,7 +199,7 @@ fn any_size_can_be_drawn() {
     stage.draw_in_odd_sizes(&mut view);
 }
 
-/// The shapes again, and a second token whose candles go on for so many days.
+/// The synthetic patterns, and a second token whose candles continue for `days` more days.
 fn beside_newer(days: usize) -> Stage {
     let mut rows: Vec<Value> = (0..205)
         .map(|i| {
@@ -228,7 +228,7 @@ fn title_axis_and_crosshair_name_one_candle() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 100, 20);
     let title = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-    // The last column as it is, moved, and several candles as one.
+    // The last column, then after moving the crosshair, then with several candles in a column.
     for keys in [&[Action::Crosshair][..], &[Action::Left; 9], &[Action::ZoomOut; 2], &[Action::Left; 9], &[Action::Right]] {
         for key in keys {
             stage.act(&mut view, *key);
@@ -283,7 +283,7 @@ fn enter_says_why_and_says_it_no_more() {
 #[test]
 fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
-    // A screen of 60×16, a tall one that is as narrow, and a wide one that is low.
+    // A screen of 60×16, one as narrow but tall, and one wide but low.
     for (width, height) in [(60, 12), (60, 36), (140, 12)] {
         stage.draw(&mut view, width, height);
         let mut see = |wanted: &[&str], unwanted: &str| {
@@ -306,7 +306,7 @@ fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs
     view.choose_indicators(chosen(), &stage.context());
     let shown = stage.text(&mut view, 140, 38);
     let last = level(204);
-    // The mean of the last twenty closes, as anyone would work it out.
+    // The mean of the last twenty closes, computed independently.
     let mean = |end: usize| (end + 1 - 20..=end).map(level).sum::<f64>() / 20.0;
     let says = |end: usize| format!(" SMA 20 {}", format::price(Some(mean(end))));
     assert!(shown.contains(&says(204)) && shown.contains(" RSI 14 ") && shown.contains(" MACD 12 26 9 "), "{last}: {shown}");
@@ -364,7 +364,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 
-/// Draws until `done`, or fails; what stands on screen then.
+/// Draws until `done`, or fails; returns the final screen.
 fn settled(stage: &Stage, view: &mut ChartView, done: impl Fn(&ChartView) -> bool) -> String {
     for _ in 0..6_000 {
         stage.draw(view, 140, 38);

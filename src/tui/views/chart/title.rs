@@ -1,42 +1,42 @@
-//! The line over the chart: whose candles, how long each column is, and one candle in figures, open to volume. All five figures are
-//! always there: where room is short words go first, then digits, never a figure.
+//! The chart's title line: the token, the duration of a column, and the OHLCV figures of one candle. All five figures are always shown:
+//! when space is short, words are dropped first, then digits.
 
 use super::sheet::CandleColumn;
 use crate::tui::{format, text};
 
-/// What the title says.
+/// The data of the title.
 pub(super) struct Title<'a> {
     pub symbol: &'a str,
     /// The timeframe: `1d`.
     pub frame: &'a str,
-    /// `8d/column` where a column is more than one candle.
+    /// `8d/column` where a column has several candles.
     pub column: Option<String>,
     pub log: bool,
     /// `400 candles`.
     pub count: &'a str,
-    /// The column in figures.
+    /// The column to show in figures.
     pub at: Option<CandleColumn>,
-    /// Candles of a day or longer are told by their date alone.
+    /// Candles of a day or longer show the date only.
     pub dates: bool,
 }
 
-/// How much of the symbol there is; it stands over the views too.
+/// How much of the symbol and time is shown; the header above the view has the symbol too.
 #[derive(Clone, Copy, PartialEq)]
 enum Name {
     Whole,
     Short,
     None,
-    /// Nor the time, which the axis has.
+    /// No symbol and no time, which the axis has.
     Timeless,
-    /// The figures alone.
+    /// Figures only.
     Wordless,
 }
 
-/// How a price is written: as everywhere, in few digits, in three.
+/// A price format: the usual one, a short one, or three digits.
 type Figures = fn(Option<f64>) -> String;
 
 impl Title<'_> {
-    /// The fullest title that fits in so many cells.
+    /// The most complete title that fits.
     pub(super) fn text(&self, cells: usize) -> String {
         let wordings: [(bool, Name, Figures, &str); 9] = [
             (true, Name::Whole, format::price, "  "),
@@ -78,7 +78,7 @@ impl Title<'_> {
             }
             title.push_str(&format!("{gap}v {}", format::human(Some(at.volume))));
             if name == Name::Whole {
-                // Elsewhere a volume is in USD.
+                // Marked as token units, as volumes elsewhere are in USD.
                 title.push_str(&format!(" {short}"));
             }
         }
@@ -86,7 +86,7 @@ impl Title<'_> {
     }
 }
 
-/// A price in at most nine characters that still tells neighbouring candles apart: `63,512`, `7.3100`, `0.0000622`, `2.14e-6`.
+/// A price in at most nine characters that still distinguishes neighbouring candles: `63,512`, `7.3100`, `0.0000622`, `2.14e-6`.
 fn short(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
@@ -97,7 +97,7 @@ fn short(value: Option<f64>) -> String {
         size if size >= 0.1 => format::fixed(value, 4),
         size if size >= 0.001 => format::fixed(value, 5),
         0.0 => "0".to_owned(),
-        // As the axis and the card write it.
+        // As on the axis and in the card.
         size if size >= 1e-5 => format::price(Some(value)),
         _ => format!("{value:.2e}"),
     }
@@ -108,7 +108,7 @@ fn three(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
         size if size < 0.01 => format::brief(value),
-        // A whole number has its decimals as its neighbours have theirs.
+        // Whole numbers keep their decimals, for alignment with their neighbours.
         size if (0.995..9.995).contains(&size) => format::fixed(value, 2),
         size if (9.995..99.95).contains(&size) => format::fixed(value, 1),
         _ => format::human(Some(value)),

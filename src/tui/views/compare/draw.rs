@@ -1,4 +1,4 @@
-//! Drawing a comparison: the lines, their letters, the crosshair, the legend and the correlations.
+//! Draws a comparison: lines, letters, crosshair, legend and correlations.
 
 use ratatui::{
     buffer::Buffer,
@@ -26,12 +26,12 @@ use crate::{
     },
 };
 
-/// From this width the legend stands beside the chart, else below it.
+/// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
-/// Rows left to the chart over the legend at least, where there are so many.
+/// Minimum number of rows of the chart above the legend, if available.
 const CHART_ROWS: u16 = 5;
-/// Cells of the axis at the left, and of the letters at the right.
+/// Width of the axis at the left, and of the letters at the right.
 const AXIS: u16 = 9;
 const LETTERS: u16 = 2;
 
@@ -43,13 +43,13 @@ fn role(nth: usize) -> Role {
     ROLES[nth % ROLES.len()]
 }
 
-/// Where the lines are drawn.
+/// Draws the comparison; returns the plot area.
 pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let (chart, legend) = if area.width >= BESIDE {
         let chart = Rect { width: area.width - LEGEND_WIDTH - 2, ..area };
         (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
     } else {
-        // The time, the tokens, an empty line, the correlations' title and a line of them.
+        // Time, tokens, an empty line, the title of the correlations and one line of them.
         let height = (answer.tokens.len() as u16 + 4).min(area.height.saturating_sub(CHART_ROWS).max(area.height / 2));
         let chart = Rect { height: area.height - height, ..area };
         (chart, Rect { y: chart.bottom(), height, ..area })
@@ -61,7 +61,7 @@ pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Bu
     plot
 }
 
-/// What the values lie between, zero among them, with a little air.
+/// The range of the values, including zero, with a margin.
 fn bounds(answer: &Comparison) -> (f64, f64) {
     let values = answer.rows.iter().flat_map(|row| row.percent.iter().flatten().copied());
     let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -95,7 +95,7 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
     });
     canvas.render(plot, buffer);
     let y_of = |value: f64| plot.y + row_of(value, (low, high), plot, context.ascii);
-    // The letters at the right end, none over another.
+    // The letters at the right end, without overlaps.
     let mut taken: Vec<u16> = Vec::new();
     for (nth, token) in answer.tokens.iter().enumerate() {
         let Some(percent) = token.percent else { continue };
@@ -118,7 +118,7 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
     plot
 }
 
-/// Percent at the left, the first and the last day below.
+/// Draws the percent axis at the left, and the first and last day below.
 fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area: Rect, plot: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let ticks = Scale::new(low, high, false).ticks(usize::from(plot.height / 4).clamp(1, 8));
@@ -131,8 +131,7 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
     put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &format::candle_time(answer.to), theme.dim());
 }
 
-/// The row of the plot that the value stands in: that of the point the canvas draws it as, one of four above each other in a cell of
-/// Braille.
+/// The row of a value in the plot: that of its Braille dot, of which a cell has four rows.
 fn row_of(value: f64, (low, high): (f64, f64), plot: Rect, ascii: bool) -> u16 {
     let in_cell = if ascii { 1.0 } else { 4.0 };
     let last = f64::from(plot.height) * in_cell - 1.0;
@@ -145,7 +144,7 @@ fn signed(value: f64, digits: usize) -> String {
     if text.trim_start_matches(['+', '-']).chars().all(|c| matches!(c, '0' | '.')) { "0".to_owned() } else { text }
 }
 
-/// The legend: each token's letter, symbol and percent at the crosshair; the lines used.
+/// Draws the legend: each token's letter, symbol and percent at the crosshair; returns the rows used.
 fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let theme = context.theme;
     let Some(row) = answer.rows.get(at) else { return 0 };
@@ -162,7 +161,7 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
         let change = format::change(row.percent.get(nth).copied().flatten(), context.ascii);
         let slot = Rect { width: area.width.min(LEGEND_WIDTH), ..area };
         put_right(buffer, slot, y, &change, theme.text());
-        // Tokens of one symbol are told apart by their chain and address.
+        // Tokens of equal symbol also get their chain and address.
         let chain =
             summary(context, &token.token_address).and_then(|token| token.chains.first()).map_or_else(String::new, Chain::to_string);
         let short = token.token_address.short();
@@ -182,7 +181,7 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
     let counts = answer.correlations.iter().map(|pair| pair.n);
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     let days = if least == most { format!("n {least} days") } else { format!("n {least} to {most} days") };
-    // A week counts to its first day here, while its percent takes in its last one.
+    // Daily correlations end on the week's first day, while the week's percent includes its last.
     let what = match answer.timeframe {
         "1w" => format!("daily correlation to {}", answer.to.day()),
         _ => "correlation of daily log returns".to_owned(),

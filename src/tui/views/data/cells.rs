@@ -1,4 +1,4 @@
-//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone.
+//! Formats cells of dataset tables: short in a row, exact in full view.
 
 pub(super) use crate::dataset::cell::{CellValue, value};
 use crate::{
@@ -10,13 +10,13 @@ use crate::{
     },
 };
 
-/// Figures of up to this many cells are shown whole.
+/// Figures up to this width are shown in full.
 const EXACT_MAX: usize = 14;
-/// From here on cents are the last digits shown, and from here on a figure is short.
+/// From here on two decimals are the last digits shown, and from here on a figure is abbreviated.
 const CENTS_FROM: f64 = 1_000.0;
 const SHORT_FROM: f64 = 1e16;
 
-/// As it stands in a row; of a figure also in few digits, for a column that is too narrow for all of them.
+/// The cell in a row; figures also have a short form for narrow columns.
 pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
     let short = format::brief;
     match value {
@@ -30,7 +30,7 @@ pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
             Kind::Address => Cell::text(format::short_address(text)),
             Kind::Uint256 => Cell::text(text.clone()).or(text.parse().map_or_else(|_| "…".to_owned(), short)),
             Kind::Hex if text.len() > 20 => {
-                // Half a byte a digit; the two in front are `0x`.
+                // Two hexadecimal digits for each byte, after `0x`.
                 let bytes = (text.len() as u64).saturating_sub(2) / 2;
                 Cell::text(format::short_address(text)).then(format!(" {}", format::bytes(bytes)), Role::Dim)
             }
@@ -39,7 +39,7 @@ pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
     }
 }
 
-/// One style for a whole column, so that points stand under each other: digits with commas, to the cent where it is large.
+/// One format for a whole column, so that decimal points align: with thousands separators, large values rounded to cents.
 fn float(number: f64) -> String {
     let whole = format::exact(Some(number));
     match number.abs() {
@@ -49,7 +49,7 @@ fn float(number: f64) -> String {
     }
 }
 
-/// Every digit and letter of it.
+/// The full value, in every digit.
 pub(super) fn exact(value: &CellValue) -> String {
     match value {
         CellValue::Missing => format::MISSING.to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn exact(value: &CellValue) -> String {
     }
 }
 
-/// As it is copied: a figure without its commas, nothing for what is missing.
+/// The value for copying: figures without separators, empty for missing ones.
 pub(super) fn plain(value: &CellValue) -> String {
     match value {
         CellValue::Missing => String::new(),
@@ -76,7 +76,7 @@ pub(super) fn plain(value: &CellValue) -> String {
     }
 }
 
-/// How wide a column of a kind is, (least, wanted), and to which side it stands.
+/// Column widths by kind (minimum, ideal), and alignment.
 const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
     (Kind::Text, 12, 22, ColumnAlign::Left),
     (Kind::Address, 13, 13, ColumnAlign::Left),
@@ -92,10 +92,10 @@ const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
     (Kind::Boolean, 6, 6, ColumnAlign::Left),
 ];
 
-/// The column of the screen for a column of the schema.
+/// The list column of a schema column.
 pub(super) fn column(name: &'static str, kind: Kind) -> TableColumn {
     let (_, min, ideal, align) = WIDTHS.iter().find(|row| row.0 == kind).copied().unwrap_or(WIDTHS[0]);
-    // The title stays whole with its mark of order.
+    // The title must fit with its sort mark.
     let title = name.len() as u16 + 2;
     let mut column = TableColumn::text(name, name, min.max(title), ideal.max(title), 100);
     column.align = align;

@@ -1,4 +1,4 @@
-//! What the loader found wrong in a table: every reason with its count, and under it the cells it was met in.
+//! The loader's findings in a table: every reason with its count, and below it the affected cells.
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -66,14 +66,14 @@ pub(super) struct FindingsPane {
     counts: Vec<FindingCount>,
     kept: Vec<Finding>,
     reasons: List<ReasonFields>,
-    /// The cells in which the selected reason was met, as places in what was kept.
+    /// The cells with the selected reason, as indices of the kept findings.
     cells: List<CellFields>,
-    /// Keys go to the cells.
+    /// The cell list has the focus.
     inside: bool,
 }
 
 impl FindingsPane {
-    /// Worst first, then most often.
+    /// The most severe first, then the most frequent.
     pub(super) fn new(table: &DataTable) -> Self {
         let mut counts = table.findings.counts().to_vec();
         counts.sort_by(|a, b| a.severity.cmp(&b.severity).then(b.count.cmp(&a.count)));
@@ -174,7 +174,7 @@ impl FindingsPane {
         self.cells.draw(buffer, ListFrame::new(body, ""), context, |place| self.kept.get(place));
     }
 
-    /// Every finding kept, as `/datasets` gives them.
+    /// Every kept finding, as in `/datasets`.
     pub(super) fn export(&self) -> Export {
         let members = self.cells.members();
         let rows = self.kept.iter().map(|finding| List::<CellFields>::written(finding, &members)).collect();

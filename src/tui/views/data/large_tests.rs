@@ -1,4 +1,4 @@
-//! What the Data view shows and exports of a large table: the same as of the source, in any order.
+//! The Data view of a large table: display and export equal the source, in any order.
 
 use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -18,10 +18,10 @@ const ROWS: usize = 12_000;
 
 /// Token, time, close, volume.
 type Row = (String, String, f64, Option<f64>);
-/// A filter and an order, which rows it keeps, and how they stand then.
+/// A filter and an order; the expected row predicate and comparison.
 type Case = (&'static str, Option<(&'static str, bool)>, fn(&Row) -> bool, fn(&Row, &Row) -> Ordering);
 
-/// A candle as it stands in the source: minutes of three tokens, with repeated closes and empty volumes.
+/// A candle of the source: minutes of three tokens, with repeated closes and empty volumes.
 fn candle(i: usize) -> (String, i64, f64, Option<f64>) {
     let mixed = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     let close = 1.0 + (mixed % 4_001) as f64 / 3.0;
@@ -45,14 +45,14 @@ fn bench() -> Bench {
     let tokens = (1..=3).fold(String::new(), |tokens, i| format!("{tokens}0x{i:040x},T{i},Token {i},eth\n"));
     fs::write(data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).expect("a written file");
     let mut text = String::from("token_address,timestamp,open,high,low,close,volume\n");
-    // Not in the order they are kept in.
+    // Not in storage order.
     for i in (0..ROWS).map(|i| i * 7_919 % ROWS) {
         let (token, time, close, volume) = candle(i);
         let volume = volume.map_or_else(String::new, |volume| volume.to_string());
         writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("room in a string");
     }
     fs::write(data.path().join("candles.csv"), text).expect("a written file");
-    // Orders of few rows already stand in files, and their first rows come before the others.
+    // Sort indexes are spilled to files already for few rows, and the first rows come before the others.
     let sorting = SortLimits { in_memory: 1 << 10, at_once: 5_000 };
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, sorting, ..CacheOptions::default() };
     let mut stage = Stage::empty();
@@ -69,7 +69,7 @@ impl Bench {
         rows
     }
 
-    /// Asks for the rows so.
+    /// Requests the rows in this filter and order.
     fn ask(&mut self, filter: &str, sort: Option<(&'static str, bool)>) {
         let Self { stage, view, .. } = self;
         let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// Shows the rows so; `whole` waits for the last of the order.
+    /// Shows the rows in this filter and order; `whole` waits for the complete order.
     fn show(&mut self, filter: &str, sort: Option<(&'static str, bool)>, whole: bool) {
         self.ask(filter, sort);
         while self.rows().is_under_way() && (whole || !self.rows().has_first_alone()) {
@@ -88,7 +88,7 @@ impl Bench {
         }
     }
 
-    /// The rows that an export writes.
+    /// The exported rows.
     fn exported(&self, path: &Path) -> Vec<Row> {
         let table = self.stage.look(|context| self.view.export(context)).expect("a table to export");
         let count = table.count;
@@ -106,14 +106,14 @@ impl Bench {
     }
 }
 
-/// As the rows stand: by token and time.
+/// In storage order: by token and time.
 fn source() -> Vec<Row> {
     let mut rows: Vec<_> = (0..ROWS).map(candle).collect();
     rows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(&b.1)));
     rows.into_iter().map(|(token, time, close, volume)| (token, crate::dataset::time::Time(time).to_string(), close, volume)).collect()
 }
 
-/// Missing values last, either way; equals as they stand.
+/// Missing values last in either direction; stable.
 fn by_volume(a: Option<f64>, b: Option<f64>, falls: bool) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) if falls => b.total_cmp(&a),
@@ -149,10 +149,10 @@ fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
         bench.show(filter, sort, true);
         assert_eq!(bench.rows().list.len(), expected.len(), "{filter} {sort:?}");
         assert!(bench.exported(&path) == expected, "{filter} {sort:?}");
-        // While only the first rows stand on screen in their order, all are exported all the same.
+        // While only the first rows are sorted on screen, all rows are exported.
         bench.show(filter, sort, false);
         assert!(bench.exported(&path) == expected, "{filter} {sort:?}");
-        // Nor is what stands on screen waited for.
+        // An export does not wait for the screen either.
         bench.ask(filter, sort);
         assert!(bench.exported(&path) == expected, "{filter} {sort:?}");
     }

@@ -1,4 +1,4 @@
-//! Paths of source files where there is little room: what tells files apart is their end, so the beginning is cut.
+//! Shortened paths of source files: files differ at the end, so the beginning is cut.
 
 use crate::tui::text;
 

@@ -1,4 +1,4 @@
-//! What the Data view shows of a table that stays at its source: the rows on screen, fetched, wherever the person goes.
+//! The Data view of a remote table: the rows on screen are fetched wherever the user scrolls.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ use crate::{
 
 const TOKENS: u8 = 90;
 
-/// Each token has ten times as many holders as its number, with balances that fall.
+/// Each token has ten times as many holders as its number, with descending balances.
 fn count(token: u8) -> u64 {
     u64::from(token) * 10
 }
@@ -75,7 +75,7 @@ fn bench(pages: Pages) -> (Stage, DataView) {
     (stage, view)
 }
 
-/// The screen once nothing is on its way.
+/// The screen once no fetch is pending.
 fn seen(stage: &Stage, view: &mut DataView) -> String {
     loop {
         let text = stage.text(view, 140, 20);
@@ -99,14 +99,14 @@ fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
     assert_eq!(stage.act(&mut view, Action::Down), Effect::Redraw);
     seen(&stage, &mut view);
     assert_eq!(asked.load(Ordering::Acquire), before, "what is here is not asked for again");
-    // To the end at once: none of those between are asked for.
+    // Jumping to the end fetches no row in between.
     stage.act(&mut view, Action::Last);
     let last = seen(&stage, &mut view);
     assert!(last.contains("0x0000…0384") && !last.contains(" … "), "{last}");
     assert!(asked.load(Ordering::Acquire) - before <= 2, "{}", asked.load(Ordering::Acquire));
     stage.act(&mut view, Action::First);
     assert!(seen(&stage, &mut view).contains("0x0000…0001"));
-    // Another order of all is not to be had, and says what is.
+    // Sorting all rows is refused, with the alternative.
     stage.act(&mut view, Action::SortReverse);
     stage.act(&mut view, Action::Sort);
     stage.wait();

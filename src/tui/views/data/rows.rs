@@ -1,5 +1,5 @@
-//! The rows of one table as a list whose columns are those of the data. Filter and order are made off the drawing thread; only what is
-//! on screen is read.
+//! The rows of one table as a list with the columns of the data. Filtering and sorting run off the drawing thread; only visible rows are
+//! read.
 
 mod column;
 mod draw;
@@ -52,7 +52,7 @@ pub(super) struct RowFields;
 pub(super) struct TableRow<'a> {
     grid: &'a Grid,
     columns: &'a [Column],
-    /// In the grid; none while it is on its way.
+    /// Index in the grid; `None` while the row is being fetched.
     place: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Fields for RowFields {
     }
 }
 
-/// The column of the list for one of the data. What it holds is filtered and ordered by the deck.
+/// The list column of a data column. Filtering and sorting run in the deck.
 fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
     let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
@@ -81,7 +81,7 @@ fn field(column: &Column) -> Field<RowFields> {
     field
 }
 
-/// The rows of the list, by their places in the order.
+/// The rows of the list, by their index in the order.
 fn rows<'a>(
     grid: &'a Grid,
     remote: Option<&'a RemoteRows>,
@@ -94,24 +94,24 @@ fn rows<'a>(
 pub(super) struct RowsPane {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
-    /// The generation that the rows are of.
+    /// The generation of the rows.
     snapshot: Arc<Snapshot>,
     grid: Grid,
     columns: Vec<Column>,
-    /// Its filter and order are those that were chosen; places are those in the order shown.
+    /// Has the chosen filter and order; row indices are those of the displayed order.
     pub(super) list: List<RowFields>,
-    /// What stands on screen, and the text of its filter.
+    /// The displayed query, and the text of its filter.
     shown: RowQuery,
     shown_filter: String,
-    /// The rows in the order shown.
+    /// The rows in displayed order.
     order: OrderedRows,
-    /// The next order on its way, and what it will be.
+    /// The pending order, and its query.
     next: Option<(Coming<OrderedRows>, RowQuery)>,
     problem: Option<String>,
-    /// Of a table that stays at its source.
+    /// For a remote table.
     remote: Option<RemoteRows>,
     inspector: Option<inspect::Inspector>,
-    /// What is asked of the selected column.
+    /// The statistics pane of the selected column.
     column_pane: Option<column::ColumnPane>,
 }
 
@@ -142,7 +142,7 @@ impl RowsPane {
         }
     }
 
-    /// The table of another generation, with what was chosen in this one.
+    /// The same table in a new generation, with the user's choices.
     pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
@@ -152,18 +152,18 @@ impl RowsPane {
         rows
     }
 
-    /// What was chosen.
+    /// The chosen query.
     fn wanted(&self) -> RowQuery {
         RowQuery { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
     }
 
-    /// Restores what was chosen in an earlier run.
+    /// Restores the choices of an earlier run.
     pub(super) fn restore(&mut self, kept: &Json, context: &Context<'_>) {
         self.list.restore(kept);
         self.ask(context);
     }
 
-    /// Asks for what was chosen, unless it stands or is on its way.
+    /// Requests the chosen query, unless it is displayed or pending.
     pub(super) fn ask(&mut self, context: &Context<'_>) {
         let wanted = self.wanted();
         if wanted == *self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted) {
@@ -184,14 +184,14 @@ impl RowsPane {
         (self.shown, self.order) = (shown, order);
     }
 
-    /// What was chosen is again what stands on screen.
+    /// Resets the choices to the displayed query.
     fn give_up(&mut self) {
         self.next = None;
         self.list.sorting.set(self.shown.sort.iter().copied());
         self.list.set_filter(&self.shown_filter).ok();
     }
 
-    /// Takes the order that has come.
+    /// Takes an arrived order.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
         self.take_rows();
@@ -201,7 +201,7 @@ impl RowsPane {
             Ok(order) => {
                 let wanted = wanted.clone();
                 self.next = None;
-                // The place stays when the others follow the first rows.
+                // The selection stays when the complete order follows the first rows.
                 if self.order.of.is_none() || wanted != self.shown {
                     self.list.cursor.state = TableWidgetState::default();
                 }
@@ -219,7 +219,7 @@ impl RowsPane {
         }
     }
 
-    /// The pane of the column takes what has come, and goes with the selected column and the rows that are wanted.
+    /// Updates the column pane: takes arrived results, and follows the selected column and the chosen rows.
     fn follow(&mut self, context: &Context<'_>) {
         if let (Some(mut pane), Some(column)) = (self.column_pane.take(), self.list.column()) {
             pane.follow(&self.wanted(), column, &self.snapshot, context);
@@ -283,12 +283,12 @@ impl RowsPane {
         Effect::Redraw
     }
 
-    /// A cell of a row of the table; missing while it is on its way.
+    /// A cell of a table row; missing while it is being fetched.
     fn value(&self, column: &str, row: usize) -> CellValue {
         self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
     }
 
-    /// The place in the table of the selected row.
+    /// The table index of the selected row.
     fn row(&self) -> Option<usize> {
         self.order.places.get(self.list.selected()?)
     }
@@ -305,7 +305,7 @@ impl RowsPane {
         }
     }
 
-    /// The link of the row, if the table has links.
+    /// Opens the row's link, if the table has links.
     fn open_link(&self) -> Effect {
         match self.row().map(|row| cells::plain(&self.value("link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
@@ -313,8 +313,7 @@ impl RowsPane {
         }
     }
 
-    /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
-    /// are written.
+    /// Exports every row of the chosen query, even while it is still pending; rows are read batch by batch while they are written.
     pub(super) fn export(&self, context: &Context<'_>) -> Export {
         let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
         let columns = self.list.members();
@@ -338,7 +337,7 @@ impl RowsPane {
         }
     }
 
-    /// The same rows over HTTP; plain words are the terminal's own.
+    /// The HTTP request for the same rows; plain filter words exist only in the terminal.
     pub(super) fn request(&self) -> String {
         let mut target = format!("/tables/{}", self.schema.name);
         let mut separator = '?';

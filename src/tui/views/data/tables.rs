@@ -1,4 +1,4 @@
-//! The tables of the dataset: which there are, how they loaded, and the selected one in full: its files, its columns, what it lacks.
+//! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, problems.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -28,7 +28,7 @@ pub(super) struct TableFields;
 #[derive(Clone, Copy)]
 pub(super) struct ListedTable<'a> {
     schema: &'static TableSchema,
-    /// None while nothing is loaded.
+    /// `None` before a dataset is loaded.
     table: Option<&'a DataTable>,
     context: &'a Context<'a>,
 }
@@ -72,7 +72,7 @@ impl Fields for TableFields {
         F::figure("bytes", "size", 8, 80, |row| row.loaded().map(bytes).into())
             .cell(|row, _| row.figure(|table| Cell::new(format::bytes(bytes(table)), Role::Dim)))
             .member(""),
-        // The younger the smaller.
+        // Negated: younger sorts higher.
         F::figure("age", "age", 5, 110, |row| row.loaded().and_then(newest).map(|ms| -ms).into())
             .cell(|row, look| {
                 row.figure(|table| match newest(table) {
@@ -106,25 +106,26 @@ impl<'a> ListedTable<'a> {
         self.table.filter(|table| table.loaded())
     }
 
-    /// How far it is while it is read: what is done, of how much.
+    /// The load progress, (done, total).
     fn loading(self) -> Option<(u64, u64)> {
         let load = self.context.load;
         load.tables.iter().find(|(table, ..)| load.running && table == self.schema.name).map(|(_, done, total)| (*done, *total))
     }
 
-    /// What is known of a table that could be read. In the cells of one that is not there nothing is missing: there is nothing they could be about.
+    /// A cell about the data of a loaded table: the missing sign where it could not be used, blank where it is absent, as nothing is
+    /// missing there.
     fn figure(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
         self.told(|table| if table.loaded() { cell(table) } else { Cell::missing() })
     }
 
-    /// What is known of a table also where it could not be used.
+    /// A cell about a table that may also be unusable; blank while absent.
     fn told(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
         let known = self.table.filter(|table| table.loaded() || (table.state != Loaded::Absent && self.loading().is_none()));
         known.map_or_else(|| Cell::text(""), cell)
     }
 }
 
-/// Cells of a path in the detail beside which the rest of its line may stand.
+/// Minimum number of cells of a path for sharing its line with other text.
 const FILE_MIN: usize = 24;
 
 fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchema> {
@@ -134,7 +135,7 @@ fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchem
     }
 }
 
-/// The places of the tables, what is there first.
+/// The table indices, absent tables last.
 pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
     let absent = |place: usize| dataset.and_then(|dataset| dataset.tables.get(place)).is_some_and(|table| table.state == Loaded::Absent);
     let mut places: Vec<usize> = (0..dataset.map_or(TABLES.len(), |dataset| dataset.tables.len())).collect();
@@ -142,7 +143,7 @@ pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
     places
 }
 
-/// The rows of the list, by their places.
+/// The rows of the list, by index.
 pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<ListedTable<'a>> {
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
     move |place| {
@@ -166,12 +167,12 @@ fn took(milliseconds: u64) -> String {
     if milliseconds == 0 { "< 1 ms".to_owned() } else { format::duration(milliseconds * 1_000) }
 }
 
-/// When the youngest of its files was written, milliseconds.
+/// Modification time of its newest file, in milliseconds.
 fn newest(table: &DataTable) -> Option<i64> {
     table.sources.iter().filter_map(|source| source.modified).map(|time| time.0).max()
 }
 
-/// How it stands, or how far it is.
+/// The state, or the load progress.
 fn state_cell(row: ListedTable<'_>, ascii: bool) -> Cell {
     if let Some((done, total)) = row.loading() {
         let share = if total == 0 { 0.0 } else { done as f64 / total as f64 };
@@ -198,7 +199,7 @@ fn state_mark(table: &DataTable, ascii: bool) -> (&'static str, &'static str, Ro
     }
 }
 
-/// `✗ 2  ! 14  · 3`: errors, warnings, notes; of a table that could not be used, why.
+/// Errors, warnings and notes, `✗ 2  ! 14  · 3`; the reason, for a table that could not be used.
 fn findings_cell(table: &DataTable, look: &CellContext) -> Cell {
     if let Loaded::Unusable(reason) = &table.state {
         return Cell::new(text::truncate(reason, look.cells).into_owned(), Role::Warning);
@@ -234,8 +235,7 @@ fn source_cell(table: &DataTable, room: usize) -> Cell {
     }
 }
 
-/// The selected table in full.
-/// `skip` of its columns are left out at the front; gives how many more could be.
+/// Draws the selected table in detail, without the first `skip` columns; returns how many columns at the end did not fit.
 pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: usize, context: &Context<'_>) -> usize {
     let theme = context.theme;
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
@@ -269,7 +269,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
         let time = source.modified.map_or_else(String::new, |time| format!(" · {}", format::moment(time)));
         let about = format!(" · {} · {}{time}", many(source.rows, "row", "rows"), format::bytes(source.bytes));
-        // The path gives way on one line as far as its file can still be told, else it has a line of its own.
+        // The path is shortened to share the line while its file stays recognizable, else it gets a line of its own.
         let cells = usize::from(body.width.saturating_sub(2));
         let room = cells.saturating_sub(text::width(&about));
         let file = paths::cut(&source.file, if room >= FILE_MIN { room } else { cells });
@@ -279,7 +279,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
         line(1, &says, if errors(table) > 0 { Role::Down } else { Role::Warning });
     }
-    // Of a table that is not there, what it needs stands already.
+    // The required columns of an absent table are listed above.
     let absent = table.is_some_and(|table| table.state == Loaded::Absent);
     if !absent || body.height > y + 4 {
         return draw_columns(buffer, body, y + 1, schema, skip, context);
@@ -287,14 +287,14 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     0
 }
 
-/// Every column with its type and meaning; those that must be there are marked. Gives how many at the end had no room.
+/// Draws every column with its type and meaning; required ones are marked. Returns how many at the end did not fit.
 fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema, skip: usize, context: &Context<'_>) -> usize {
     let theme = context.theme;
     let names = schema.columns.iter().map(|column| column.name.len()).max().unwrap_or(0) as u16;
     let room = usize::from(body.height.saturating_sub(top));
     if room < schema.columns.len().min(4) {
         let all: Vec<&str> = schema.columns.iter().map(|column| column.name).collect();
-        // Without a line between where there is none to spare.
+        // Without a separating line where there is no space for one.
         let lines = text::wrap(&all.join(", "), usize::from(body.width.saturating_sub(2)), room + 1);
         for (nth, line) in lines.iter().enumerate() {
             put(buffer, body, 1, (top - 1) + nth as u16, line, theme.dim());

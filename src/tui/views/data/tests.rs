@@ -1,4 +1,4 @@
-//! What the Data view shows and does.
+//! The display and the actions of the Data view.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
@@ -18,7 +18,7 @@ fn opened(stage: &Stage, table: &str) -> DataView {
     view
 }
 
-/// Waits for the order that was asked for.
+/// Waits for the requested order.
 fn settled(stage: &Stage, view: &mut DataView) {
     stage.wait();
     stage.look(|context| view.refresh(context));
@@ -123,7 +123,7 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     let place = |symbol: &str| shown.find(symbol).unwrap_or_else(|| panic!("{symbol} in {shown}"));
     assert!(place("LINK") < place("UNI ") && place("UNI ") < place("USDC") && !shown.contains("PEPX"), "{shown}");
     assert!(shown.contains("3 of 5 rows"), "{shown}");
-    // What was chosen is there again in the next run.
+    // The next run restores the choices.
     let mut other = DataView::default();
     other.restore(&view.save());
     stage.look(|context| other.refresh(context));

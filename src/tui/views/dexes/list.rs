@@ -25,7 +25,7 @@ type D = Field<DexFields>;
 type P = Field<PoolFields>;
 
 impl Fields for DexFields {
-    /// With the largest volume, whose bar is full.
+    /// With the largest volume, the scale of the bars.
     type Row<'a> = (&'a DexSummary, f64);
 
     const FIELDS: &'static [D] = &[
@@ -36,7 +36,7 @@ impl Fields for DexFields {
             .searched()
             .unsorted()
             .plain(),
-        // A chain may be given by its short name or its number.
+        // A chain matches by its short name or its number.
         D::text("chainId", "chain", [5, 8], 220, |dex| {
             dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()
         })
@@ -65,12 +65,12 @@ impl Fields for DexFields {
     }
 }
 
-/// From this width on a pool's address is shown whole.
+/// From this width a pool's address is shown in full.
 const WHOLE_ADDRESS_WIDTH: u16 = 92;
 const ADDRESS_CELLS: u16 = 42;
 
 impl Fields for PoolFields {
-    /// With the largest liquidity, whose bar is full.
+    /// With the largest liquidity, the scale of the bars.
     type Row<'a> = (&'a Pool, f64);
 
     const FIELDS: &'static [P] = &[
@@ -110,18 +110,18 @@ fn fit_bar(column: &mut TableColumn, cells: u16) {
     (column.min, column.ideal) = (cells, cells);
 }
 
-/// A bar of the value beside the largest of its column.
+/// A bar of the value, relative to the largest of its column.
 fn beside(value: Option<f64>, most: f64, cells: usize, ascii: bool) -> Cell {
     let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
     Cell::new(low_bar(share, cells, ascii), Role::AccentSoft)
 }
 
-/// The largest of the values that are known.
+/// The largest of the known values.
 pub(super) fn most(values: impl Iterator<Item = Option<f64>>) -> f64 {
     values.flatten().fold(0.0, f64::max)
 }
 
-/// The chain's short name by its EIP-155 number.
+/// The chain's short name, from its EIP-155 number.
 pub(super) fn chain(id: &str) -> String {
     Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
 }

@@ -1,4 +1,4 @@
-//! One DEX: its version, contracts, value locked and fee tiers, above its pools.
+//! The detail of one DEX: version, contracts, value locked and fee tiers, above its pools.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -17,7 +17,7 @@ const LABEL: u16 = 13;
 /// Lines of the fee tiers.
 const FEE_LINES: usize = 2;
 
-/// The lines used, with an empty one at the end where there is room for pools after it.
+/// Draws the detail; returns the lines used, plus an empty one where pools fit below.
 pub(super) fn draw(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let theme = context.theme;
     let missing = || MISSING.to_owned();
@@ -50,7 +50,7 @@ pub(super) fn draw(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context:
     if area.height > y + 6 { y + 1 } else { y }
 }
 
-/// `0.3 %`, or `stable 0.01 %` for a tier that has a name.
+/// `0.3 %`, or `stable 0.01 %` for a named tier.
 fn tier(tier: &FeeTier) -> String {
     if let Some(percent) = tier.tier.strip_suffix('%') {
         format!("{} %", percent.trim_end())

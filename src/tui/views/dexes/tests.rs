@@ -1,4 +1,4 @@
-//! The DEXes view on the invented market.
+//! The DEXes view on the synthetic market.
 
 use super::*;
 use crate::{

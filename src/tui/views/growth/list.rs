@@ -32,13 +32,13 @@ pub(in crate::tui::views) struct RankingFields;
 #[derive(Clone, Copy)]
 pub(in crate::tui::views) struct Ranked<'a> {
     pub entry: &'a GrowthEntry,
-    /// Its place in the ranking.
+    /// Index in the ranking.
     pub place: usize,
-    /// The growth whose bar is full.
+    /// The largest growth, the scale of the bars.
     pub most: f64,
-    /// The figures that lists share.
+    /// Figures shared with other token lists.
     pub token: Option<&'a TokenSummary>,
-    /// The latest day that any token of the ranking was counted on.
+    /// The latest count day of any token in the ranking.
     pub newest: Option<Day>,
     pub counts: &'a [HolderCountRow],
     pub starred: bool,
@@ -46,7 +46,7 @@ pub(in crate::tui::views) struct Ranked<'a> {
 
 type F = Field<RankingFields>;
 
-/// How far the price moved, in percent.
+/// A column of price change in percent.
 macro_rules! moved {
     ($key:literal, $title:literal, $of:expr) => {{
         const OF: fn(&TokenSummary) -> Option<f64> = $of;
@@ -82,7 +82,7 @@ impl Fields for RankingFields {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
             Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
         }),
-        // Those of the day that stands in the row: the `tokens` table may be of another.
+        // Of the count's day in this row; the `tokens` table may be of another day.
         F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
@@ -145,19 +145,19 @@ impl Fields for RankingFields {
         let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
         entry["chains"] = row.token.into_iter().flat_map(|token| &token.chains).map(ToString::to_string).collect();
         if let Some(entry) = entry.as_object_mut() {
-            // Under the name of one of ours stands ours.
+            // A built-in member wins over a custom column of the same name.
             row.token.into_iter().flat_map(row::own_values).for_each(|(name, value)| _ = entry.entry(name).or_insert(value));
         }
         entry
     }
 }
 
-/// What the Tokens view has in the column of this name.
+/// The value of the Tokens view's column of this name.
 fn shared<'a>(row: Ranked<'a>, column: &str) -> Value<'a> {
     row.token.and_then(|token| TokenRow::plain(token).field(column)).into()
 }
 
-/// Of what is quiet, and of what is strong.
+/// The muted and the strong role of the growth's sign.
 fn roles(entry: &GrowthEntry) -> (Role, Role) {
     match entry.holders_growth {
         growth if growth >= 0.005 => (Role::UpSoft, Role::Up),

@@ -1,4 +1,4 @@
-//! The Growth view on the invented market.
+//! The Growth view on the synthetic market.
 
 use super::*;
 use crate::{

@@ -1,30 +1,30 @@
-//! A job's report as lines of the terminal: the sections of the document, set in so many cells.
+//! Lays out a job's report as terminal lines: the sections of the document, wrapped to a width.
 
 use crate::{
     document::{Block, Document, DocumentTable, Level, Piece, Section, Tone},
     tui::{text, theme::Role},
 };
 
-/// Of a label, with the gap after it.
+/// Width of a label with its gap.
 const LABEL: usize = 15;
-/// Lines that a sentence may take.
+/// Maximum number of lines of a sentence.
 const SENTENCE: usize = 6;
-/// Between two columns.
+/// Gap between two columns.
 const GAP: usize = 2;
-/// The widest that a column before the last may be, and the narrowest that the last is wrapped in.
+/// The widest a column before the last may be, and the narrowest the last is wrapped to.
 const CELL: usize = 44;
 const LAST: usize = 16;
 
-/// A line of the page, in pieces of a role each.
+/// A line of the page: its pieces with their roles.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct PageLine {
     pub(super) indent: u16,
     pub(super) pieces: Vec<(String, Role)>,
-    /// Begins a token or a part of it: one jumps from one to the next.
+    /// Starts a token or a part of it: a target of jumps.
     pub(super) heading: bool,
 }
 
-/// The lines of a report in so many cells.
+/// Lays out a report in `cells` columns.
 pub(super) fn lines(document: &Document, cells: u16) -> Vec<PageLine> {
     let mut page = Page { lines: Vec::new(), cells: usize::from(cells.max(40)) };
     for section in &document.sections {
@@ -67,7 +67,7 @@ impl Page {
                 Block::Say(piece) => self.say(piece),
                 Block::Labelled(label, piece) => self.labelled(label, piece),
                 Block::Table(table) => self.table(table),
-                // The chart has a view of its own.
+                // The Chart view shows charts.
                 Block::Chart(_) => {}
             }
         }
@@ -79,7 +79,7 @@ impl Page {
         }
     }
 
-    /// `label   what is said of it`, wrapped under itself.
+    /// `label   text`, the text wrapped in its column.
     fn labelled(&mut self, label: &str, piece: &Piece) {
         let room = self.cells.saturating_sub(LABEL + 4);
         for (i, line) in text::wrap(&piece.text, room, SENTENCE).into_iter().enumerate() {
@@ -88,7 +88,7 @@ impl Page {
         }
     }
 
-    /// Columns as wide as what stands in them; the last takes what is left and is wrapped under itself.
+    /// Columns fit their content; the last takes the rest and is wrapped in its column.
     fn table(&mut self, table: &DocumentTable) {
         let indent = if table.caption.is_empty() { 1 } else { 2 };
         if indent == 2 {

@@ -1,4 +1,4 @@
-//! Drawing the two tables of the Jobs view: beside each other where there is room, else under each other.
+//! Draws the two tables of the Jobs view, side by side where they fit, else stacked.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -24,9 +24,9 @@ use crate::{
 
 pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened; make the state directory writable and start again";
 
-/// From this width the tables stand beside each other.
+/// From this width the tables are side by side.
 const WIDE: u16 = 130;
-/// Rows of the list where the tables stand under each other and both have more than fit.
+/// Minimum number of rows of the tasks when the tables are stacked.
 const TASK_ROWS_MIN: u16 = 9;
 
 impl JobsView {
@@ -45,7 +45,7 @@ impl JobsView {
             let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
             return (Rect { width, ..area }, right);
         }
-        // The list takes what it needs, the tasks never less than a job's six with their rule, header and two lines of detail.
+        // The list takes the rows it needs; the tasks never less than a job's six with their rule, header and two lines of detail.
         let wanted = self.list.len().max(2) as u16 + 2;
         let height = wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3));
         let lower = Rect { y: area.y + height, height: area.height - height, ..area };
@@ -78,7 +78,7 @@ impl JobsView {
         self.list.draw(buffer, frame, context, rows::rows(&self.stored.reading.jobs, context));
     }
 
-    /// What is missing and what to do.
+    /// Draws the placeholder of an empty list: the reason, and how to proceed.
     fn draw_empty(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) {
         let theme = context.theme;
         if let Some(problem) = &self.stored.problem {
@@ -114,7 +114,7 @@ impl JobsView {
             warns: false,
         };
         let body = inset(panel.render(area, buffer, theme));
-        // Two lines under the table say the selected one whole.
+        // Two lines under the table show the selected task in full.
         let detail = if body.height >= 7 { 3 } else { 0 };
         let room = Rect { height: body.height - detail, ..body };
         let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
@@ -124,7 +124,7 @@ impl JobsView {
             let task = job.tasks.get(place)?;
             Some(TaskRow { task, progress: progress.iter().find(|progress| progress.task_id == task.task_id), context })
         };
-        // A job of one token does not say its name in every row.
+        // A job of one token needs no token column.
         self.tasks.show(rows::TOKEN, rows::tokens(&job).len() > 1);
         self.tasks.set_count(job.tasks.len());
         self.tasks.focused = self.in_tasks;
@@ -134,7 +134,7 @@ impl JobsView {
         }
     }
 
-    /// The selected task's description whole, or the job's id and time.
+    /// Draws the selected task's full description, or the job's id and time.
     fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
         let theme = context.theme;
         let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);

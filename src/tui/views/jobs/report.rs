@@ -1,4 +1,4 @@
-//! The report of a job, read line by line, as a page or as JSON; jumps from part to part. Keeps its place, not the job.
+//! The report pane of a job: a scrollable page or JSON, with jumps between sections. Holds the scroll offset, not the job.
 
 use crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -22,9 +22,9 @@ use crate::{
     },
 };
 
-/// Cells that a level of the page is set in.
+/// Cells of an indent level.
 const INDENT: u16 = 2;
-/// Lines of JSON shown; more are read better elsewhere.
+/// Maximum number of lines of JSON shown; longer reports belong in another viewer.
 const JSON_LINES: usize = 100_000;
 
 #[derive(Debug)]
@@ -37,10 +37,10 @@ enum State {
 #[derive(Debug)]
 pub(super) struct ReportPane {
     state: State,
-    /// The JSON stands in the page's place.
+    /// Shows JSON instead of the page.
     raw: bool,
     lines: Vec<PageLine>,
-    /// What the lines were made for: the cells, and whether they are JSON.
+    /// The width of the laid out lines, and whether they are JSON.
     made: Option<(u16, bool)>,
     top: usize,
     height: usize,
@@ -69,7 +69,7 @@ impl ReportPane {
         }
     }
 
-    /// Makes the lines for so many cells, once.
+    /// Lays out the lines for a width, once.
     fn make(&mut self, cells: u16) {
         let State::Read(report) = &self.state else { return };
         if self.made == Some((cells, self.raw)) {

@@ -1,4 +1,4 @@
-//! What stands in a row of the jobs and of the tasks: words, glyphs, bars. Draws no panel and keeps nothing.
+//! The rows of the job list and the task list: words, glyphs, bars. Draws no panel and holds no state.
 
 use serde_json::{Value as Json, json};
 
@@ -44,7 +44,7 @@ impl Fields for JobFields {
             .cell(|row, _| Cell::text(format::short_address(&row.job.job_id)))
             .aliases(&["job", "id"])
             .searched(),
-        // The younger the smaller.
+        // Negated: younger sorts higher.
         J::figure("age", "age", 5, 60, |row| jobs::created(&row.job.job_id).map(|time| -time.0).into())
             .cell(|row, look| {
                 let age = jobs::created(&row.job.job_id).map(|time| format::age(look.now.0 - time.0));
@@ -66,7 +66,7 @@ impl Fields for JobFields {
         .searched()
         .grows(),
         J::hidden("tasks_ended", ColumnKind::Number, |row| ended(row.job).into()).aliases(&["ended"]),
-        // Ordered by how much of it is done.
+        // Sorted by the share of ended tasks.
         J::text("tasks", "tasks", [16, 17], 200, |row| row.job.tasks.len().into())
             .rank(|row| Some(done(row.job)))
             .cell(|row, look| {
@@ -125,7 +125,7 @@ impl Fields for TaskFields {
                     TaskStatus::Skipped | TaskStatus::Queued => Role::Dim,
                     _ => Role::Text,
                 };
-                // The columns before it say what it is about; the reason alone is left. Under the table it stands whole.
+                // The other columns name analysis and token, so only the reason is shown here; the full text is below the table.
                 let reason = row.task.description.split_once(": ").filter(|_| row.task.status != TaskStatus::Completed);
                 Cell::new(reason.map_or(&*row.task.description, |(_, reason)| reason).to_owned(), role)
             })
@@ -138,12 +138,12 @@ impl Fields for TaskFields {
     }
 }
 
-/// (analysis, address) of `market-0x…`.
+/// Splits `market-0x…` into (analysis, address).
 pub(super) fn parts(task: &Task) -> (&str, &str) {
     task.task_id.split_once('-').unwrap_or((&task.task_id, ""))
 }
 
-/// What people call a token: its symbol, else its address shortened.
+/// The token's symbol, else its shortened address.
 pub(super) fn token_name(address: &str, context: &Context<'_>) -> String {
     let symbol = context.snapshot.and_then(|snapshot| {
         let address = Address::parse(address)?;
@@ -152,7 +152,7 @@ pub(super) fn token_name(address: &str, context: &Context<'_>) -> String {
     symbol.map_or_else(|| format::short_address(address), |symbol| text::truncate(&symbol, 16).into_owned())
 }
 
-/// The addresses a job is about, each once, in the job's order.
+/// The token addresses of a job, without duplicates, in the job's order.
 pub(super) fn tokens(job: &Job) -> Vec<&str> {
     let mut seen = std::collections::HashSet::new();
     job.tasks.iter().map(|task| parts(task).1).filter(|address| !address.is_empty() && seen.insert(*address)).collect()
@@ -168,7 +168,7 @@ pub(super) fn names(job: &Job, context: &Context<'_>) -> String {
     named.join(", ")
 }
 
-/// Tasks that have ended, with or without a result.
+/// Number of ended tasks, with or without a result.
 pub(super) fn ended(job: &Job) -> usize {
     job.tasks.iter().filter(|task| !matches!(task.status, TaskStatus::Queued | TaskStatus::Running)).count()
 }
@@ -201,7 +201,7 @@ fn task_mark(status: TaskStatus, ascii: bool) -> (&'static str, Role) {
     }
 }
 
-/// A bar over its track in a cell of the table.
+/// A bar over its track, for a table cell.
 fn bar_cell(share: f64, cells: usize, role: Role, ascii: bool) -> Cell {
     let [filled, rest] = thin_bar(share, cells, ascii);
     Cell::new(filled, role).then(rest, Role::Grid)
@@ -216,7 +216,7 @@ fn done(job: &Job) -> f64 {
     ended(job) as f64 / job.tasks.len().max(1) as f64
 }
 
-/// The rows of the list of jobs, by their places.
+/// The rows of the job list, by index.
 pub(super) fn rows<'a>(jobs: &'a [Job], context: &'a Context<'a>) -> impl Fn(usize) -> Option<JobRow<'a>> {
     move |place| Some(JobRow { job: jobs.get(place)?, context })
 }

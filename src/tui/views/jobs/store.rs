@@ -1,4 +1,4 @@
-//! The jobs as they were last read, and the calls on their way: the store lies on disk, so every call runs off the drawing thread.
+//! A cached read of the job store and its pending calls; the store is on disk, so every call runs off the drawing thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,54 +18,54 @@ use crate::{
 
 /// Jobs shown; the API pages through older ones.
 const JOBS_SHOWN: u64 = 250;
-/// How often a running job is looked at for how far its task has come.
+/// Polling interval of a running job's progress.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What one reading of the store gave.
+/// One read of the store.
 #[derive(Debug, Default)]
 pub(super) struct JobsRead {
     pub(super) jobs: Vec<Job>,
-    /// Of all jobs there are, those not shown included.
+    /// Number of all jobs, including those not shown.
     pub(super) total: u64,
-    /// How far the tasks of the job have come that was asked about.
+    /// Task progress of the watched job.
     pub(super) progress: Option<(String, Vec<TaskProgress>)>,
 }
 
-/// A job's findings, ready to be shown.
+/// A job's report, ready for display.
 #[derive(Debug)]
 pub(super) struct ReportText {
     pub(super) job_id: String,
     pub(super) status: &'static str,
-    /// As it is copied.
+    /// The text to copy.
     pub(super) json: String,
-    /// As the page is made of it.
+    /// The source of the page.
     pub(super) document: Document,
 }
 
-/// A job that was started here: its id, and what people call its token.
+/// A job started here: its id, and its token's display name.
 type Started = (String, String);
 
 #[derive(Debug, Default)]
 pub(super) struct StoredJobs {
     pub(super) reading: JobsRead,
     pub(super) problem: Option<Problem>,
-    /// The store was read once.
+    /// The store was read at least once.
     pub(super) read: bool,
     pub(super) report: Option<Result<ReportText, Problem>>,
     listing: Option<BackgroundTask<JobsRead>>,
     report_task: Option<BackgroundTask<ReportText>>,
-    /// Starts and terminations on their way; they end by themselves.
+    /// Pending starts and terminations; they end by themselves.
     orders: Vec<BackgroundTask<Option<Started>>>,
-    /// Started here and not ended yet: what was said of them is said anew at their end.
+    /// Jobs started here and not ended yet; their end is announced.
     started: Vec<Started>,
     pause: Option<BackgroundTask<()>>,
     news: Option<Receiver<DeckEvent>>,
-    /// What is shown may be old.
+    /// The displayed jobs may be outdated.
     stale: bool,
 }
 
 impl StoredJobs {
-    /// Takes what came and asks anew where something changed; `watched` is the job whose tasks are on screen.
+    /// Polls pending calls and reads the store again after changes; `watched` is the job whose tasks are on screen.
     pub(super) fn refresh(&mut self, context: &Context<'_>, watched: Option<&str>) {
         let Some(jobs) = context.jobs else { return };
         self.hear(context.deck);
@@ -106,7 +106,7 @@ impl StoredJobs {
         }
     }
 
-    /// Says of each job started here that it has ended, once.
+    /// Announces the end of each job started here, once.
     fn tell_ended(&mut self, deck: &Deck) {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
@@ -116,7 +116,7 @@ impl StoredJobs {
         });
     }
 
-    /// Whether a job changed since the last look.
+    /// Marks the jobs as outdated if the deck announced a change.
     fn hear(&mut self, deck: &Deck) {
         let Some(news) = &mut self.news else {
             self.news = Some(deck.listen());
@@ -132,7 +132,7 @@ impl StoredJobs {
         }
     }
 
-    /// Another job is looked at: its tasks have to be asked for.
+    /// Another job is watched: its tasks must be read.
     pub(super) fn look(&mut self) {
         self.stale = true;
     }
@@ -151,7 +151,7 @@ impl StoredJobs {
         });
     }
 
-    /// Carries out a change of the store and tells how it went.
+    /// Runs a change of the store and announces its result.
     fn order<C>(&mut self, context: &Context<'_>, change: C)
     where
         C: FnOnce(&Jobs) -> crate::error::Result<(String, Option<Started>)> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What the Jobs view shows and does, over readings of a store that is not there.
+//! The display and the actions of the Jobs view, on reads of a store that does not exist.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const ANALYSES: [(&str, &str); 6] = [
     ("holders", "Largest holders"),
 ];
 
-/// An id created that long before the pictures' hour.
+/// A job id created so many seconds before the snapshots' time.
 fn id(seconds_ago: i64, last: char) -> String {
     let mut bits = ((NOW.0 - seconds_ago * 1_000) as u128) << 80;
     let mut digits = Vec::new();
@@ -124,7 +124,7 @@ fn the_selection_stays_on_its_job_when_others_come() {
     view.stored.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.cursor.selected()), (before.as_str(), Some(2)));
-    // The one that was just started is the exception.
+    // Except for the job just started.
     view.newest_before = Some(view.stored.reading.jobs[0].job_id.clone());
     let started = id(0, 'y');
     view.stored.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));

@@ -1,4 +1,4 @@
-//! The list of the Posts view: one row of the table for each field of a post. Posts are ordered and searched by their question.
+//! The list of the Posts view: one row of the table for each field of a post. Sorting and searching run in the question.
 
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What the query may be long.
+/// Longest filter in characters.
 const WORDS_MAX: usize = 200;
 
 pub(super) struct PostFields;
@@ -56,7 +56,7 @@ impl Fields for PostFields {
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
-    /// Plain words are those of the title, conditions those of GET /posts: the question looks for both.
+    /// Plain words search the title, conditions are those of GET /posts; the question evaluates both.
     fn filter_columns() -> Vec<FilterColumn> {
         Post::COLUMNS.to_vec()
     }
@@ -75,8 +75,8 @@ impl Fields for PostFields {
     }
 }
 
-/// The column that is shown only where an author is known.
+/// The column shown only where an author is known.
 pub(super) const AUTHOR: &str = "author";
 
-/// The column that is shown only beside other tokens' posts.
+/// The column shown only among several tokens' posts.
 pub(super) const TOKEN: &str = "token_address";

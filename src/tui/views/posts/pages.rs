@@ -1,5 +1,4 @@
-//! The posts on screen, fetched page by page around the selection. What was shown stays until the first page of what is wanted now
-//! is there.
+//! A page cache of the posts around the selection. The previous posts stay on screen until the first page of a new query arrives.
 
 use crate::{
     dataset::{address::Address, rows::Post},
@@ -12,18 +11,18 @@ use crate::{
     tui::view::{Context, HttpRequest, ViewQuestion},
 };
 
-/// Posts of a page: as many as each question gives.
+/// Page sizes: the maximum of each question.
 const TOKEN_PAGE: u64 = 100;
 const PAGE: u64 = 250;
-/// Rows before and after the selection that are fetched ahead.
+/// Rows prefetched before and after the selection.
 const AHEAD: usize = 100;
-/// Pages kept.
+/// Maximum number of cached pages.
 const PAGES_MAX: usize = 8;
 
-/// Which posts are wanted, and in which order.
+/// A query of posts, with its order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PostsRequest {
-    /// One token's alone.
+    /// Only this token's posts.
     pub token: Option<Address>,
     pub query: Option<String>,
     pub filter: Filter,
@@ -31,7 +30,7 @@ pub(super) struct PostsRequest {
 }
 
 impl PostsRequest {
-    /// One token's posts as they come have a question of their own.
+    /// The token, for an unfiltered query of one token's newest posts, which has its own question.
     fn plain(&self) -> Option<Address> {
         self.token.filter(|_| self.query.is_none() && self.filter.is_empty() && self.sort == [Order::falling("published_at")])
     }
@@ -57,7 +56,7 @@ impl PostsRequest {
         }
     }
 
-    /// The request for the page that holds the row.
+    /// The HTTP request for the page of the row.
     pub(super) fn request(&self, row: usize, total: usize) -> HttpRequest {
         let page = row as u64 / self.limit() + 1;
         let request = match self.plain() {
@@ -68,7 +67,7 @@ impl PostsRequest {
     }
 }
 
-/// A page that is asked for, by whichever question.
+/// A page, from either question.
 enum Page {
     Token(ViewQuestion<TokenPostsQuestion>),
     Any(ViewQuestion<PostsQuestion>),
@@ -83,7 +82,7 @@ impl Page {
         };
     }
 
-    /// How many posts there are on all pages.
+    /// Number of posts on all pages.
     fn total(&self) -> Option<u64> {
         match self {
             Self::Token(asked) => asked.answer().map(|answer| answer.total),
@@ -107,11 +106,11 @@ impl Page {
     }
 }
 
-/// The pages of one source in one generation.
+/// The cached pages of one query in one generation.
 struct Set {
     generation: u64,
     source: PostsRequest,
-    /// By number.
+    /// By page number.
     pages: Vec<(u64, Page)>,
 }
 
@@ -189,13 +188,13 @@ impl Pages {
         self.shown.as_ref().and_then(Set::total).unwrap_or(0)
     }
 
-    /// Whether it holds of any post at hand.
+    /// Whether the predicate holds for any cached post.
     pub(super) fn any(&self, holds: impl Fn(&Post) -> bool) -> bool {
         let pages = self.shown.iter().flat_map(|set| &set.pages);
         pages.flat_map(|(_, page)| (0..).map_while(|row| page.post(row))).any(holds)
     }
 
-    /// The post in the row, if its page is there.
+    /// The post in the row, if its page has arrived.
     pub(super) fn post(&self, row: usize) -> Option<&Post> {
         let set = self.shown.as_ref()?;
         let limit = set.source.limit();
@@ -203,7 +202,7 @@ impl Pages {
         page.post((row as u64 % limit) as usize)
     }
 
-    /// What the posts shown are of.
+    /// The query of the displayed posts.
     pub(super) fn source(&self) -> Option<&PostsRequest> {
         self.shown.as_ref().map(|set| &set.source)
     }

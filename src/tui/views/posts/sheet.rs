@@ -1,4 +1,4 @@
-//! The whole of one post: its title over several lines, the link, the exact time and figures.
+//! One post in full: its wrapped title, the link, exact time and figures.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Lines of the sheet below a table.
+/// Rows of the sheet below a table.
 pub(super) const HEIGHT: u16 = 13;
 const LABEL: u16 = 13;
 const TITLE_LINES: usize = 8;
@@ -24,7 +24,7 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
     let body = rule.render(area, buffer, theme);
     let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
     let facts = facts(post, context);
-    // The facts keep their room; the title gives way.
+    // The facts keep their space; the title is cut.
     let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);
     let title = post.title.as_deref().unwrap_or("no title");
     let mut y = put_wrapped(buffer, body, 0, 0, title, lines, if post.title.is_some() { theme.strong() } else { theme.dim() });

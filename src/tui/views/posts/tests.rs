@@ -1,4 +1,4 @@
-//! The Posts view on the invented market.
+//! The Posts view on the synthetic market.
 
 use super::*;
 use crate::{
@@ -26,7 +26,7 @@ fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     assert_eq!(view.export(&stage.context()).expect("rows to export").count, Some(130));
     let request = view.request(&stage.context()).expect("a request");
     assert_eq!((request.target, request.page), (format!("/tokens/{}/posts?page=2&limit=100", address(1)), Some((2, 2))));
-    // What is written is every post, as each is answered.
+    // An export contains every post, as answered.
     let (context, members) = (stage.context(), view.list.members());
     let row = |place| Some(List::<PostFields>::written(ListedPost { post: view.pages.post(place)?, context: &context }, &members));
     let expected: Vec<Vec<Value>> = (0..130).filter_map(row).collect();

@@ -1,4 +1,4 @@
-//! The lines of what stands beside the anomalies: how concentrated the holders are, and similar scams side by side.
+//! The lines of the right pane: holder concentration, and a comparison of similar scams.
 
 use super::{
     checklist::ChecklistStyle,
@@ -16,18 +16,18 @@ use crate::{
 
 const LEFT: u16 = 1;
 const LABEL: u16 = 25;
-/// Rows of the chart of shares.
+/// Rows of the share chart.
 const CHART_ROWS: usize = 4;
 /// Holders named under the chart.
 const NAMED: usize = 8;
-/// From this width on a scam's row has its type and address too.
+/// From this width a scam's row has its type and address too.
 const SCAM_WIDE: u16 = 58;
-/// Where a scam's name begins, the cells of its type, and those that its bar has at least.
+/// Column of a scam's name, width of its type, and minimum width of its bar.
 const SCAM_NAME: usize = 6;
 const SCAM_TYPE: usize = 12;
 const SCAM_BAR: usize = 10;
 
-/// The chart of the largest holders' shares, the figures of concentration, the largest by name.
+/// The holder section: a chart of the largest shares, concentration figures, the largest holders by name.
 pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
     let mut lines = vec![PaneLine::rule("holder concentration", many(metrics.count, "free holder", "free holders"))];
@@ -46,7 +46,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     let mut line = PaneLine::default().at(LEFT, "holders for over 50 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
     for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
         let figure = format::human(Some(figure));
-        // A figure that has no room stands on the next line.
+        // A figure that does not fit moves to the next line.
         if usize::from(line.end()) + 5 + name.len() + figure.len() > usize::from(look.width.saturating_sub(1)) {
             lines.push(std::mem::take(&mut line));
         }
@@ -76,7 +76,7 @@ fn bar_line(line: PaneLine, label: &str, share: f64, role: Role, look: &Checklis
     line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(format::share(Some(share)), Role::Text)
 }
 
-/// A column for each of the largest holders, the largest left; the highest says what it stands for.
+/// A column chart of the largest holders, in descending order; the top is labelled with its share.
 fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     const HEIGHTS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     let top = metrics.largest.first().map_or(0.0, |holder| holder.share);
@@ -85,7 +85,7 @@ fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     }
     let room = usize::from(look.width.saturating_sub(LEFT + 9));
     let shown = &metrics.largest[..metrics.largest.len().min(room)];
-    // Two cells a holder where there is room, so that the columns stand apart.
+    // Two cells for each holder where they fit, to separate the columns.
     let wide = shown.len() * 2 <= room;
     let mut lines = Vec::new();
     for row in (0..CHART_ROWS).rev() {
@@ -128,7 +128,7 @@ fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     lines
 }
 
-/// Each similar scam with how near it is, and under them which traits each shares.
+/// The scam section: each similar scam with its similarity, then the shared traits.
 pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let scams = &answer.similar_scams;
     let mut lines = vec![PaneLine::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
@@ -155,7 +155,7 @@ fn name(scam: &SimilarScam) -> String {
     scam.name.clone().unwrap_or_else(|| scam.address.short())
 }
 
-/// Cells of the longest name, as far as a short bar leaves room.
+/// Width of the longest name, as far as a short bar leaves space.
 fn name_width(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> usize {
     let longest = scams.iter().map(|scam| text::width(&name(scam))).max().unwrap_or(0);
     let (least, taken) = if look.width >= SCAM_WIDE { (16, SCAM_TYPE + 4) } else { (14, 2) };
@@ -189,10 +189,10 @@ fn scam_details(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> Vec<
     facts.into_iter().filter(|_| look.width > 30).map(line).collect()
 }
 
-/// Which of the token's traits each of the scams shows too: a column for each scam, by its number.
+/// The trait matrix: which traits of the token each scam shares, one numbered column for each scam.
 fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     const FIRST: u16 = 26;
-    // Of the last column the gap may go.
+    // The last column may lose its gap.
     let fitting = |column: u16| usize::from((look.width.saturating_sub(FIRST)) / column).min(scams.len());
     let column = if fitting(4) < scams.len() { 3 } else { 4 };
     let shown = fitting(column);

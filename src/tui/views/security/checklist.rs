@@ -1,4 +1,4 @@
-//! The lines of the checklist: every check under the question it answers, with what became of it, one line each.
+//! The lines of the checklist: every check under its question, with its result, one line each.
 
 use std::collections::HashSet;
 
@@ -16,37 +16,37 @@ use crate::{
     },
 };
 
-/// The widest code and a gap.
+/// Width of the longest code and a gap.
 const CODE: u16 = 21;
 pub(super) const LEFT: u16 = 3;
-/// Where what stands under a check begins.
+/// Column of the lines under a check.
 pub(super) const PROOF: u16 = 5;
-/// From this width on: a bar of how much a finding weighs.
+/// From this width a bar shows a finding's weight.
 const BAR_WIDTH: u16 = 96;
 const BAR: usize = 8;
-/// Cells of the figure at the right and a gap: `0.41 of 0.95`.
+/// Width of the figure at the right and a gap: `0.41 of 0.95`.
 const FIGURE: u16 = 14;
-/// Of a weight alone.
+/// Width of a weight alone.
 const WEIGHT: u16 = 7;
-/// What is found may take so many lines, where there is room for the sentence beside the code at all.
+/// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
 const SENTENCE_LINES: usize = 3;
 const SENTENCE_MIN: u16 = 24;
-/// What is worth a warning.
+/// From this weight a finding is coloured as a warning.
 const NOTABLE: f64 = 0.15;
 
-/// What is opened, and how it is drawn.
+/// Display state: expanded entries, width and glyphs.
 pub(super) struct ChecklistStyle<'a> {
     pub(super) open: &'a HashSet<PaneEntry>,
     pub(super) width: u16,
     pub(super) ascii: bool,
 }
 
-/// What was found for a code.
+/// The anomaly found for a code.
 pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
     answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
 }
 
-/// All checks by question; those where something was found come first.
+/// All checks by question; those with findings come first.
 pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let checks = answer.checks.as_deref().unwrap_or_default();
     let mut lines = Vec::new();
@@ -110,13 +110,13 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         let bar = look.width - 1 - right;
         first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }
-    // Opened, the sentence stands whole under the code.
+    // When expanded, the full sentence is under the code.
     let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
     if open {
         lines.push(first);
         return proof::push(check, anomaly, look, lines);
     }
-    // What is found is read to its end; of the rest a line is enough, and opening shows all of it.
+    // Findings are shown in full; other checks in one line, in full when expanded.
     let most = if check.state == CheckState::Found { SENTENCE_LINES } else { 1 };
     let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
     if beside < SENTENCE_MIN {
@@ -131,7 +131,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
 }
 
-/// A sentence in one line, filled to its last cell, but no number and no bracket is cut: there it ends at a word.
+/// A sentence truncated to one line; a cut in a number or bracket moves to the word before.
 fn one_line(told: &str, cells: usize) -> String {
     let filled = text::truncate(told, cells);
     let cut_badly = |stem: &str| stem.ends_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '(' | ' '));

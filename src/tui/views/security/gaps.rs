@@ -1,4 +1,4 @@
-//! The lines of what could not be looked at and how to supply it, and of what executing the contract took.
+//! The lines about missing data and how to supply it, and about the execution of the contract.
 
 use super::{
     checklist::{ChecklistStyle, LEFT, PROOF},
@@ -9,7 +9,7 @@ use crate::{
     tui::{format, text, theme::Role, views::many},
 };
 
-/// What executing the contract took, and what was left undone.
+/// The execution section: how the contract was executed, and skipped work.
 pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(execution) = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()) else { return Vec::new() };
     let functions = many(execution.selectors.len() as u64, "function", "functions");
@@ -28,7 +28,7 @@ pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -
     lines
 }
 
-/// How the contract came to stand, in words.
+/// Describes how the contract's state was set up.
 pub(super) fn standing(word: &str) -> &str {
     match word {
         "constructor" => "deployed by constructor",
@@ -38,7 +38,7 @@ pub(super) fn standing(word: &str) -> &str {
     }
 }
 
-/// What trading took, in words.
+/// Describes the condition that opened trading.
 pub(super) fn trading(opening: &str) -> &str {
     match opening {
         "wait" => "opens after some blocks",
@@ -49,7 +49,7 @@ pub(super) fn trading(opening: &str) -> &str {
     }
 }
 
-/// What could not be looked at, and how to supply it.
+/// The section of missing data, and how to supply it.
 pub(super) fn missing(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let missing = answer.explanation.as_ref().map_or(&[][..], |explanation| &explanation.missing);
     if missing.is_empty() {

@@ -1,5 +1,5 @@
-//! A pane of lines of text in which one walks from entry to entry: an entry is one line or several, and lines between belong to
-//! none. What the lines say is made elsewhere.
+//! A scrollable pane of selectable entries: an entry has one line or several; lines in between belong to none. The lines are built
+//! elsewhere.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -15,13 +15,13 @@ use crate::{
     },
 };
 
-/// What can be selected.
+/// A selectable entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PaneEntry {
     Check(AnomalyCode),
-    /// A proof of what a check found.
+    /// Evidence of a check.
     Proof(AnomalyCode, usize),
-    /// A row of the dataset behind a proof.
+    /// A dataset row of that evidence.
     Row(AnomalyCode, usize, usize),
     Scam(usize),
     Holder(usize),
@@ -32,9 +32,9 @@ pub(super) enum PaneEntry {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct PaneLine {
     entry: Option<PaneEntry>,
-    /// The title of what follows, and what is known of it at the right.
+    /// A section title, with a note at the right.
     rule: Option<(String, String)>,
-    /// Text at its column.
+    /// Text with its column and role.
     pieces: Vec<(u16, String, Role)>,
     right: Option<(String, Role)>,
 }
@@ -54,7 +54,7 @@ impl PaneLine {
         self
     }
 
-    /// After what stands already, `gap` cells further, or at `x` where nothing does.
+    /// Appends text `gap` cells after the last, or at `x` on an empty line.
     #[must_use]
     pub(super) fn then(self, x: u16, gap: u16, text: impl Into<String>, role: Role) -> Self {
         let end = self.end();
@@ -73,7 +73,7 @@ impl PaneLine {
     }
 }
 
-/// The lines, where the person is in them, and where they were drawn.
+/// The lines, the selection, the scroll offset and the drawn area.
 #[derive(Debug, Default)]
 pub(super) struct Pane {
     pub(super) lines: Vec<PaneLine>,
@@ -82,11 +82,11 @@ pub(super) struct Pane {
     area: Rect,
 }
 
-/// Entries the wheel moves by.
+/// Entries of one wheel step.
 const WHEEL: isize = 3;
 
 impl Pane {
-    /// Shows other lines; the selection stays on its entry if that is still there.
+    /// Replaces the lines; the selection stays on its entry if it still exists.
     pub(super) fn set(&mut self, lines: Vec<PaneLine>) {
         self.lines = lines;
         let entries = self.entries();
@@ -116,7 +116,7 @@ impl Pane {
         self.at = entries.get(next).copied();
     }
 
-    /// Carries out a movement; false when the action is none.
+    /// Moves the selection; false for any other action.
     pub(super) fn act(&mut self, action: Action) -> bool {
         let page = (usize::from(self.area.height) / 2).max(1) as isize;
         match action {
@@ -131,7 +131,7 @@ impl Pane {
         true
     }
 
-    /// Whether the mouse did something here; a click on the selected entry opens it.
+    /// Handles the mouse; a click on the selected entry opens it.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Option<Clicked> {
         if !self.area.contains((mouse.column, mouse.row).into()) {
             return None;
@@ -150,7 +150,7 @@ impl Pane {
         Some(Clicked::Selected)
     }
 
-    /// Moves the window over the lines so that the selection is in it, with the rule above it where it is the first under one.
+    /// Scrolls the selection into view, with the section title above it if it is the first entry.
     fn follow(&mut self, height: usize) {
         let mine = |line: &PaneLine| line.entry.is_some() && line.entry == self.at;
         let (Some(first), Some(last)) = (self.lines.iter().position(mine), self.lines.iter().rposition(mine)) else {
@@ -164,7 +164,7 @@ impl Pane {
         if bottom >= self.offset + height {
             self.offset = bottom + 1 - height;
         }
-        // What introduces the entry is shown as far as the entry itself stays on screen.
+        // Lines before the entry are shown as long as the entry itself stays on screen.
         let top = top.max((last + 1).saturating_sub(height));
         self.offset = self.offset.min(if top + height > last { top } else { first });
         self.offset = self.offset.min(self.lines.len().saturating_sub(height));
@@ -206,10 +206,10 @@ impl Pane {
     }
 }
 
-/// What a click or the wheel did.
+/// The effect of a click or the wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clicked {
     Selected,
-    /// The entry was selected before.
+    /// The entry was already selected.
     Again,
 }

@@ -1,4 +1,4 @@
-//! The lines behind an opened check: what it asks, what it measured, and what proves it: the calls with what they changed, the rows.
+//! The lines under an expanded check: its question, its measurement, and its evidence: calls with their effects, and dataset rows.
 
 use super::{
     checklist::{ChecklistStyle, PROOF},
@@ -13,19 +13,19 @@ use crate::{
     },
 };
 
-/// Where the rows of a proof begin.
+/// Column of the evidence rows.
 const ROW: u16 = 7;
-/// From this width on hashes and addresses are whole.
+/// From this width hashes and addresses are shown in full.
 const WHOLE_WIDTH: u16 = 190;
-/// Lines that a sentence may take.
+/// Maximum number of lines of a sentence.
 const SENTENCE_LINES: usize = 4;
 
-/// The calls and rows of a check: of what was found, else of what shows that it passed.
+/// The evidence of a check: of its finding, else of its passing.
 pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a [Evidence] {
     anomaly.map(|anomaly| &anomaly.evidence[..]).filter(|evidence| !evidence.is_empty()).unwrap_or(&check.proof)
 }
 
-/// What stands under an opened check. `anomaly` is what was found.
+/// Adds the lines under an expanded check. `anomaly` is its finding.
 pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let entry = PaneEntry::Check(check.code);
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
@@ -56,7 +56,7 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistSty
     }
 }
 
-/// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, in one line or in two.
+/// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, on one line or two.
 fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
     let mut line = PaneLine::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
@@ -72,7 +72,7 @@ fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, 
         lines.push(line);
         return;
     }
-    // `→ fails` where there was nothing to change from.
+    // `→ fails` where there is no earlier value.
     let mut after = if after.is_empty() { MISSING.to_owned() } else { after };
     if let Some(change) = &evidence.change {
         after += &format!(" ({change})");
@@ -96,14 +96,14 @@ fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, 
     }
 }
 
-/// Rows of a dataset as a small table: the columns that any of them has, each as wide as its widest cell.
+/// Dataset rows as a small table: the columns used by any row, as wide as their widest cell.
 struct Columns {
     widths: Vec<usize>,
     whole: bool,
 }
 
 impl Columns {
-    /// When, the block, whose, to whom, how much, which share, the transaction, what else it says.
+    /// Time, block, sender and recipient, amount, share, transaction, note.
     fn cells(row: &EvidenceRow, whole: bool) -> [String; 8] {
         let parties = |address: Option<crate::dataset::address::Address>| {
             address.map_or_else(String::new, |address| if whole { address.to_string() } else { address.short() })
@@ -133,7 +133,7 @@ impl Columns {
                 *column = (*column).max(text::width(&cell));
             }
         }
-        // The block says least beside the time, then the transaction's hash.
+        // Drops the block first, as the time implies it, then the transaction hash.
         for dropped in [1, 6] {
             if usize::from(ROW) + widths.iter().map(|width| width + 2 * usize::from(*width > 0)).sum::<usize>() > usize::from(width) {
                 widths[dropped] = 0;

@@ -1,4 +1,4 @@
-//! The head of the Security view: the score in digits that are seen from across the room, the recommendation, and a bar for each part.
+//! The head of the Security view: the score in large digits, the recommendation, and a bar for each part.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
@@ -18,18 +18,18 @@ use crate::{
     },
 };
 
-/// From this size on the digits are the large ones and the parts stand under each other.
+/// From this size the digits are huge and the parts are stacked.
 const LARGE: (u16, u16) = (110, 30);
-/// Lines that the reasons may take beside the smaller digits.
+/// Maximum number of lines of the reasons beside the smaller digits.
 const REASON_LINES: usize = 3;
-/// Cells of the widest part's name and a gap.
+/// Width of the longest part name and a gap.
 const NAME: u16 = 18;
-/// Between the parts where they stand in one line.
+/// Gap between the parts on one line.
 const GAP: u16 = 2;
 
 const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
 
-/// The parts count the other way round than the score: 0 is nothing found, 100 the worst.
+/// Parts measure risk, opposite to the score: 0 is none, 100 the worst.
 fn name(part: Part) -> &'static str {
     match part {
         Part::Code => "code risk",
@@ -38,12 +38,12 @@ fn name(part: Part) -> &'static str {
     }
 }
 
-/// The recommendation's word, and what follows it.
+/// Splits the recommendation into its word and its reasons.
 fn parted(recommendation: &str) -> (&str, &str) {
     recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
 }
 
-/// The role of how anomalous a part is.
+/// The role of a part's risk.
 fn role_of_part(score: f64) -> Role {
     match score {
         score if score >= 50.0 => Role::Down,
@@ -52,7 +52,7 @@ fn role_of_part(score: f64) -> Role {
     }
 }
 
-/// The lines used, an empty one at the end included.
+/// Draws the head; returns the lines used, including an empty one at the end.
 pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     if area.width >= LARGE.0 && area.height >= LARGE.1 {
         draw_large(answer, buffer, area, context)
@@ -61,7 +61,7 @@ pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, 
     }
 }
 
-/// Why the score is lower than what was found: `capped at 60 (no code known), else 87`.
+/// The cap on the score, if any: `capped at 60 (no code known), else 87`.
 fn capped(answer: &SecurityInference) -> Option<String> {
     let explanation = answer.explanation.as_ref()?;
     let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
@@ -113,13 +113,13 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     gauge::HUGE_ROWS.max(top + 4) + 1
 }
 
-/// From here on a tax is a warning, and from here on it is bad.
+/// From here a tax is a warning, and from here it is bad.
 const TAX_NOTABLE: f64 = 0.005;
 const TAX_BAD: f64 = 0.1;
-/// From this width on the line says how they came about.
+/// From this width the title is in full and the note is always drawn.
 const TAX_WORDS: u16 = 60;
 
-/// What a purchase, a sale and a transfer cost, as measured by executing them.
+/// Draws the costs of a purchase, a sale and a transfer, as measured by execution.
 fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let (area, theme) = (area.intersection(buffer.area), context.theme);
     let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
@@ -148,7 +148,7 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     }
 }
 
-/// A part's bar with its figure at the right: how anomalous it is, out of 100.
+/// A part's bar with its risk figure at the right, out of 100.
 fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let (area, theme) = (area.intersection(buffer.area), context.theme);
     let Some(score) = score else {
@@ -158,7 +158,7 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
     let role = role_of_part(score);
     let cells = usize::from(area.width.saturating_sub(6));
     put(buffer, area, 0, 0, &if context.ascii { "." } else { "─" }.repeat(cells), theme.style(Role::Grid));
-    // Lower than a line, so that bars under each other stay apart.
+    // Below full height, so that stacked bars stay separate.
     put(buffer, area, 0, 0, &low_bar(score / 100.0, cells, context.ascii), theme.style(role));
     put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
 }

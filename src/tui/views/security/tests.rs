@@ -1,4 +1,4 @@
-//! The Security view on an invented answer, and on the invented market through the deck.
+//! The Security view on a synthetic answer, and on the synthetic market through the deck.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn row(i: u8) -> EvidenceRow {
     }
 }
 
-/// The answer with its checklist, where each part lacked what is said.
+/// The answer with its checklist, given the missing input of each part.
 fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> SecurityInference {
     let parts = [Part::Code, Part::Transactions, Part::Holders];
     let found = parts.map(|part| answer.anomaly_detection.part(part).evidence.clone().unwrap_or_default());
@@ -57,7 +57,7 @@ fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> Sec
     answer
 }
 
-/// A token with everything wrong that can be shown.
+/// A token with every kind of finding.
 fn trap() -> SecurityInference {
     let call = |what: &str, selector: &str, before: &str, after: &str| Evidence {
         what: what.into(),
@@ -174,7 +174,7 @@ fn trap_explained() -> Explanation {
     }
 }
 
-/// Next to nothing is known of it.
+/// A token with almost no data.
 fn unknown() -> SecurityInference {
     let gap =
         |part, what: &str, supply: &str| Missing { part, what: what.into(), codes: AnomalyCode::of(part).collect(), supply: supply.into() };

@@ -1,5 +1,5 @@
-//! The panel of one token: its figures, how its holders and followers are spread, its leaders and its best posts. It takes the room
-//! it is given: one column or two, all sections or the first ones.
+//! The detail panel of one token: figures, distribution of holders and followers, key opinion leaders and best posts. Adapts to its area:
+//! one column or two, all sections or the first ones.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -33,19 +33,19 @@ use crate::{
     },
 };
 
-/// From this width on, where it is low, the panel has two columns.
+/// From this width, unless it is tall, the panel has two columns.
 const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
-/// Cells of a label.
+/// Width of a label.
 const LABEL: u16 = 12;
 
-/// Days that a count of holders may lie before the last candle without being dated.
+/// Days by which a holder count may precede the last candle without showing its date.
 const COUNT_FRESH_DAYS: i64 = 7;
 
-/// What there is to show.
+/// The data of the panel.
 pub(super) struct DetailContent<'a> {
     pub summary: &'a TokenSummary,
-    /// Not while it is on its way.
+    /// `None` while it is loading.
     pub detail: Option<&'a TokenDetail>,
     pub problem: Option<&'a Problem>,
 }
@@ -83,7 +83,7 @@ fn rest(area: Rect, used: u16) -> Rect {
     Rect { y: area.y + used, height: area.height - used, ..area }
 }
 
-/// A labelled figure: humanised, and where there is room every digit it has.
+/// A labelled figure: humanised, and in full where it fits.
 struct Figure {
     label: &'static str,
     value: String,
@@ -120,14 +120,14 @@ impl Figure {
         }
     }
 
-    /// In one half of a line: the value at its right edge.
+    /// Draws it in half a line, the value right-aligned.
     fn draw_half(&self, buffer: &mut Buffer, area: Rect, y: u16, context: &Context<'_>) {
         put(buffer, area, 0, y, self.label, context.theme.dim());
         put_right(buffer, area, y, &self.value, context.theme.style(self.role));
     }
 }
 
-/// The figures, one a line where there is room, else the social ones two a line; the lines used.
+/// Draws the figures, one on a line where they fit, else the social ones in pairs; returns the lines used.
 fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let roomy = area.height >= 36;
     let mut y = 0;
@@ -185,7 +185,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
-    // A price shows every digit at once where they are few.
+    // A short price is shown in full.
     let rounded = format::price(summary.price);
     let price = if (rounded.len()..=14).contains(&exact_price.len()) { exact_price } else { rounded };
     vec![
@@ -196,7 +196,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     ]
 }
 
-/// The day of the last count of holders, where the token's candles go on for more than `COUNT_FRESH_DAYS` after it.
+/// The day of the last holder count, if the token's candles continue for more than `COUNT_FRESH_DAYS` after it.
 fn counted_long_ago(summary: &TokenSummary, context: &Context<'_>) -> Option<Day> {
     let counts = context.snapshot?.dataset.holder_counts_of(&summary.token_address);
     let counted = growth(counts, WINDOW_DAYS_DEFAULT)?.last;
@@ -226,7 +226,7 @@ fn whales(detail: Option<&TokenDetail>, ascii: bool) -> Figure {
     Figure { role, ..Figure::new("whales", word.to_owned(), String::new()) }
 }
 
-/// The whole address, and the chains after it or under it; the lines used.
+/// Draws the full address, and the chains behind or below it; returns the lines used.
 fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let address = summary.token_address.to_string();
     let chains: Vec<&str> = summary.chains.iter().map(Chain::as_str).collect();
@@ -249,7 +249,7 @@ enum Section {
 }
 
 impl Section {
-    /// Lines under its rule, at least and at best.
+    /// Lines below its rule: minimum and ideal.
     fn lines(self, detail: &TokenDetail) -> (u16, u16) {
         let most = match self {
             Self::Holders => return (3, 3),
@@ -260,7 +260,7 @@ impl Section {
     }
 }
 
-/// Sections one under the other, each with at least its first lines; the first that finds no room ends it.
+/// Draws stacked sections, each with at least its minimum lines; stops at the first that does not fit.
 fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let Some(detail) = shown.detail else {
@@ -284,7 +284,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     let gaps = heights.len().saturating_sub(1) as u16;
     let gap = u16::from(spare >= gaps);
     spare -= gap * gaps;
-    // What is left goes to the last sections first: posts say most.
+    // Spare space goes to the last sections first: posts are the most informative.
     for (section, height) in sections.iter().zip(&mut heights).rev() {
         let (least, best) = section.lines(detail);
         let more = (best - least).min(spare);

@@ -1,4 +1,4 @@
-//! Drawing the list of tokens and the line above it, and the detail of the selected one.
+//! Draws the token list, the line above it, and the detail of the selected token.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 

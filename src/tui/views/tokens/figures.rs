@@ -1,5 +1,5 @@
-//! The optional columns' figures: computed off the drawing thread for the rows on screen, and for every token when that is asked for
-//! or sorting and filtering need it. They hold for one generation of the data.
+//! The figures of optional columns: computed off the drawing thread for the rows on screen, and for every token on request or where sorting
+//! and filtering need them. Valid for one generation.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -30,14 +30,13 @@ use crate::{
     },
 };
 
-// The optional columns, each named as the field of GET /tokens that it shows. Most wanted first: the surest pattern, the strongest
-// advice.
+// The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
 type F = Field<TokenFields>;
 
 pub(super) const TREND: F =
     F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
 
-/// From this width of the column on its confidence stands before a pattern.
+/// From this column width a pattern shows its confidence.
 const CONFIDENCE_FROM: usize = 26;
 
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
@@ -46,7 +45,7 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
-            // What is over aims at nothing any more.
+            // A completed pattern has no target any more.
             let over = match figures.best_pattern_status {
                 Some(Status::Failed) => ", failed",
                 Some(Status::Reached) if look.cells >= CONFIDENCE_FROM => ", target hit",
@@ -55,7 +54,7 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
             };
             let whole = look.cells >= CONFIDENCE_FROM;
             let room = look.cells.saturating_sub(text::width(over) + if whole { confidence.len() } else { 0 });
-            // The name is worth more than how sure it is; the longest of them is cut at a word.
+            // The name takes precedence over the confidence; the longest names are abbreviated.
             let name = if text::width(&name) <= room {
                 name
             } else {
@@ -84,7 +83,7 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     })
     .optional();
 
-/// The state of the score: the word that the recommendation begins with.
+/// The recommendation's first word, the verdict behind the score.
 pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
     .cell(|row, look| {
         figure(*row, look, "recommendation", |figures| {
@@ -114,13 +113,13 @@ pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, L
     .optional()
     .recent();
 
-/// The columns that `m` shows; the others that are worked out are chosen one by one.
+/// The columns of `m`; other computed columns are chosen individually.
 pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
 
-/// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
+/// Minimum number of tokens of one background task, so that first figures appear soon and cancelling is quick.
 const BATCH: usize = 64;
 
-/// The figures known so far.
+/// The figures computed so far.
 pub(super) type KnownFigures = HashMap<Address, Figures>;
 
 type Batch = Vec<(Address, Figures)>;
@@ -130,16 +129,15 @@ pub(super) struct FigureStore {
     generation: u64,
     pub(super) known: KnownFigures,
     task: Option<BackgroundTask<Batch>>,
-    /// The figures wanted of every token, not only of those on screen.
+    /// The figures to compute for every token, not only those on screen.
     pub(super) all: Vec<&'static str>,
-    /// Why the last piece of work failed; nothing more is begun until the data change or all are asked for again.
+    /// Why the last task failed; no new one starts until the data change or all figures are requested again.
     pub(super) problem: Option<String>,
 }
 
 impl FigureStore {
-    /// Takes what has been computed and begins the next piece of work: first the figures `shown` of the rows on screen, then those that
-    /// are wanted of every token. With new data it begins afresh, with all tokens for those that the rows are `judged` by. True when
-    /// something came.
+    /// Takes computed figures and starts the next task: first the figures `shown` of the rows on screen, then those requested for every
+    /// token. A new generation restarts, with the `judged` figures for all tokens. Returns whether a task ended.
     pub(super) fn refresh(
         &mut self,
         snapshot: &Arc<Snapshot>,
@@ -193,28 +191,28 @@ impl FigureStore {
         self.known.get(token).map_or(!names.is_empty(), |known| names.iter().any(|name| !known.has(name)))
     }
 
-    /// How many of the tokens lack a figure that is wanted of all.
+    /// Number of tokens that lack a figure requested for all.
     fn missing(&self, tokens: &[TokenSummary]) -> usize {
         tokens.iter().filter(|token| self.lacks(&token.token_address, &self.all)).count()
     }
 
-    /// Whether figures that are wanted of every token are still to come.
+    /// Whether figures requested for all tokens are still being computed.
     pub(super) fn is_computing(&self, tokens: &[TokenSummary]) -> bool {
         self.problem.is_none() && !self.all.is_empty() && self.missing(tokens) > 0
     }
 
-    /// Wants these figures of every token.
+    /// Requests these figures for every token.
     pub(super) fn want_all(&mut self, names: Vec<&'static str>) {
         (self.all, self.problem) = (names, None);
     }
 
-    /// Leaves the rest uncomputed.
+    /// Cancels the computation.
     pub(super) fn stop(&mut self) {
         self.all.clear();
         self.task = None;
     }
 
-    /// What stands beside the filter: how far it is, or why it stopped.
+    /// The note beside the filter: progress, or the error.
     pub(super) fn note(&self, tokens: &[TokenSummary]) -> Option<String> {
         let so_far = || {
             let done = tokens.len() - self.missing(tokens);
@@ -224,7 +222,7 @@ impl FigureStore {
     }
 }
 
-/// A figure's cell: a dim `…` while it is not computed.
+/// A figure's cell: a dim `…` until it is computed.
 fn figure(row: ListedToken<'_>, look: &CellContext, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
     row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))

@@ -32,14 +32,14 @@ pub(in crate::tui::views) struct TokenFields;
 #[derive(Clone, Copy)]
 pub(in crate::tui::views) struct ListedToken<'a> {
     pub token: &'a TokenSummary,
-    /// Of the optional columns; none while they are not computed.
+    /// The computed figures; `None` before any is computed.
     pub figures: Option<&'a Figures>,
     pub starred: bool,
 }
 
 type F = Field<TokenFields>;
 
-/// The value is the one that the API's `where` compares.
+/// A placeholder: the value is the one of the API's `where`.
 pub(super) const LISTED: for<'a> fn(ListRow<'a, TokenFields>) -> Value<'a> = |_| Value(None);
 
 impl Fields for TokenFields {
@@ -56,7 +56,7 @@ impl Fields for TokenFields {
             .unit("%")
             .decimal(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
-            // What changed in a day long past is no news.
+            // No current change for a price of long ago.
             .cell(|row, look| match stale(row.token) {
                 Some(_) => Cell::new("stale", Role::Dim),
                 None => changed(row.token.price_change_24h, look.ascii),
@@ -144,7 +144,7 @@ impl Fields for TokenFields {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
         let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
         if let Some(token) = token.as_object_mut() {
-            // Under the name of one of ours stands ours.
+            // A built-in member wins over a custom column of the same name.
             for (name, value) in row::own_values(row.token) {
                 token.entry(name).or_insert(value);
             }
@@ -158,7 +158,7 @@ impl Fields for TokenFields {
     }
 }
 
-/// The columns at hand that no token has a value in; none of no tokens.
+/// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
     let at_hand = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_worked_out(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
@@ -169,15 +169,16 @@ fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
 }
 
-/// How old the last candle is against the newest in the dataset, in milliseconds, where that is too old to be live.
+/// Age in milliseconds of the last candle behind the newest in the dataset, if it is too old to be live.
 pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
     token.last_candle.and_then(|last| last.behind)
 }
 
-/// A change over the month under this share of the price is drawn as small as it is: a stablecoin's cents are no mountains.
+/// The sparkline's minimum span, as a share of the price: smaller monthly changes are drawn small, so a stablecoin's cents are no
+/// mountains.
 const HISTORY_SPAN_MIN: f64 = 0.04;
 
-/// The sparkline: the last week strong, what was before quieter, in the colour of where the month went.
+/// The sparkline: the last week strong, earlier days muted, in the colour of the month's direction.
 pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
     let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };

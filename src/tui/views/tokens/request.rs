@@ -1,4 +1,4 @@
-//! The same list over HTTP.
+//! The HTTP request for the token list on screen.
 
 use super::{TokensView, list::TokenFields};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl TokensView {
-    /// What the API is asked for the same list; it knows no watchlist.
+    /// The API question for the same list, without the watchlist, which the API does not know.
     pub(super) fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.list.filter().words().collect();
         SearchQuestion {
@@ -22,7 +22,7 @@ impl TokensView {
         }
     }
 
-    /// The figures that `fields` must name for the columns on screen.
+    /// The figures that `fields` must name for the visible columns.
     pub(super) fn fields(&self) -> Vec<&'static str> {
         let columns = self.list.columns();
         let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_wanted(key));

@@ -1,4 +1,4 @@
-//! The Tokens view on the invented market.
+//! The Tokens view on the synthetic market.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 
@@ -105,12 +105,12 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let header = |kind, column| MouseEvent { kind, ..click(column, 1) };
     let (down, drag, up) =
         (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left), MouseEventKind::Up(MouseButton::Left));
-    // A header sorts when the button is let go.
+    // A header sorts when the button is released.
     view.mouse(header(down, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(null));
     view.mouse(header(up, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(["symbol"]));
-    // Dragged, it makes its column wider and does not sort; the mouse may leave the line.
+    // Dragging widens the column without sorting; the pointer may leave the line.
     let width = |view: &TokensView| view.save()["columns"]["wider"].clone();
     view.mouse(header(down, 3), &context);
     view.mouse(header(drag, 6), &context);
@@ -258,7 +258,7 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     let steps: Vec<(usize, f64)> = labels.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1)).collect();
     let even = |step: &(usize, f64)| step.0.abs_diff(steps[0].0) <= 1 && (step.1 - steps[0].1).abs() < 1e-9 && step.1 > 0.0;
     assert!(steps.iter().all(even), "{labels:?}\n{shown}");
-    // A press in the middle of the lines puts the crosshair there, a drag takes it along.
+    // A press inside the plot sets the crosshair, a drag moves it.
     let legend = |shown: &str| shown.lines().nth(1).map(|line| line.chars().skip(96).collect::<String>());
     let context = stage.context();
     assert_eq!(view.mouse(click(50, 10), &context), Effect::Redraw);
@@ -279,13 +279,13 @@ fn a_kept_choice_of_columns_hides_those_that_are_new_since() {
         let columns = view.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key);
         columns.collect::<Vec<_>>()
     };
-    // As it was kept before the columns that were there were kept with it: two are newer than that.
+    // A session saved before known columns were included: two columns are newer.
     let before = shown(json!({"columns": {"order": [], "hidden": ["name"], "wider": [], "frozen": 0}}));
     assert!(["trend", "securityScore", "price"].iter().all(|key| before.contains(key)), "{before:?}");
     assert!(!["rsi_14", "from_52w_high", "name"].iter().any(|key| before.contains(key)), "{before:?}");
     let now = shown(json!({"columns": {"hidden": ["name"], "known": ["symbol", "name", "price", "rsi_14"]}}));
     assert_eq!(now, ["symbol", "price", "rsi_14"]);
-    // What was chosen comes back as it was.
+    // The choice is restored unchanged.
     let mut view = TokensView::default();
     view.list.show("rsi_14", true);
     assert_eq!(shown(view.save()), view.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key).collect::<Vec<_>>());

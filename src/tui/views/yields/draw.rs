@@ -1,5 +1,4 @@
-//! How a plan is drawn: its figures and its proof, the allocation by protocol and chain, the comparison, the steps. Everything shown is
-//! the answer's.
+//! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All figures are the answer's.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -20,14 +19,14 @@ use crate::{
     },
 };
 
-/// From here on panes stand beside each other.
+/// From this width two panes are side by side.
 const WIDE: u16 = 120;
-/// From here on all three of them do.
+/// From this width all three are.
 const WIDEST: u16 = 180;
-/// Rows of the selected row's facts, with their title.
+/// Rows of the selected row's detail, with its title.
 const SELECTED_ROWS: u16 = 12;
 
-/// What an alternative is called.
+/// Display names of the alternatives.
 const NAMES: &[(&str, &str)] = &[
     ("highest_apy", "highest APY first, up to the cap"),
     ("highest_apy_unlimited", "highest APY, no cap"),
@@ -39,7 +38,7 @@ fn usd(value: f64) -> String {
     if value < 0.0 && whole != "0.00" { format!("-{whole}") } else { whole }
 }
 
-/// The difference to the plan, with its colour: what rounds to nothing has neither sign nor colour.
+/// The difference to the plan, with its colour; a difference that rounds to zero has neither sign nor colour.
 fn difference(value: f64) -> (String, Role) {
     match usd(value) {
         same if same == "0.00" => (same, Role::Dim),
@@ -48,12 +47,12 @@ fn difference(value: f64) -> (String, Role) {
     }
 }
 
-/// A score from 0 for the safest to 100.
+/// A risk score, from 0 for the safest to 100.
 fn risk(score: Option<f64>) -> String {
     score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0))
 }
 
-/// Words and figures in a row, as many as fit; the column after them.
+/// Draws as many label and value pairs as fit; returns the next column.
 fn pairs(buffer: &mut Buffer, row: Rect, pairs: &[(&str, String, Role)], context: &Context<'_>) {
     let mut x = 1;
     for (word, value, role) in pairs {
@@ -66,7 +65,7 @@ fn pairs(buffer: &mut Buffer, row: Rect, pairs: &[(&str, String, Role)], context
     }
 }
 
-/// The plan's figures, and how near it is to the best there can be.
+/// Draws the plan's figures and its optimality gap.
 pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: &str, context: &Context<'_>) {
     let summary = &plan.summary;
     let Some(explained) = &summary.explained else { return };
@@ -90,7 +89,7 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
 }
 
 impl YieldView {
-    /// Comparison, allocation, steps; where there is room for one thing only, the table after them.
+    /// Cycles comparison, allocation, steps; where only one thing fits, then the table again.
     pub(super) fn next_pane(&mut self) {
         if self.narrow && !self.instead {
             (self.pane, self.instead) = (Pane::Comparison, true);
@@ -113,20 +112,20 @@ impl YieldView {
             height => height / 2,
         };
         self.narrow = panes == 0;
-        // Where nothing was placed the steps say why.
+        // With nothing deposited, the steps give the reasons.
         let pane = if plan.strategies.is_empty() { Pane::Steps } else { self.pane };
         if self.narrow && (self.instead || plan.strategies.is_empty()) {
             return self.draw_pane(buffer, below, pane, plan, context);
         }
         let rows = (plan.strategies.len() as u16 + 2).max(4);
         let table = Rect { height: (below.height - panes).min(rows), ..below };
-        // In line with what stands above it.
+        // Aligned with the lines above.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
         let frame = ListFrame::new(inset, "nothing can be placed within these limits: the steps below say why");
         self.list.fit_figures(&plan.strategies.iter().collect::<Vec<_>>(), context);
         self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
-        // Under panes that are longer than what they say: the row that is selected.
+        // Spare space below the panes shows the selected row in detail.
         let said = plan.steps.len().max(plan.alternatives.iter().flatten().count() + 1 + self.saved.len()) as u16 + 2;
         let spare = if below.width >= WIDE { rest.height.saturating_sub(said) } else { 0 };
         let (rest, under) = if panes > 0 && spare >= SELECTED_ROWS {
@@ -142,7 +141,7 @@ impl YieldView {
         }
     }
 
-    /// The selected row whole, and the candles of its token.
+    /// Draws the selected row in detail, with its token's candles.
     fn draw_selected(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
         let left = Rect { width: area.width * 45 / 100, ..area };
         let right = Rect { x: left.right(), width: area.width - left.width, ..area };
@@ -174,13 +173,13 @@ impl YieldView {
         }
     }
 
-    /// The panes under the table: all of them where there is room, else two, else the one that was chosen.
+    /// Draws the panes under the table: all that fit, else two, else the chosen one.
     pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, pane, plan, context);
         }
         let left = area.width * 45 / 100;
-        // The table has the shares too: below that width the steps need the room of the allocation.
+        // The table has the shares too: below this width the steps take the allocation's space.
         let shown = if area.width >= WIDEST {
             let middle = area.width * 23 / 100;
             vec![(Pane::Comparison, left), (Pane::Allocation, middle), (Pane::Steps, area.width - left - middle)]
@@ -214,7 +213,7 @@ impl YieldView {
 /// One line of the comparison.
 struct Compared {
     name: String,
-    /// A remark, dropped where there is no room.
+    /// A remark, dropped where it does not fit.
     rest: &'static str,
     risk: String,
     net: String,
@@ -267,7 +266,7 @@ fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, saved: &[SavedP
 fn allocation(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
     let Some(shares) = &plan.allocation else { return };
     let rows = |kind: &'static str, list: &'_ [Allocation]| list.iter().map(|share| (kind, share.clone())).collect::<Vec<_>>();
-    // Chains are few; the protocols get the rest.
+    // Chains are few; protocols get the remaining rows.
     let chains = rows("chain", &shares.chains);
     let room = usize::from(area.height).saturating_sub(chains.len().min(3));
     let all = rows("", &shares.protocols).into_iter().take(room).chain(chains);
@@ -286,7 +285,7 @@ fn allocation(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Conte
 fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
     let shown = usize::from(area.height);
     let more = plan.steps.len().saturating_sub(shown);
-    // What is held is what must not be missed, so it stays where not all fits.
+    // Idle holdings are the most important steps, so they stay when not all fit.
     let kept = if more > 0 { shown.saturating_sub(1) } else { shown };
     let (held, moves): (Vec<_>, Vec<_>) = plan.steps.iter().partition(|step| step.action.starts_with("Hold "));
     let first = moves.len().min(kept.saturating_sub(held.len().min(kept / 2)));

@@ -1,4 +1,4 @@
-//! The list of the Yield view: one row of the table for each field of a strategy. And the plan's steps as they are exported.
+//! The list of the Yield view: one row of the table for each field of a strategy; and the export of the plan's steps.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) struct StrategyFields;
 
 type F = Field<StrategyFields>;
 
-/// Cells of a share as a number, in front of its bar, which takes no fewer.
+/// Width of a share's number before its bar, and minimum width of the bar.
 const NUMBER: usize = 8;
 
 impl Fields for StrategyFields {
@@ -71,7 +71,7 @@ fn risk(row: ListRow<'_, StrategyFields>, _: &crate::tui::list::CellContext) -> 
     Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 
-/// An amount in whole tokens: every digit, or six decimals where there are more.
+/// An amount in whole tokens: in full, or rounded to six decimals.
 fn shortened(tokens: &str) -> String {
     let long = tokens.split_once('.').is_some_and(|(_, part)| part.len() > 6);
     let value = tokens.parse().ok();
@@ -81,7 +81,7 @@ fn shortened(tokens: &str) -> String {
     }
 }
 
-/// A row for each step, in their order; the deposits tell of their pool. `amount` is in smallest units, `tokens` in whole ones.
+/// One row for each step, in order; deposits include their pool. `amount` is in smallest units, `tokens` in whole ones.
 pub(super) const EXPORTED: &[&str] = &[
     "step",
     "action",
@@ -105,7 +105,7 @@ pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
     let placed = 2 * plan.strategies.len();
     let row = |(at, step): (usize, &Step)| {
         let step = serde_json::to_value(step).unwrap_or_default();
-        // An approval and a deposit for each placement, then what is held.
+        // Each deposit has an approval step before it; idle holdings follow.
         let told = match plan.strategies.get(at / 2) {
             Some(strategy) => serde_json::to_value(strategy).unwrap_or_default(),
             None => serde_json::to_value(plan.unplaced.iter().flatten().nth(at - placed)).unwrap_or_default(),
@@ -117,7 +117,7 @@ pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
             "token_address" => token["address"].clone(),
             "symbol" | "amount" => token[*column].clone(),
             "protocol" | "chain" | "tokens" => told[*column].clone(),
-            // Said once, of the deposit.
+            // Only on the deposit's row.
             _ if at % 2 == 0 => Value::Null,
             column => told[column].clone(),
         };

@@ -1,4 +1,4 @@
-//! The plans that were saved: their requests, and what they came to when they were saved.
+//! Saved plans: their requests, and their results when they were saved.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
 
 const SAVED_MAX: usize = 50;
 
-/// A plan that was saved: its request, and what it came to then.
+/// A saved plan: its request, and its result at that time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SavedPlan {
     pub(super) name: String,
@@ -29,7 +29,7 @@ impl SavedPlan {
         json!({ "name": self.name, "body": self.body, "net": self.net, "risk": self.risk })
     }
 
-    /// What can be read of a list of saved plans.
+    /// Restores a list of saved plans, ignoring invalid ones.
     pub(super) fn restore_all(saved: &Value) -> Vec<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let plan = |plan: &Value| {

@@ -1,4 +1,4 @@
-//! The Yield view on an invented market with pools.
+//! The Yield view on a synthetic market with pools.
 
 use super::*;
 use crate::{

@@ -1,5 +1,5 @@
-//! What is typed as a wallet: amounts in whole tokens and the least yield (`1.5 WETH, 250k USDC@base, min APY 2.5 %`), or the JSON body
-//! of a request. Exact to the last digit; knows the tokens of one generation.
+//! Parses and formats the wallet line: amounts in whole tokens and the minimum yield (`1.5 WETH, 250k USDC@base, min APY 2.5 %`), or the
+//! JSON body of a request. Exact to the last digit; uses the tokens of one generation.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,29 @@ use crate::{
     question::{snapshot::Snapshot, yields::YieldQuestion},
 };
 
-/// The holdings that the person typed or named.
+/// The parsed wallet line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum WalletInput {
     Typed {
         /// By token, in smallest units.
         amounts: BTreeMap<Address, U256>,
-        /// Percent.
+        /// In percent.
         min_apy: f64,
     },
-    /// A whole request, with its settings.
+    /// A complete request, with its settings.
     Request(Box<YieldQuestion>),
 }
 
-/// Percent; more is no wish that anything could meet.
+/// Largest minimum APY, in percent; no pool could meet more.
 const MINIMUM_MAX: f64 = 10_000.0;
 
-/// Letters that stand for zeros.
+/// Suffixes for powers of ten.
 const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
 
-/// What a part of the line begins with that says the minimum APY.
+/// The prefix of a part with the minimum APY.
 pub(super) const MINIMUM: &str = "min APY";
 
-/// The minimum APY that a part of the line says, percent; none where it says something else.
+/// Parses a part with the minimum APY, in percent; `None` for any other part.
 pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
     let word = |text: &str, word: &str| {
         let head = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word));
@@ -46,7 +46,7 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
     Some(percent.ok_or_else(|| format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5 %")))
 }
 
-/// An amount and its token, or what was wrong with them, for the person.
+/// Parses the wallet line. Errors: user-readable.
 pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, String> {
     if text.trim_start().starts_with('{') {
         return YieldQuestion::parse_body(text.as_bytes())
@@ -75,7 +75,7 @@ pub(super) fn says(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64, 
     matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
 }
 
-/// A wallet as a person types it. A token without decimals cannot be said this way: see [`says`].
+/// Formats a wallet in typed form. A token without known decimals cannot be written so: see [`says`].
 pub(super) fn words(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
     let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
     let amount = |(token, amount): (&Address, &U256)| {
@@ -94,7 +94,7 @@ fn short(number: String) -> String {
     shorter.unwrap_or(number)
 }
 
-/// What a wallet calls the token: its symbol, with its chain where another is the largest of that symbol, or its address.
+/// The token's name in a wallet: its symbol, with its chain unless it is the largest of that symbol, or its address.
 pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
     let known = snapshot.dataset.token(token);
     let symbol = known.and_then(|known| known.row.symbol.clone()).filter(|symbol| !symbol.contains([' ', ',', ';', '@']));
@@ -106,7 +106,7 @@ pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
     names.into_iter().find(is_it).unwrap_or_else(|| token.to_string())
 }
 
-/// The token of an address, or the largest of a symbol, on a chain if one is given behind `@`.
+/// Finds the token of an address, or the largest of a symbol, on the chain after `@` if given.
 fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
     let unknown = || format!("`{name}`: no such token in the data; a symbol, SYMBOL@chain or an address is expected");
     if let Some(address) = Address::asked(name) {

@@ -1,4 +1,4 @@
-//! The axes: round prices at the left, times below, both dim; the price of the last candle and of the crosshair stand out.
+//! The axes: round prices at the left, times below, both dim; the tags of the last price and the crosshair stand out.
 
 use chrono::{DateTime, Datelike, Timelike};
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
@@ -33,7 +33,7 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
             label(layout, buf, y, &says, theme.dim());
         }
     }
-    // The last close keeps its place on the axis, in its colour; at the edge where it lies beyond.
+    // The last close always has a tag on the axis, in its colour; at the edge where it lies beyond.
     if let Some(last) = data.last {
         let (y, glyph) = match layout.y_of(last.close) {
             Some(y) => (y, if data.ascii { "<" } else { "◂" }),
@@ -55,15 +55,15 @@ fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, th
     }
 }
 
-/// Characters that a label has.
+/// Longest label in characters.
 const LABEL: usize = AXIS_WIDTH as usize - 2;
 
-/// The ticks as one axis writes them: all with the decimals that tell neighbours apart, in one unit or power of ten if they are huge
-/// or tiny. Ticks over so many decades that no one unit holds them are each as short as they can be.
+/// Formats the ticks of an axis in one style: enough decimals to distinguish neighbours, and a common unit or power of ten if they are huge
+/// or tiny. Ticks over too many decades for a common unit are shortened individually.
 fn tick_texts(ticks: &[f64]) -> Vec<String> {
     let most = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
     let step = step(ticks);
-    // The power of ten that the axis is written in, and how it is marked.
+    // The power of ten of the axis, and its suffix.
     let exponent = if most > 0.0 { most.log10().floor() } else { 0.0 };
     let unit = format::unit(most);
     let plain = (1.0, String::new());
@@ -79,14 +79,14 @@ fn tick_texts(ticks: &[f64]) -> Vec<String> {
     ticks.iter().map(short).collect()
 }
 
-/// How far apart the nearest ticks are; a hundredth of it where there is only one.
+/// The smallest distance between ticks; a hundredth of the value for a single tick.
 fn step(ticks: &[f64]) -> f64 {
     let least = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-    // Differences of round figures fall short of them in their last bits.
+    // Rounding errors can make differences of round numbers slightly too small.
     if least.is_finite() { least * (1.0 + 1e-6) } else { ticks.first().map_or(1.0, |tick| tick.abs() / 100.0) }
 }
 
-/// A price is shown no coarser than the ticks around it.
+/// A price with at least the decimals of the ticks around it.
 fn close_text(price: f64, ticks: &[f64]) -> String {
     let usual = format::price(Some(price));
     let shown = usual.split_once('.').map_or(0, |(_, after)| after.len());
@@ -95,7 +95,7 @@ fn close_text(price: f64, ticks: &[f64]) -> String {
     if price.abs() < 1e6 && wanted > shown && fine.len() <= LABEL { fine } else { fitting(price, usual) }
 }
 
-/// A price as everywhere, where the axis has room for it; else in three digits, with a unit or a power of ten.
+/// A price in the usual format if it fits the axis, else in three digits with a unit or a power of ten.
 pub(super) fn price_text(price: Option<f64>) -> String {
     price.map_or_else(|| format::MISSING.to_owned(), |known| fitting(known, format::price(price)))
 }
@@ -110,7 +110,7 @@ fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: 
     buf[(layout.plot.x - 1, y)].set_symbol(glyph).set_style(style);
 }
 
-/// A label to the left of the axis.
+/// Writes a label left of the axis.
 pub(super) fn label(layout: &ChartLayout, buf: &mut Buffer, y: u16, label: &str, style: Style) {
     let cells = usize::from(AXIS_WIDTH - 2);
     let slot = Rect { x: layout.plot.x - AXIS_WIDTH, y, width: cells as u16, height: 1 };
@@ -143,7 +143,7 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
     }
 }
 
-/// Steps between labels, from minutes to years.
+/// Intervals between labels, from minutes to years.
 const STEPS: &[Step] = &[
     Step::Time(5 * MINUTE_MS),
     Step::Time(15 * MINUTE_MS),
@@ -166,7 +166,7 @@ const STEPS: &[Step] = &[
 #[derive(Clone, Copy)]
 enum Step {
     Time(i64),
-    /// Mondays.
+    /// Starting on Mondays.
     Week,
     Month(i64),
 }
@@ -180,7 +180,7 @@ impl Step {
         }
     }
 
-    /// Which step a time falls into: a label stands where this changes.
+    /// The number of the interval that contains a time; a label is drawn where it changes.
     fn number(self, ms: i64) -> i64 {
         match self {
             Self::Time(length) => ms.div_euclid(length),
@@ -192,8 +192,8 @@ impl Step {
     }
 }
 
-/// The candles that get a label: the first of each step, the step so long that labels do not crowd, unless there would be but one:
-/// then a shorter step, of which what has no room is left out. A gap in the data is no place.
+/// The candles with a time label: the first of each interval. The interval is long enough that labels do not crowd; with fewer than two
+/// labels a shorter one is used, whose labels are left out where they do not fit. Gaps in the data get no label.
 fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
     let (first, last) = layout.shown;
     let times = &data.candles.timestamp[first..last];
@@ -209,7 +209,7 @@ fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String
     tries.find(|labels| labels.len() > 1).unwrap_or_else(|| step_labels(times, first, STEPS[fitting]))
 }
 
-/// The first candle of each step but the one that the times begin in.
+/// The first candle of each interval but the initial one.
 fn step_labels(times: &[i64], first: usize, step: Step) -> Vec<(usize, String)> {
     let Some(&start) = times.first() else { return Vec::new() };
     let mut labels = Vec::new();

@@ -1,4 +1,4 @@
-//! Candles and their volume: box glyphs to half a cell, bodies of more than one column to an eighth.
+//! Draws candles and their volume: box-drawing glyphs at half-cell resolution, bodies of several columns at an eighth.
 
 use ratatui::{
     buffer::Buffer,
@@ -11,9 +11,9 @@ use crate::tui::{
     widgets::sparkline,
 };
 
-/// By what the upper and the lower half of a cell hold: nothing, wick, body.
+/// Glyphs by the content of the upper and lower half cell: empty, wick, body.
 const BOX: [[char; 3]; 3] = [[' ', '╷', '╻'], ['╵', '│', '╽'], ['╹', '╿', '┃']];
-/// A rising body where there are no colours to tell it: hollow.
+/// A rising body without colours: hollow.
 const HOLLOW: [[char; 3]; 3] = [[' ', '╷', '║'], ['╵', '│', '║'], ['║', '║', '║']];
 const ASCII_FALLING: [[char; 3]; 3] = [[' ', '|', '#'], ['|', '|', '#'], ['#', '#', '#']];
 const ASCII_RISING: [[char; 3]; 3] = [[' ', '|', 'o'], ['|', '|', 'o'], ['o', 'o', 'o']];
@@ -30,17 +30,17 @@ pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buff
     }
 }
 
-/// The candle's style; where there are no colours its shape tells falling from rising.
+/// The candle's style; without colours its shape distinguishes falling from rising.
 pub(super) fn style(data: &ChartData<'_>, theme: &Theme, i: usize) -> Style {
     drawing(theme.style(role(data, i)))
 }
 
-/// A role's style for shapes: underlines, which mark figures where there are no colours, would strike through the picture.
+/// A role's style for shapes, without the underline that marks figures on terminals without colours.
 pub(super) fn drawing(style: Style) -> Style {
     Style { add_modifier: style.add_modifier - Modifier::UNDERLINED, ..style }
 }
 
-/// Falling below its open; else rising.
+/// Down if it closes below its open, else up.
 fn role(data: &ChartData<'_>, i: usize) -> Role {
     if data.candles.close[i] < data.candles.open[i] { Role::Down } else { Role::Up }
 }
@@ -54,7 +54,7 @@ fn glyphs(data: &ChartData<'_>, theme: &Theme, i: usize) -> &'static [[char; 3];
     }
 }
 
-/// The halves that high and low, and open and close, cover: counted from the bottom of the plot, at least one each.
+/// The half cells between low and high, and between open and close, counted from the bottom of the plot, at least one each.
 fn halves(data: &ChartData<'_>, layout: &ChartLayout, i: usize) -> ((i64, i64), (i64, i64)) {
     let (o, h, l, c) = (data.candles.open[i], data.candles.high[i], data.candles.low[i], data.candles.close[i]);
     let half = |price: f64| (layout.rise(price) * 2.0).round() as i64;
@@ -83,7 +83,7 @@ fn narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize
     }
 }
 
-/// A body of several columns: its ends in eighths (the lower end drawn as what is missing, in reverse), its wick in the middle.
+/// Draws a body of several columns: its ends in eighths (the lower end as the reversed complement), its wick in the middle.
 fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style) {
     let (o, c) = (data.candles.open[i], data.candles.close[i]);
     let eighth = |price: f64| (layout.rise(price) * 8.0).round() as i64;
@@ -100,7 +100,7 @@ fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, 
         let (over, under) = (wick.1 * 4 > top + 4, wick.0 * 4 < bottom - 4);
         let tall = top - bottom >= 8;
         let small = bottom >= floor && top <= ceiling && to - from < 6;
-        // Where a wick goes on, an end near the cell's edge moves to it: no glyph holds both, and a torn wick misleads more.
+        // Where a wick continues, a body end near the cell's edge snaps to it: no glyph shows both, and a broken wick misleads more.
         if over && from == 0 && tall {
             to = snapped(to);
         }
@@ -111,7 +111,7 @@ fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, 
         if to > from {
             for x in left..left + layout.body_width() {
                 end(&mut buf[(x, y)], from, to, style);
-                // A body smaller than its cell is a stroke, so that its wicks can be told.
+                // A body smaller than its cell is a stroke, so that its wicks stay visible.
                 if small && (over || under) {
                     buf[(x, y)].set_char('━').set_style(style.remove_modifier(Modifier::REVERSED));
                 }
@@ -142,7 +142,7 @@ fn snapped(eighths: i64) -> i64 {
     }
 }
 
-/// Fills eighths `from..to` of a cell, as near as one glyph can.
+/// Fills eighths `from..to` of a cell with the nearest glyph.
 fn end(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
     let sliver = if from + to >= 10 {
         '▀'
@@ -154,7 +154,7 @@ fn end(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
     match (from, to) {
         (0, to) => cell.set_char(EIGHTHS[to as usize]).set_style(style),
         (from, 8) => cell.set_char(EIGHTHS[from as usize]).set_style(style.add_modifier(Modifier::REVERSED)),
-        // No glyph has both ends free: the nearest.
+        // No glyph is open at both ends: use the nearest.
         _ => cell.set_char(sliver).set_style(style),
     };
 }

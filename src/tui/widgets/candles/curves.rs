@@ -1,4 +1,4 @@
-//! Curves of one value a candle: over the candles, and in panes of their own under the volume, each with its axis and its title.
+//! Indicator curves: over the candles, and in panes of their own under the volume, each with axis and title.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -14,7 +14,7 @@ use crate::tui::{
     widgets,
 };
 
-/// A value for each candle handed over; NaN where there is none.
+/// One value for each candle; NaN where missing.
 #[derive(Debug, Clone)]
 pub struct IndicatorCurve {
     pub values: Vec<f64>,
@@ -22,17 +22,17 @@ pub struct IndicatorCurve {
     pub dashed: bool,
 }
 
-/// What stands under the volume.
+/// A pane under the volume.
 #[derive(Debug, Clone, Default)]
 pub struct IndicatorPane {
-    /// Pieces of the first line.
+    /// The title line in pieces.
     pub title: Vec<(String, Role)>,
     pub curves: Vec<IndicatorCurve>,
-    /// Drawn from zero, up or down.
+    /// A histogram, drawn from zero up or down.
     pub bars: Vec<f64>,
-    /// The range of the axis, of an indicator that has a fixed one.
+    /// The fixed range of the axis, if the indicator has one.
     pub range: Option<(f64, f64)>,
-    /// Values that are marked by a line.
+    /// Reference values, drawn as lines.
     pub guides: Vec<f64>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     }
 }
 
-/// What the values on screen lie between; none where there are none.
+/// The value range on screen; `None` without values.
 fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
     let (first, last) = layout.shown;
     let on_screen = |values: &[f64]| values[first.min(values.len())..last.min(values.len())].to_vec();
@@ -76,7 +76,7 @@ fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
     let known = || values.iter().copied().filter(|value| value.is_finite());
     known().next()?;
     let (low, high) = pane.range.unwrap_or_else(|| {
-        // Bars stand on zero.
+        // Bars include zero.
         let start = if pane.bars.is_empty() { (f64::INFINITY, f64::NEG_INFINITY) } else { (0.0, 0.0) };
         known().fold(start, |(low, high), value| (low.min(value), high.max(value)))
     });
@@ -91,7 +91,7 @@ fn draw(curve: &IndicatorCurve, data: &ChartData<'_>, layout: &ChartLayout, area
         let index = layout.index_exact(x).clamp(first as f64, end as f64);
         let (before, share) = (index.floor() as usize, index.fract());
         let (here, next) = (value(before)?, if share > 0.0 { value(before + 1)? } else { value(before)? });
-        // The top of the range belongs to the top row.
+        // The maximum of the range is in the top row.
         let rise = scale.place(here + (next - here) * share) * f64::from(area.height);
         Some(if rise == f64::from(area.height) { rise - 0.01 } else { rise })
     };
@@ -116,7 +116,7 @@ fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, area: Rect, buf: &mut B
     (area.y..area.bottom()).for_each(|y| put_free(buf, x, y, if data.ascii { ':' } else { '┊' }, theme.dim()));
 }
 
-/// A rule with the pane's name and values in it.
+/// Draws a rule with the pane's name and values.
 fn title(pane: &IndicatorPane, data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let rule = if data.ascii { "-" } else { "─" }.repeat(usize::from(area.width));
     widgets::put(buf, area, 0, 0, &rule, theme.style(Role::Grid));

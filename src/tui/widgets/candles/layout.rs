@@ -1,4 +1,4 @@
-//! Where the parts of the chart stand, and what lies at a place of the screen.
+//! The layout of the chart, and the mapping from screen positions to candles and prices.
 
 use ratatui::layout::Rect;
 
@@ -7,17 +7,17 @@ use super::{ChartData, scale::Scale};
 /// Cells left of the plot: the price labels and the axis.
 pub(super) const AXIS_WIDTH: u16 = 11;
 
-/// Rows that the candles keep before panes have any, and those that a pane has.
+/// Rows guaranteed to the candles before panes get any, and the minimum and maximum rows of a pane.
 const PLOT_ROWS: u16 = 8;
 const PANE_ROWS: (u16, u16) = (4, 8);
 
-/// The parts of a drawn chart.
+/// The areas of a drawn chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartLayout {
     pub area: Rect,
     /// Prices.
     pub plot: Rect,
-    /// Volume, under the axis; empty if there is none.
+    /// Volume, under the axis; empty without volume.
     pub volume: Rect,
     /// The row of the time axis.
     pub axis: Rect,
@@ -27,9 +27,9 @@ pub struct ChartLayout {
     /// Screen column of the first candle.
     pub(super) first_x: u16,
     pub(super) columns: u16,
-    /// The candles that are drawn, the latest if they do not all fit.
+    /// The range of drawn candles; the latest if not all fit.
     pub(super) shown: (usize, usize),
-    /// Of the panes: the first one's row, the rows of each, and how many have room.
+    /// The first pane's row, the rows of each pane, and the number of panes that fit.
     panes: (u16, u16, u16),
 }
 
@@ -37,7 +37,7 @@ impl ChartLayout {
     pub fn new(data: &ChartData<'_>, area: Rect) -> Self {
         let columns = data.columns.max(1);
         let axis_width = if area.width >= AXIS_WIDTH + 8 { AXIS_WIDTH } else { 0 };
-        // Small charts give up the volume first, then the axis.
+        // Small charts drop the volume first, then the axis.
         let axis_rows = if area.height >= 6 { 2 } else { 0 };
         let volume_rows = if data.volume && area.height >= 11 { (area.height / 6).clamp(2, 8) } else { 0 };
         let wanted = u16::try_from(data.panes.len()).unwrap_or(u16::MAX);
@@ -54,26 +54,26 @@ impl ChartLayout {
         let fit = slots.saturating_sub(usize::from(data.future)).max(slots.min(1));
         let count = data.candles.len();
         let shown = (count.saturating_sub(fit), count);
-        // The latest candle stands at the right, before what lies ahead; the odd columns are left over at the left.
+        // The latest candle is at the right, before the future slots; odd columns remain at the left.
         let used = (shown.1 - shown.0 + usize::from(data.future).min(slots.saturating_sub(shown.1 - shown.0))) as u16 * columns;
         let first_x = plot.x + plot.width.saturating_sub(used);
         let scale = range(data, shown);
         Self { area, plot, volume, axis, labels, scale, first_x, columns, shown, panes }
     }
 
-    /// Where a pane stands; none of one that has no room.
+    /// The area of a pane; `None` if it does not fit.
     pub fn pane(&self, nth: usize) -> Option<Rect> {
         let (top, height, count) = self.panes;
         let nth = u16::try_from(nth).ok().filter(|nth| *nth < count)?;
         Some(Rect { y: top + nth * height, height, ..self.plot })
     }
 
-    /// How many panes have room.
+    /// Number of panes that fit.
     pub fn panes(&self) -> usize {
         usize::from(self.panes.2)
     }
 
-    /// The candle at a column of the screen.
+    /// The candle at a screen column.
     pub fn candle_at(&self, x: u16) -> Option<usize> {
         if x < self.first_x || x >= self.plot.right() {
             return None;
@@ -91,15 +91,15 @@ impl ChartLayout {
         Some(self.scale.price(below / f64::from(self.plot.height)))
     }
 
-    /// The column of the screen in the middle of a candle's slot.
+    /// The screen column in the middle of a candle's slot.
     pub fn x_of(&self, index: usize) -> Option<u16> {
         (self.shown.0..self.shown.1).contains(&index).then(|| self.left_of(index) + (self.body_width() - 1) / 2)
     }
 
-    /// The row of the screen of a price.
+    /// The screen row of a price.
     pub fn y_of(&self, price: f64) -> Option<u16> {
         let place = self.scale.place(price);
-        // Exactly the top of the range belongs to the top row.
+        // The maximum of the range is in the top row.
         (0.0..=1.0)
             .contains(&place)
             .then(|| self.plot.bottom() - 1 - ((place * f64::from(self.plot.height)) as u16).min(self.plot.height - 1))
@@ -109,7 +109,7 @@ impl ChartLayout {
         self.first_x + (index - self.shown.0) as u16 * self.columns
     }
 
-    /// Columns of a candle's body: odd, so that the wick has a middle, with a gap beside it where there is room.
+    /// Columns of a candle's body: odd, to centre the wick, with a gap beside it where it fits.
     pub(super) fn body_width(&self) -> u16 {
         match self.columns {
             0..=2 => 1,
@@ -118,23 +118,23 @@ impl ChartLayout {
         }
     }
 
-    /// The column, with fractions, of an index with fractions: whole indexes are at the middle of their bodies.
+    /// The fractional column of a fractional index; whole indices are at the middle of their bodies.
     pub(super) fn x_exact(&self, index: f64) -> f64 {
         f64::from(self.first_x) + (index - self.shown.0 as f64) * f64::from(self.columns) + f64::from(self.body_width()) / 2.0
     }
 
-    /// The index, with fractions, at a column with fractions.
+    /// The fractional index at a fractional column.
     pub(super) fn index_exact(&self, x: f64) -> f64 {
         self.shown.0 as f64 + (x - f64::from(self.first_x) - f64::from(self.body_width()) / 2.0) / f64::from(self.columns)
     }
 
-    /// How many cells above the bottom of the plot a price stands, with fractions.
+    /// The height of a price above the bottom of the plot, in fractional cells.
     pub(super) fn rise(&self, price: f64) -> f64 {
         self.scale.place(price) * f64::from(self.plot.height)
     }
 }
 
-/// The prices of the candles shown, and of levels not too far from them, with a little room.
+/// The price range of the drawn candles and of levels near them, with a margin.
 fn range(data: &ChartData<'_>, shown: (usize, usize)) -> Scale {
     let valid = (shown.0..shown.1).filter(|&i| data.candles.valid(i));
     let (low, high) =

@@ -1,4 +1,4 @@
-//! What lies over and under the candles: shaded spans, levels, lines of braille dots, the crosshair. A candle is never covered.
+//! Chart overlays: shaded spans, levels, braille lines, the crosshair. A candle is never covered.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
@@ -16,13 +16,13 @@ use crate::{
     },
 };
 
-/// Cells of a label that may stand on its line instead of beside it.
+/// Longest label that may be drawn over its line instead of beside it.
 const END_LABEL: u16 = 3;
 
-/// Rows and columns that a line's label may stand off its end.
+/// Maximum number of rows and columns between a line's end and its label.
 const LABEL_OFF: u16 = 4;
 
-/// Rows from the edge in which the label of a level beyond it may stand.
+/// Maximum number of rows between the edge and the label of a level beyond it.
 const EDGE_ROWS: u16 = 4;
 
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
@@ -40,14 +40,14 @@ pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     }
 }
 
-/// The row of a price, the edge if it lies beyond.
+/// The row of a price, clamped to the plot.
 fn row(layout: &ChartLayout, price: f64) -> u16 {
     let rise = layout.rise(price);
     let rise = if rise.is_nan() { 0.0 } else { rise.clamp(0.0, f64::from(layout.plot.height) - 0.01) };
     layout.plot.bottom() - 1 - rise as u16
 }
 
-/// The spans' labels, in the first row of the plot or of the span that has room for them.
+/// Draws the spans' labels, in the first row of the plot or of the span where they fit.
 pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans.iter().filter(|span| !span.label.is_empty()) {
         let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
@@ -78,7 +78,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
             axes::label(layout, buf, y, &axes::price_text(Some(level.price)), style);
         }
         let width = text::width(level.label) as u16;
-        // Before the level where there is room, else over its end or under it.
+        // Before the level where it fits, else over its end or under it.
         let before = level.from.and_then(|_| from.checked_sub(width + 1)).filter(|left| *left >= layout.plot.x);
         if before.is_some_and(|left| write_where_free(layout, buf, [y].into_iter(), left, level.label, style)) {
             continue;
@@ -89,7 +89,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
     }
 }
 
-/// Where a level lies off the plot: its label at that edge, with an arrow that points to it.
+/// Labels a level outside the plot at the nearest edge, with an arrow to it.
 fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style, ascii: bool) {
     if level.label.is_empty() || layout.plot.is_empty() {
         return;
@@ -101,7 +101,7 @@ fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style:
     write_where_free(layout, buf, near, left, &label, style);
 }
 
-/// Draws in an empty cell and leaves any other.
+/// Draws in an empty cell only.
 fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
     let cell = &mut buf[(x, y)];
     if cell.symbol() == " " {
@@ -109,7 +109,7 @@ fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
     }
 }
 
-/// Writes the label into the first of the rows whose cells from `left` on are empty, trying also a little to the left.
+/// Writes the label into the first row that is empty from `left` on, also trying positions further left.
 fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<Item = u16>, left: u16, label: &str, style: Style) -> bool {
     let width = text::width(label) as u16;
     if width == 0 || width > layout.plot.width {
@@ -121,7 +121,7 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
             if x < layout.plot.x || x + width > layout.plot.right() {
                 continue;
             }
-            // A cell of air on both sides, so that it does not run into a candle.
+            // An empty cell on both sides keeps it apart from candles.
             let (first, last) = (x.saturating_sub(1).max(layout.plot.x), (x + width + 1).min(layout.plot.right()));
             if (first..last).all(|x| buf[(x, y)].symbol() == " ") {
                 widgets::put(buf, layout.plot, x - layout.plot.x, y - layout.plot.y, label, style);
@@ -132,7 +132,7 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
     false
 }
 
-/// In the first empty cell beyond the candle; two candles high at most, else it would be another's.
+/// Draws each mark in the first empty cell beyond its candle, at most two rows away, to be clearly its own.
 pub(super) fn marks(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let plot = layout.plot;
     for mark in data.marks {
@@ -143,7 +143,7 @@ pub(super) fn marks(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         let free = rows.into_iter().find(|&y| (plot.y..plot.bottom()).contains(&y) && buf[(x, y)].symbol() == " ");
         if let Some(y) = free {
             let style = body::drawing(theme.style(mark.role));
-            // The cell keeps the shade it lies on.
+            // The cell keeps its background shade.
             buf[(x, y)].set_char(mark.glyph.sign(data.ascii)).set_style(style);
         }
     }
@@ -172,14 +172,14 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         let drawn = trace(&path, buf, style, |x| height_at(line, layout, x));
         ends.extend(drawn.map(|end| (line, end, style)));
     }
-    // Once all lines are drawn, so that none runs through another's label; the last line has the first choice, as it lies on top.
+    // Labels are drawn after all lines, so that no line crosses one; the last line is on top, so its label is placed first.
     let mut taken = Vec::new();
     for (line, end, style) in ends.into_iter().rev() {
         line_label(line, layout, buf, end, style, &mut taken);
     }
 }
 
-/// The columns of the plot that the line runs through.
+/// The columns of the plot that the line covers.
 fn columns(line: &ChartLine<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
     let (from, to) = (layout.x_exact(line.from), layout.x_exact(line.to));
     if from.is_nan() || to.is_nan() {
@@ -191,20 +191,20 @@ fn columns(line: &ChartLine<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
     from.floor() as u16..to.ceil() as u16
 }
 
-/// How many cells above the bottom of the plot the line stands at a column with fractions; none outside the plot.
+/// The line's height above the bottom of the plot at a fractional column, in cells; `None` outside the plot.
 fn height_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
     let along = line.slope * layout.index_exact(x);
     let rise = layout.rise(if line.geometric { line.intercept * along.exp() } else { line.intercept + along });
     (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
 }
 
-/// The label at the end of its line, or in a row near it that no other label has: two in a row would read as one.
+/// Places the label at the end of its line, or in a row near it without another label: two in a row would read as one.
 fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style, taken: &mut Vec<u16>) {
     let (plot, width) = (layout.plot, text::width(line.label) as u16);
     if width == 0 || width > plot.width {
         return;
     }
-    // A label of a few letters may stand on lines, a longer one not.
+    // Short labels may cover lines, longer ones may not.
     let short = width <= END_LABEL;
     let free = |symbol: &str| {
         symbol == " " || short && (matches!(symbol, "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)))
@@ -213,7 +213,7 @@ fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, 
     let near = (0..=LABEL_OFF).flat_map(|off| [y.checked_sub(off), y.checked_add(off)]).flatten();
     let places = near.filter(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y));
     let place = places.flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y))).find(|&(left, y)| {
-        // A cell of air on both sides, so that it does not run into a candle.
+        // An empty cell on both sides keeps it apart from candles.
         let cells = left.saturating_sub(1).max(plot.x)..(left + width + 1).min(plot.right());
         left >= plot.x && cells.into_iter().all(|x| free(buf[(x, y)].symbol()))
     });
@@ -249,7 +249,7 @@ pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Bu
     }
 }
 
-/// The crosshair's time under its axis, and the column where it begins.
+/// The crosshair's time label, and its column.
 pub(super) fn time_tag(data: &ChartData<'_>, layout: &ChartLayout) -> Option<(u16, String)> {
     let candle = data.crosshair?.candle;
     let x = layout.x_of(candle)?;

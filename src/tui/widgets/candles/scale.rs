@@ -1,9 +1,9 @@
-//! Prices to places and back, linear or logarithmic, and the round prices that an axis marks.
+//! Price scales: mapping prices to positions and back, linear or logarithmic, and round tick values.
 
-/// Ticks asked for at most where fewer gave less than three.
+/// Limit for doubling the requested ticks while fewer than three fit.
 const TICKS_MOST: usize = 12;
 
-/// A range of prices on a range of 0 (low) to 1 (high).
+/// Maps a price range to 0 (low) … 1 (high).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     low: f64,
@@ -12,7 +12,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Over `low..=high`; an empty range is widened, one that a logarithm cannot hold is linear.
+    /// A scale over `low..=high`; an empty range is widened, and a range that has no logarithm is linear.
     pub fn new(low: f64, high: f64, log: bool) -> Self {
         let (mut low, mut high) = if low.is_finite() && high.is_finite() && low <= high { (low, high) } else { (0.0, 1.0) };
         if high - low <= high.abs() * 1e-9 {
@@ -34,7 +34,7 @@ impl Scale {
         self.high
     }
 
-    /// Where the price stands; outside 0…1 beyond the range, NaN where there is no place.
+    /// The position of the price; outside 0…1 beyond the range, NaN if undefined.
     pub fn place(&self, price: f64) -> f64 {
         if self.log {
             if price <= 0.0 { f64::NAN } else { (price / self.low).ln() / (self.high / self.low).ln() }
@@ -43,20 +43,20 @@ impl Scale {
         }
     }
 
-    /// The price at a place.
+    /// The price at a position.
     pub fn price(&self, place: f64) -> f64 {
         if self.log { self.low * (self.high / self.low).powf(place) } else { self.low + place * (self.high - self.low) }
     }
 
-    /// About `most` round prices inside the range, at least three, rising: 1, 2 or 5 times a power of ten apart, and on a logarithmic scale over more
-    /// than a decade, 1, 2 and 5 of each (or each power alone).
+    /// About `most` round prices inside the range, ascending, three or more where possible: steps of 1, 2 or 5 times a power of ten; on a
+    /// logarithmic scale over more than a decade, 1, 2 and 5 times each power (or each power alone).
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let mut most = most;
         while most > 0 {
             let decades = if self.log { (self.high / self.low).log10() } else { 0.0 };
             let ticks = if decades > 1.0 { self.log_ticks(most, decades) } else { self.even_ticks(most) };
             let ticks: Vec<f64> = ticks.into_iter().filter(|tick| (self.low..=self.high).contains(tick)).collect();
-            // One tick tells no scale, and one may lie under the tag of the last price.
+            // A single tick shows no scale, and one may be hidden by the tag of the last price.
             if ticks.len() > 2 || most > TICKS_MOST {
                 return ticks;
             }
@@ -73,7 +73,7 @@ impl Scale {
             return Vec::new();
         }
         let first = (self.low / step).ceil();
-        // Multiples, not sums: sums drift.
+        // Multiples, not sums: sums accumulate rounding errors.
         (0..=most.min(1_000)).map(|i| (first + i as f64) * step).collect()
     }
 
@@ -85,7 +85,7 @@ impl Scale {
     }
 }
 
-/// Decimals that tell ticks this far apart.
+/// Decimals that distinguish ticks this far apart.
 pub fn decimals(step: f64) -> usize {
     if step.is_finite() && step > 0.0 { (-step.log10().floor()).clamp(0.0, 12.0) as usize } else { 2 }
 }

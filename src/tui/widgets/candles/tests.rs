@@ -1,4 +1,4 @@
-//! Tests of the chart: its glyphs, its places, and that nothing makes it panic.
+//! Tests of the chart: glyphs, positions, and freedom from panics.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::tui::{
 
 const DAY: i64 = 86_400_000;
 
-/// Columns of a chart, owned.
+/// Owned candle columns.
 #[derive(Debug, Clone, Default)]
 struct Owned {
     timestamp: Vec<i64>,
@@ -58,7 +58,7 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 #[test]
 fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let owned = wave(60);
-    // Over the candles, with a gap; a share of 0 to 100 in a pane, and bars below zero in another.
+    // A curve over the candles with a gap; in one pane a share of 0 to 100, in another bars below zero.
     let over =
         IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
     let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
@@ -80,7 +80,7 @@ fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let y = layout.y_of(15.0).expect("inside the prices");
     let there = |index: usize| buffer[(layout.x_of(index).expect("on screen"), y)].symbol() != " ";
     assert!(there(28) && there(33) && !there(30), "{}", text(y));
-    // Where there is little room the candles keep theirs, and the last pane goes first.
+    // With little space the candles keep their rows, and the last pane is dropped first.
     let (_, small) = drawn(&data, 90, 20, &Theme::default());
     assert_eq!((small.panes(), small.pane(1), small.plot.height >= 8), (1, None, true));
     assert_eq!(drawn(&data, 90, 12, &Theme::default()).1.panes(), 0);
@@ -169,7 +169,7 @@ fn without_colours_rising_and_falling_differ_in_shape() {
 
 #[test]
 fn wide_bodies_end_to_an_eighth() {
-    // The scale runs from 0.9 to 5.1 here; the body from 2 to 3 of it.
+    // The scale is 0.9 to 5.1 here; the body is 2 to 3.
     let owned = Owned::new(&[[1.0, 5.0, 1.0, 5.0, 1.0], [2.0, 3.0, 2.0, 3.0, 1.0]]);
     let (buffer, layout) = drawn(&ChartData { columns: 4, volume: false, ..ChartData::new(owned.candles()) }, 8, 5, &Theme::default());
     let x = layout.x_of(1).expect("a candle on screen");

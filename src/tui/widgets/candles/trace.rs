@@ -1,4 +1,4 @@
-//! A line through cells, as dots of Braille or in ASCII: it is drawn where nothing stands, and shares a cell with another line.
+//! Draws a line through cells, in braille dots or ASCII: only through empty cells, or those of other lines.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 /// Braille dots by column and row from the top (Unicode, Braille Patterns).
 const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Where a line runs.
+/// The extent of a line.
 pub(super) struct LinePath {
     pub(super) area: Rect,
-    /// Columns of the screen.
+    /// Screen columns.
     pub(super) columns: Range<u16>,
     pub(super) dashed: bool,
     pub(super) ascii: bool,
 }
 
-/// Draws what `height` tells for a column with fractions: cells above the bottom of the area, none where it does not run. The place of the
-/// last cell drawn.
+/// Draws the line of `height`, which returns the cells above the bottom of the area at a fractional column, or `None`. Returns the last
+/// drawn cell.
 pub(super) fn trace(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
     let most = f64::from(path.area.height);
     let height = |x: f64| height(x).filter(|rise| (0.0..most).contains(rise));
     if path.ascii { ascii(path, buf, style, height) } else { braille(path, buf, style, height) }
 }
 
-/// Dots at twice the columns and four times the rows.
+/// Two dots across and four down in each cell.
 fn braille(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64) -> Option<f64>) -> Option<(u16, u16)> {
     let mut last = None;
     for x in path.columns.clone() {
@@ -38,7 +38,7 @@ fn braille(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64)
             let at = |offset: f64| height(f64::from(x) + 0.5 * column as f64 + offset).map(|rise| (rise * 4.0) as i64);
             let (Some(start), end) = (at(0.0), at(0.5)) else { continue };
             let end = end.unwrap_or(start);
-            // The column's own dot, and those up to the next column's where it is steep.
+            // The column's own dot, and on steep lines those up to the next column's.
             let upper = if end > start { start.max(end - 1) } else { start };
             let lower = if end < start { start.min(end + 1) } else { start };
             for level in lower..=upper {
@@ -56,7 +56,7 @@ fn braille(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64)
             if cell.symbol() == " " || cell.symbol() == "┄" {
                 cell.set_char(dots_of(bits)).set_style(style);
             } else if there <= 0xff {
-                // Lines that cross share the cell; it keeps the first one's colour.
+                // Crossing lines share the cell; it keeps the first one's colour.
                 cell.set_char(dots_of(bits | there as u8));
             }
             last = Some((x, y));

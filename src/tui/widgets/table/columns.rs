@@ -1,17 +1,17 @@
-//! Which columns of a table are shown at a width, and how wide: the least wanted go first, the rest share what is left.
+//! Column widths of a table: when narrow, columns of the lowest priority are dropped and the rest share the space.
 
 use crate::tui::text::{self, Align};
 
 /// Cells between columns.
 pub const GAP: u16 = 2;
-/// Cells of the star's gutter.
+/// Width of the star gutter.
 pub(super) const GUTTER: u16 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnAlign {
     Left,
     Right,
-    /// To the right, decimal points under each other.
+    /// Right-aligned at the decimal points.
     Decimal,
 }
 
@@ -24,7 +24,7 @@ impl ColumnAlign {
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableColumn {
-    /// The dataset's word for it, also the filter's.
+    /// The dataset's column name, also used by filters.
     pub key: &'static str,
     /// Shown in capitals.
     pub title: &'static str,
@@ -32,22 +32,22 @@ pub struct TableColumn {
     pub unit: &'static str,
     pub min: u16,
     pub ideal: u16,
-    /// The lowest goes first when it is narrow; 255 stays.
+    /// When narrow, the lowest is dropped first; 255 always stays.
     pub priority: u8,
     pub align: ColumnAlign,
-    /// Takes what width is left when every column has its ideal.
+    /// Takes the spare width once every column has its ideal.
     pub grows: bool,
-    /// Words of the filter are marked in it.
+    /// Filter words are highlighted in it.
     pub matched: bool,
 }
 
 impl TableColumn {
-    /// A column of text, of the priority and widths given.
+    /// A text column of the given priority and widths.
     pub const fn text(key: &'static str, title: &'static str, min: u16, ideal: u16, priority: u8) -> Self {
         Self { key, title, unit: "", min, ideal, priority, align: ColumnAlign::Left, grows: false, matched: true }
     }
 
-    /// A column of figures, to the right.
+    /// A right-aligned figure column.
     pub const fn figure(key: &'static str, title: &'static str, width: u16, priority: u8) -> Self {
         Self { key, title, unit: "", min: width, ideal: width, priority, align: ColumnAlign::Right, grows: false, matched: false }
     }
@@ -64,7 +64,7 @@ impl TableColumn {
         self
     }
 
-    /// So many cells wider than it would be, or narrower.
+    /// Widens the column, or narrows it by a negative number.
     #[must_use]
     pub fn widened(mut self, cells: i16) -> Self {
         if cells != 0 {
@@ -80,23 +80,23 @@ impl TableColumn {
     }
 }
 
-/// Where a column stands.
+/// The position of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ColumnPlace {
-    /// Its place among the columns given.
+    /// The index of the column.
     pub(super) column: usize,
-    /// From the left of the table.
+    /// Offset from the left of the table.
     pub(super) x: u16,
     pub(super) width: u16,
 }
 
 impl TableColumn {
-    /// The least it is shown at: its title is never cut.
+    /// The minimum width; the title is never cut.
     pub fn least(&self) -> u16 {
         self.min.max(self.title_width())
     }
 
-    /// Cells of the title with its unit.
+    /// Width of the title with its unit.
     pub fn title_width(&self) -> u16 {
         let unit = if self.unit.is_empty() { 0 } else { 1 + text::width(self.unit) };
         (text::width(self.title) + unit) as u16
@@ -109,7 +109,7 @@ pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<ColumnPlace> {
         kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
     };
     while kept.len() > 1 && total(&kept, TableColumn::least) > u32::from(width) {
-        // Of equals the one further right goes.
+        // With equal priority, the rightmost is dropped.
         let Some(least) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
         kept.remove(least);
     }

@@ -1,4 +1,4 @@
-//! Tests of the table: its columns, its mouse, and that it builds only what is on screen.
+//! Tests of the table: columns, mouse, and that only visible rows are built.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! What is asked of the selected column: how often its values occur, and what they are like. It follows the selected column; the
-//! figures are the question's.
+//! The statistics pane of the selected column: value counts, or descriptive statistics. Follows the selection; the figures are the
+//! question's.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// Values that are counted for the screen.
+/// Maximum number of values in the counts.
 const COUNTED: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl ColumnPane {
         (self.looked, self.problem) = (None, None);
     }
 
-    /// Takes what has come; asks anew for another column or other rows, which cancels what is on its way.
+    /// Takes arrived results; asks again for another column or filter, which cancels the pending question.
     pub(super) fn follow(&mut self, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.look.column != column || self.look.wanted.filter != wanted.filter {
             *self = Self::new(self.kind, wanted, column, snapshot, context);
@@ -81,7 +81,7 @@ impl ColumnPane {
         }
     }
 
-    /// Whether it is still on its way.
+    /// Whether an answer is pending.
     pub(super) fn is_under_way(&self) -> bool {
         self.coming.is_some()
     }
@@ -109,7 +109,7 @@ impl ColumnPane {
     }
 }
 
-/// A value of JSON as it stands in the rows of its column.
+/// A JSON value as displayed in the rows of its column.
 fn shown(value: &Value) -> Cell {
     let read = match value {
         Value::Null => CellValue::Missing,
@@ -122,7 +122,7 @@ fn shown(value: &Value) -> Cell {
     cells::cell(&read, ColumnKind::Text)
 }
 
-/// Figures under each other, each in at most so many cells: in fewer digits, all of them, where one has no room.
+/// Aligned figures, each at most `room` wide; if one does not fit, all are abbreviated.
 fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
     let cells: Vec<Cell> = values.iter().map(|value| shown(value)).collect();
     let mut texts: Vec<String> = cells.iter().map(Cell::plain).map(std::borrow::Cow::into_owned).collect();
@@ -138,7 +138,7 @@ fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
     texts.into_iter().map(|text| text::truncate(text.trim_end(), room).into_owned()).collect()
 }
 
-/// In tenths of a percent; what is less and not nothing says so.
+/// Percent with one decimal; a smaller non-zero share is shown as such.
 fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
@@ -198,7 +198,7 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
     histogram(&description.histogram, start + 1, buffer, area, context);
 }
 
-/// A bar for each bin, from the line `top` on.
+/// Draws one bar for each bin, from the line `top` on.
 fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;

@@ -1,4 +1,4 @@
-//! Drawing the rows of a table: the list, the selected cell under it, what stands beside it, what is on its way.
+//! Draws the rows of a table: the list, the selected cell below it, the pane beside it, pending progress.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -16,7 +16,7 @@ use crate::tui::{
     },
 };
 
-/// From this width the inspector stands beside the rows, else over them.
+/// From this width the inspector is drawn beside the rows, else instead of them.
 const BESIDE: u16 = 120;
 
 impl RowsPane {
@@ -53,7 +53,7 @@ impl RowsPane {
         let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
         let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
-        // The selected cell whole, under the rows.
+        // The full selected cell, under the rows.
         let line = u16::from(body.height > 4);
         let mut table_area = Rect { height: body.height - line, ..body };
         if let Some(problem) = &self.problem {
@@ -69,7 +69,7 @@ impl RowsPane {
         }
     }
 
-    /// `close  2,987.4100012  last price, USD`, and where one is among the columns.
+    /// Draws the selected cell, `close  2,987.4100012  last price, USD`, and the column's position.
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let Some((row, column)) = self.selected() else { return };

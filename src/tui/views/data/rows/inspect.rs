@@ -1,4 +1,4 @@
-//! One row, every column of it, exact: name, value, meaning. It follows the selection.
+//! The row inspector: every column of the selected row in full, with name, value and meaning.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -13,16 +13,16 @@ use crate::{
     },
 };
 
-/// Lines that a long value may take.
+/// Maximum number of lines of a long value.
 const VALUE_LINES: usize = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Inspector {
-    /// The first line on screen.
+    /// Scroll offset.
     top: usize,
 }
 
-/// What is looked at.
+/// The inspected row and its selected column.
 pub(super) struct InspectedCell<'a> {
     pub(super) grid: &'a Grid,
     pub(super) columns: &'a [Column],

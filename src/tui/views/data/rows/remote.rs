@@ -1,4 +1,4 @@
-//! Rows that stay at their source: those around what is on screen are fetched, off the drawing thread, and the others are on their way.
+//! Rows of a remote table: those around the viewport are fetched off the drawing thread; the others are not held.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use crate::{
     tui::view::Context,
 };
 
-/// Rows that are fetched on either side of those on screen.
+/// Rows fetched before and after those on screen.
 const AROUND: usize = 200;
 
-/// A table of which only some rows are here: those of the view's grid.
+/// A window of a remote table's rows, held in the view's grid.
 #[derive(Debug)]
 pub(super) struct RemoteRows {
-    /// Rows that there are.
+    /// Number of rows in the table.
     total: usize,
-    /// The place of the grid's first row among all.
+    /// Table index of the grid's first row.
     start: usize,
     coming: Option<Coming<(u64, DataFrame)>>,
-    /// The places that are on their way, or could not be had.
+    /// The table rows being fetched, or that failed to be.
     asked: Range<usize>,
 }
 
@@ -36,7 +36,7 @@ impl RemoteRows {
         self.total
     }
 
-    /// Where in the grid a row of the table is; none while it is on its way.
+    /// The grid index of a table row; `None` while it is not fetched.
     pub(super) fn in_grid(remote: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
         match remote {
             Some(remote) => row.checked_sub(remote.start).filter(|row| *row < grid.height()),
@@ -51,17 +51,17 @@ impl RemoteRows {
 }
 
 impl RowsPane {
-    /// Rows that there are, wherever.
+    /// Number of rows, fetched or not.
     pub(super) fn height(&self) -> usize {
         self.remote.as_ref().map_or_else(|| self.grid.height(), RemoteRows::total)
     }
 
-    /// Where in the grid a row of the table is; none while it is on its way.
+    /// The grid index of a table row; `None` while it is not fetched.
     pub(super) fn in_grid(&self, row: usize) -> Option<usize> {
         RemoteRows::in_grid(self.remote.as_ref(), &self.grid, row)
     }
 
-    /// Asks for the rows on screen that are not here.
+    /// Fetches the rows on screen that are missing.
     pub(super) fn fetch_on_screen(&mut self, context: &Context<'_>) {
         let (screen, here) = (self.list.cursor.on_screen(), self.grid.height());
         let Some(remote) = &mut self.remote else { return };
@@ -70,7 +70,7 @@ impl RowsPane {
         if screen.is_empty() || is_here || is_asked {
             return;
         }
-        // What was wanted before is not waited for.
+        // Replaces, and so cancels, an earlier fetch.
         let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(remote.total);
         let wake = Wake::clone(context.wake);
         let wanted = TableSlice { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
@@ -78,7 +78,7 @@ impl RowsPane {
         remote.asked = rows;
     }
 
-    /// Takes the rows that have come.
+    /// Takes fetched rows.
     pub(super) fn take_rows(&mut self) {
         let Some(remote) = &mut self.remote else { return };
         let Some(outcome) = remote.coming.as_mut().and_then(Coming::poll_now) else { return };
@@ -90,7 +90,7 @@ impl RowsPane {
                 remote.asked = 0..0;
                 self.problem = None;
             }
-            // Asked for again once something else was on screen.
+            // Fetched again after scrolling elsewhere.
             Err(problem) => self.problem = Some(problem.detail),
         }
     }
