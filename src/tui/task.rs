@@ -14,7 +14,7 @@ use crate::{
     question::progress::Progress,
 };
 
-/// Called from any thread when an answer is there: wakes the event loop.
+/// Wakes the event loop, from any thread: an answer has arrived.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Debug)]
