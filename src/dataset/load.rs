@@ -113,7 +113,7 @@ pub(crate) struct LoadContext<'a> {
     pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
-/// As `load_with`, every table in memory.
+/// Like `load_with`, with every table in memory.
 pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_with(folder, &CacheOptions::default(), progress)
 }

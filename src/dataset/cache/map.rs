@@ -56,7 +56,7 @@ pub(crate) fn keep_large_apart() {
     }
 }
 
-/// Gives back what the heap keeps of memory that is free again. Reading a dataset takes several times what stays of it.
+/// Returns freed heap memory to the system. Reading a dataset takes several times the memory that it keeps.
 pub(crate) fn give_back() {
     // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -71,7 +71,7 @@ impl Places {
 /// Collects row numbers: in memory while they are few, spilled to a file once they are many.
 #[derive(Debug)]
 pub struct PlacesWriter {
-    /// The folder of the file, and how many places need none; without it all stay in memory.
+    /// Folder of the file, and the maximum number of rows kept in memory; none: all of them are.
     beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,

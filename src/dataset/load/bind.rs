@@ -27,7 +27,7 @@ pub(in crate::dataset) struct Bound<'a> {
     pub unit: Option<Unit>,
     pub constant: Option<&'a str>,
     pub rule: &'a ColumnManifest,
-    /// The element of a list to take; the first is 1.
+    /// 1-based index of the list element to take.
     pub item: Option<usize>,
     /// Neighbouring column that shows a volume to be in USD, where `dataset.toml` gives no unit.
     pub beside: Option<String>,
@@ -53,7 +53,7 @@ fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (S
     raw.into_iter().chain(usd)
 }
 
-/// Names of volumes that say they are in USD.
+/// Names of volumes in USD.
 const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
 
 /// Neighbouring columns that show a volume to be in USD, as normalized by `letters`: Yahoo and CoinMarketCap have them.
@@ -191,10 +191,10 @@ impl Bound<'_> {
     }
 }
 
-/// Columns that are worked out when a table does not have them.
+/// Columns that are derived where a table lacks them.
 const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
-/// Why the table cannot be used: a required column that the file does not have.
+/// Returns the error for a required column that the file lacks; none where all are bound.
 pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
     // A misspelt name must not fall back to another column. Of several files each may have its own names.
     let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
@@ -232,7 +232,7 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest
     Some(reason)
 }
 
-/// The required columns that no column of the file serves.
+/// Required columns that no column of the file provides.
 pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> impl Iterator<Item = &'b Bound<'a>> {
     bound.iter().filter(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
@@ -240,7 +240,7 @@ pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Boun
     })
 }
 
-/// What a constant looks like, where one makes sense: no price, amount or time is the same in every row.
+/// Example of a constant, where one makes sense: no price, amount or time is the same in every row.
 fn example(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Address | Kind::Addresses => Some("0x…"),
@@ -253,10 +253,10 @@ fn example(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The file's column that surely is meant, as a person copies a proposal unread: its name is spelt almost the same, or one of the two ends
-/// with the other (`Contract Address`, `address`), as the last word says what it is.
+/// The file's column that is almost certainly meant, as a person copies a suggestion unread: its name is spelt almost the same, or one of
+/// the two names ends with the other (`Contract Address`, `address`), as the last word is the noun.
 fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
-    // A token is its contract; other addresses of a row (of a pool, of a holder) are not.
+    // A token's address is that of its contract; other addresses of a row (of a pool, of a holder) are not.
     let contract = (column.name == "token_address").then_some("contract address");
     let known: Vec<String> = column.aliases.iter().copied().chain([column.name]).chain(contract).map(plain).collect();
     let likeness = |name: &str| {
@@ -271,16 +271,16 @@ fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Optio
     ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, name)| name.as_str())
 }
 
-/// Likeness (Jaro) from which two names are spellings of one: `token_adress` has 0.97, `Token Name` 0.79.
+/// Jaro similarity from which two names are spellings of one: `token_adress` has 0.97, `Token Name` 0.79.
 const LIKENESS_MIN: f64 = 0.9;
 
-/// The words of a name in lower case, a space between them.
+/// The words of a name in lower case, separated by spaces.
 fn plain(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// Names for people: the first few.
+/// The first few names, for a message.
 fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };

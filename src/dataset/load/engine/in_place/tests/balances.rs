@@ -1,4 +1,4 @@
-//! What balances come to as a sum gives it makes the answers that all rows make.
+//! Answers from aggregated balances equal those from all rows.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -25,14 +25,14 @@ use crate::{
     },
 };
 
-/// A token's rows in the order of the table.
+/// A token's rows in table order.
 type Rows = Vec<(Address, Option<f64>)>;
 
 fn nobodys(holder: &Address) -> bool {
     holder.to_string().ends_with("00000000dead") || holder.0 == [0; 20]
 }
 
-/// The same as `holders::balances_sql` says, with `largest` told one by one.
+/// In-memory equivalent of `holders::balances_sql`, with `largest` balances listed one by one.
 fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
     let is_named = |holder: &Address| apart.named.contains(holder) || nobodys(holder);
     let is_gone = |holder: &Address| apart.burned.contains(holder) || (nobodys(holder) && !apart.named.contains(holder));
