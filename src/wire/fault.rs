@@ -119,7 +119,7 @@ impl AskedStore {
         }
     }
 
-    /// Fault by the chain of errors. A server's own text is left out: it may repeat what it was sent.
+    /// Fault by the chain of errors. A server's own text is left out: it may repeat the request.
     fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         let unavailable = |reason: &str| Fault::Unavailable(reason.to_owned());

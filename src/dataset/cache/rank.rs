@@ -278,7 +278,7 @@ pub fn rank<'a, E: From<io::Error>>(
 
 fn sort<E: From<io::Error>>(sorter: &Sorter<'_>, spread: &Path, step: &mut impl FnMut(u64, u64) -> Result<(), E>) -> Result<Places, E> {
     let rows = sorter.among.len();
-    // A row is a key and a position here: four times the size of an entry in a list, as a rule.
+    // A row is a key and a position here: four times the size of an entry in a list.
     let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
     // Keys sampled from the whole table give the bounds of the buckets.
     let sample = parts * 256;

@@ -37,7 +37,7 @@ struct Bucket {
     chunks: Vec<(u64, u32, u32)>,
 }
 
-/// Error for a file that does not contain what was written.
+/// Error for spill files that do not match their checksums or lengths.
 pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "what was written before is damaged")
 }

@@ -1,5 +1,5 @@
 //! Downloaded parts of remote objects, on disk: the bytes at their offsets in a sparse file, and a list of the parts, each with a checksum.
-//! They outlive the program; parts that do not match their checksum are fetched anew.
+//! They outlive the program; parts that do not match their checksum are fetched again.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},

@@ -1,4 +1,4 @@
-//! Plausibility checks of the sizes stated in a file. Decoders allocate what a file claims to contain, and a corrupt size would abort the
+//! Plausibility checks of the sizes stated in a file. Decoders allocate the sizes that a file claims, and a corrupt size would abort the
 //! program for want of memory, which cannot be caught; so sizes are checked before anything is decoded.
 
 use std::io::Cursor;

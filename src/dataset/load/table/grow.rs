@@ -18,7 +18,7 @@ use crate::dataset::{
     source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
 };
 
-/// Maximum new bytes for adding them to the cached table; with more it is imported anew.
+/// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;
 
 /// Change of a file since the table was built.
@@ -89,7 +89,7 @@ impl Reading<'_> {
         Ok(large)
     }
 
-    /// State from which reading the file resumes. Its file-level findings are removed, as they are made anew.
+    /// State from which reading the file resumes. Its file-level findings are removed, as they are computed again.
     fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;

@@ -205,7 +205,7 @@ impl Fetch for OnDemand {
         let sought = Request { token: &want.token(), state, progress };
         let all = || {
             let rows = self.rows(sought.token, progress)?;
-            // The loader would keep the last one, and the server chooses the order anew for each query.
+            // The loader would keep the last one, and the server may choose another order for each query.
             self.sum(&Sum::State(self.schema.name), &sought, Repeated::check)?.map_err(|Repeated| twice())?;
             Ok(Fetched::rows(rows))
         };
