@@ -1,5 +1,5 @@
-//! THE table of settings: key, default, what is accepted, meaning. The reader, `config.toml`, the README and the tests take them
-//! from here. Where the file is found is settled here too; what a setting does is its user's.
+//! THE table of settings: key, default, accepted values, meaning. The reader, `config.toml`, the README and the tests are derived from it.
+//! The search path of the file is decided here too; the effect of a setting belongs to the module that uses it.
 
 mod document;
 mod field;
@@ -28,28 +28,28 @@ use crate::{
     wire::{self, Consent, Source},
 };
 
-/// The file's name in the working folder and in the person's configuration folder.
+/// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";
-/// Names the file where no `--config` does.
+/// Environment variable with the path of the file, used where `--config` is not given.
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
-/// Requests a second that one key may make of a server that is reachable from elsewhere, unless configured: far above what a person
-/// looking at a page needs, far below what the machine answers.
+/// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a person
+/// reading a page, far below the capacity of the machine.
 const RATE_ELSEWHERE: u32 = 100;
 
-/// A setting, as a person is told of it.
+/// One setting with its documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingRow {
     pub section: &'static str,
     pub key: &'static str,
-    /// As it would stand in the file.
+    /// In TOML syntax.
     pub default: &'static str,
     pub expect: Expect,
     pub meaning: &'static str,
-    /// Whether the value is what is expected.
+    /// Whether a value is valid.
     accepts: fn(&DeValue<'_>, Expect) -> bool,
 }
 
-/// A section, as a person is told of it.
+/// One section with its documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct SectionRow {
     pub name: &'static str,
@@ -63,16 +63,16 @@ macro_rules! settings {
         /// Every setting with its value.
         #[derive(Debug, Clone, PartialEq)]
         pub struct Config {
-            /// The file it was read from; none when all is as by default.
+            /// Path of the file; none where every setting has its default.
             pub file: Option<PathBuf>,
             $(pub $section: $type,)*
-            /// What the file says, setting by setting.
+            /// The settings that the file contains.
             pub given: Vec<GivenSetting>,
-            /// The person's own sources of files elsewhere.
+            /// The user's own sources of remote files.
             pub sources: Vec<Source>,
-            /// What the file says of each source, by its name.
+            /// The settings that the file contains for each source, by the source's name.
             pub said_of_sources: Vec<(String, GivenSetting)>,
-            /// The person's own keys: action = key or keys. The key table judges them.
+            /// The user's key bindings: action = key or keys. Validated by the key table.
             pub keys: toml::Table,
         }
 
@@ -80,12 +80,12 @@ macro_rules! settings {
         #[derive(Debug, Clone, PartialEq)]
         pub struct $type { $(#[doc = $meaning] pub $key: $kind,)* })*
 
-        /// The sections in their order.
+        /// All sections, in the order of `config.toml`.
         pub const SECTIONS: &[SectionRow] = &[$(SectionRow { name: $name, meaning: $says },)*
             SectionRow { name: sources::SECTION, meaning: "Sources of files elsewhere: one a section, [sources.NAME]. Their keys stand in the environment or in ~/.aws." },
             SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F5\"]`." }];
 
-        /// The settings in their order.
+        /// All settings, in the order of `config.toml`.
         pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {
             section: $name, key: stringify!($key), default: $default, expect: $expect, meaning: $meaning,
             accepts: |value, expect| <$kind as field::SettingValue>::field(value, expect, Path::new("")).is_some(),
@@ -106,7 +106,7 @@ macro_rules! settings {
     };
 }
 
-/// The section whose keys are actions rather than settings.
+/// Section of the key bindings: its keys are actions rather than settings.
 pub(crate) const KEYS_SECTION: &str = "terminal.keys";
 
 settings! {
@@ -165,8 +165,9 @@ settings! {
 }
 
 impl Config {
-    /// The configuration in force: `given` (`--config`), else `TOKENDECK_CONFIG`, else `./config.toml`, else `config.toml` in `home`, the
-    /// person's configuration folder; without any of them the defaults. A file that is named must be there.
+    /// Loads the configuration from `given` (`--config`), else `TOKENDECK_CONFIG`, else `./config.toml`, else `config.toml` in `home`, the
+    /// user's configuration directory; without any of them returns the defaults. Errors: a file that was named is missing, or the file is
+    /// invalid.
     pub fn find(given: Option<&Path>, variable: Option<&Path>, home: Option<&Path>) -> Result<Self, String> {
         let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
         let named = given.or(variable.filter(|path| !path.as_os_str().is_empty())).map(Path::to_owned);
@@ -182,8 +183,8 @@ impl Config {
         Self::parse(Some(file), &text)
     }
 
-    /// Reads `text`, which stands in `file`; paths in it are relative to the folder of the file. A refusal is one line that names the
-    /// place, the setting and what would be right.
+    /// Parses `text`, the content of `file`; paths in it are relative to the folder of the file. The error is one line with the place, the
+    /// setting and the expected value.
     pub fn parse(file: Option<&Path>, text: &str) -> Result<Self, String> {
         let config = read::read(file, text, Self::from_given)?;
         if config.analysis.medium_usd > config.analysis.whale_usd {
@@ -210,7 +211,7 @@ impl Config {
         }
     }
 
-    /// How files elsewhere are asked for.
+    /// Options of the connections to remote sources.
     pub fn wire_options(&self) -> wire::WireOptions {
         wire::WireOptions {
             consent: self.remote.enabled,
@@ -220,7 +221,7 @@ impl Config {
         }
     }
 
-    /// Where large tables are kept: in the configured folder, else in `usual`; without either nowhere.
+    /// Cache options: the folder is the configured one, else `usual`; with neither there is no cache.
     pub fn cache_options(&self, usual: Option<&Path>) -> CacheOptions {
         CacheOptions {
             folder: self.cache.dir.clone().or_else(|| usual.map(Path::to_owned)),
@@ -232,7 +233,7 @@ impl Config {
 }
 
 impl Api {
-    /// Requests a second that one key may make of a server that listens on `address`; none for no limit.
+    /// Rate limit of one API key, in requests per second, of a server that listens on `address`; none for no limit.
     pub fn rate(&self, address: IpAddr) -> Option<u32> {
         match self.rate_per_second {
             0 if address.is_loopback() => None,
@@ -242,7 +243,7 @@ impl Api {
     }
 }
 
-/// The system's reason in words, without its number.
+/// The system error's reason as text, without its number.
 pub(crate) fn plain_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);

@@ -1,5 +1,5 @@
-//! A dataset: one immutable generation of tables, with typed access by token. A new generation is a new `Dataset`; nothing here
-//! changes after it is built. Reading files is `load`'s; what figures mean is the analyses'.
+//! A dataset: one immutable generation of tables, with typed access by token. A reload builds a new `Dataset`; nothing here changes after
+//! it is built. Reading files belongs to `load`, interpreting figures to the analyses.
 
 pub mod address;
 mod by_token;
@@ -65,15 +65,15 @@ use self::{
 pub struct Dataset {
     pub title: Option<String>,
     pub license: Option<String>,
-    /// The data are invented: the terminal's header says so.
+    /// Whether the data are synthetic: the terminal's header says so.
     pub synthetic: bool,
-    /// The folder it was read from.
+    /// The folder it was loaded from.
     pub folder: PathBuf,
-    /// Hash of what every source file is (path, size, time, head and tail); equal for equal data.
+    /// Hash of every source file's path, size, modification time, head and tail; equal for equal data.
     pub identity: [u8; 32],
-    /// Large tables that are still being brought into the cache: absent from this generation, there in the next.
+    /// Large tables whose import into the cache is still running: absent from this generation, present in the next.
     pub importing: Vec<&'static str>,
-    /// One entry for every table of the schema, in its order.
+    /// One entry per table of the schema, in schema order.
     pub tables: Vec<Table>,
     tokens: Vec<Token>,
     token_index: HashMap<Address, usize>,
@@ -93,91 +93,91 @@ pub struct Dataset {
     transfers: Runs<TransferRow>,
     pool_events: Runs<PoolEventRow>,
     contracts: Runs<ContractRow>,
-    /// Contracts by who deployed them.
+    /// Contracts by deployer.
     creations: Creations,
     created: HashMap<Address, Time>,
     scams: Runs<ScamRow>,
     locks: ByToken<LockRow>,
-    /// By who was paid.
+    /// Funding transfers by recipient.
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
     gas: Vec<GasRow>,
 }
 
-/// A table of the dataset as it was loaded, for the generic faces (Data view, `/datasets`, exports).
+/// A loaded table, for the generic views (Data view, `/datasets`, exports).
 #[derive(Debug, Clone)]
 pub struct Table {
     pub schema: &'static TableSchema,
-    /// Schema columns only, in canonical types (see `load`), ordered and without repeated keys; empty when `state` is not `Loaded`.
+    /// Schema columns only, in canonical types (see `load`), sorted, without duplicate keys; empty when `state` is not `Loaded`.
     pub frame: DataFrame,
-    /// The columns of `tokens` that are not ours, row by row beside `frame`, each in a type of its own.
+    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside `frame`.
     pub others: DataFrame,
-    /// Columns whose figures are not exact, as `dataset.toml` says.
+    /// Columns that `dataset.toml` declares approximate.
     pub approximate: Vec<String>,
     /// The rows of a large table, in the cache; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
-    /// The rows of a table in place, at an engine; `frame` is empty then.
+    /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
     pub shelf: Option<Arc<Shelf>>,
     pub state: TableState,
-    /// Where in the files it turned out unusable.
+    /// Position in the files of the error that made the table unusable.
     pub fault: Option<Spot>,
     pub sources: Vec<TableFile>,
     pub findings: Findings,
-    /// Figures of its rows to be checked against other tables.
+    /// Figures of its rows to be cross-checked against other tables.
     pub observed: Vec<Observed>,
-    /// Of a remote table: where its rows are from.
+    /// Origin of the rows of a remote table.
     pub elsewhere: Option<load::Elsewhere>,
-    /// It is unusable because one of its files was written to while it was read.
+    /// Whether the table is unusable because one of its files was written to during the read.
     pub moved: bool,
-    /// Rows that were rejected.
+    /// Number of rejected rows.
     pub rows_bad: u64,
-    /// How long it took to load, milliseconds.
+    /// Load time in milliseconds.
     pub load_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableState {
     Loaded,
-    /// No file of that name, and `dataset.toml` names none.
+    /// No file of that name exists, and `dataset.toml` names none.
     Absent,
-    /// It was there and could not be used; the reason, for the person.
+    /// Present but unusable; the reason, for the user.
     Unusable(String),
 }
 
-/// A place in the source files.
+/// A position in the source files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
-    /// Relative to the dataset's folder where it lies in it.
+    /// Path, relative to the dataset's folder for files inside it.
     pub file: String,
-    /// The row in the file, the first data row being 1; of `dataset.toml` the line.
+    /// 1-based row, counting data rows only; in `dataset.toml` the line.
     pub row: Option<u64>,
 }
 
-/// A file that rows came from.
+/// A source file of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFile {
-    /// Relative to the dataset's folder where it lies in it.
+    /// Path, relative to the dataset's folder for files inside it.
     pub file: String,
     pub bytes: u64,
     pub modified: Option<Time>,
-    /// Rows in the file, those set aside and left out by `where` included.
+    /// Rows of the file, including rejected rows and those excluded by `where`.
     pub rows: u64,
 }
 
-/// A column of `tokens` that is not ours.
+/// A column of `tokens` outside the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnColumn {
-    /// As in the file.
+    /// Name as in the file.
     pub name: &'static str,
-    /// What all of its cells are.
+    /// Common type of all its cells.
     pub kind: schema::Kind,
 }
 
-/// A token: its rows of every chain as one. The row with the largest market cap gives the figures, the others fill its gaps.
+/// A token, merged from its rows on every chain. The row with the largest market cap gives the figures, the others fill its gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
     pub row: TokenRow,
-    /// Every chain it lives on, that of the naming row first.
+    /// Every chain it exists on, first that of the row with the largest market cap.
     pub chains: Vec<Chain>,
 }
 
@@ -202,7 +202,7 @@ impl Table {
         }
     }
 
-    /// How many rows it has, wherever they are.
+    /// Number of rows, whether in memory, in the cache or at an engine.
     pub fn height(&self) -> usize {
         let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
         self.shelf.as_ref().map_or_else(here, |shelf| shelf.rows as usize)
@@ -212,14 +212,14 @@ impl Table {
         self.state == TableState::Loaded
     }
 
-    /// The first of its files, for a finding that is of none in particular.
+    /// The table's first file, for a finding that belongs to no particular file.
     fn first_file(&self) -> String {
         self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
     }
 }
 
 impl Dataset {
-    /// Builds the typed access over the loaded `tables`; those of the schema that are not among them are absent.
+    /// Builds the typed access over the loaded `tables`; schema tables missing from the list are absent.
     pub fn new(tables: Vec<Table>) -> Self {
         let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
         let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
@@ -262,23 +262,23 @@ impl Dataset {
         dataset
     }
 
-    /// The typed rows of the table `name`; none when it is not loaded.
+    /// Typed rows of the table `name`; empty where it is not loaded.
     fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
         self.table(name).map_or_else(Vec::new, |table| T::rows(&table.frame))
     }
 
-    /// The rows of the table `name`, read on demand; none when it is not loaded.
+    /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
     fn runs<T: FromFrame>(&self, name: &str, key: &str) -> Runs<T> {
         self.table(name).map_or_else(Runs::default, |table| Runs::new(table, key))
     }
 
-    /// The rows of the table `name` by token, in memory or in the cache.
+    /// Rows of the table `name` by token, from memory or from the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
         let large = self.table(name).and_then(|table| table.large.clone());
         large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::Large)
     }
 
-    /// Every token once, by address.
+    /// All tokens, each once, ordered by address.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
@@ -287,28 +287,28 @@ impl Dataset {
         self.token_index.get(address).map(|&i| &self.tokens[i])
     }
 
-    /// The columns of `tokens` outside the schema, typed: a row for each of `tokens()`.
+    /// Columns of `tokens` outside the schema, typed: one row per token of `tokens()`.
     pub fn token_others(&self) -> &DataFrame {
         &self.token_others
     }
 
-    /// The columns of `token_others`.
+    /// Names and types of the columns of `token_others`.
     pub fn own_columns(&self) -> &[OwnColumn] {
         &self.own_columns
     }
 
-    /// The cells outside the schema that the token at a place of `tokens()` has a value in.
+    /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
     pub fn own_cells(&self, place: usize) -> Vec<(&'static str, cell::CellValue)> {
         let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
         self.own_columns.iter().map(cell).filter(|(_, value)| *value != cell::CellValue::Missing).collect()
     }
 
-    /// Whether the person said that the figures of the column are not exact.
+    /// Whether `dataset.toml` declares the column approximate.
     pub fn is_approximate(&self, table: &str, column: &str) -> bool {
         self.table(table).is_some_and(|table| table.approximate.iter().any(|name| name == column))
     }
 
-    /// Where the token stands in `tokens`.
+    /// Index of the token in `tokens`.
     pub fn token_position(&self, address: &Address) -> Option<usize> {
         self.token_index.get(address).copied()
     }
@@ -322,17 +322,17 @@ impl Dataset {
         self.posts.of(token)
     }
 
-    /// Every post, by token.
+    /// All posts, ordered by token.
     pub fn posts(&self) -> RowsOf<'_, Post> {
         self.posts.all()
     }
 
-    /// Where the token's posts stand in `posts`.
+    /// Range of the token's posts in `posts`.
     pub fn post_rows_of(&self, token: &Address) -> std::ops::Range<usize> {
         self.posts.rows_of(token)
     }
 
-    /// The order of all `posts`, newest first. The first call sorts them: `step` gets (done, of), and ends it with an error.
+    /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
     pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
         self.posts_newest.places(&self.posts, step)
     }
@@ -351,7 +351,7 @@ impl Dataset {
         &self.candles
     }
 
-    /// Every address that has a label, once for each.
+    /// The address of every label: one with several labels comes several times.
     pub fn labelled(&self) -> impl Iterator<Item = Address> {
         self.labels.all().iter().map(|row| row.address)
     }
@@ -360,7 +360,7 @@ impl Dataset {
         self.labels.slice(address)
     }
 
-    /// Whether the address carries the label, in any letter case.
+    /// Whether the address has the label, ignoring ASCII case.
     pub fn is_labelled(&self, address: &Address, label: &str) -> bool {
         self.labels_of(address).iter().any(|row| row.label.eq_ignore_ascii_case(label))
     }
@@ -388,22 +388,22 @@ impl Dataset {
         &self.transfers
     }
 
-    /// What happened in each pool, oldest first.
+    /// Events by pool, oldest first.
     pub fn pool_events(&self) -> &Runs<PoolEventRow> {
         &self.pool_events
     }
 
-    /// The code of each token.
+    /// Contract code by token.
     pub fn contracts(&self) -> &Runs<ContractRow> {
         &self.contracts
     }
 
-    /// What the address deployed, and when; in the order of addresses.
+    /// Contracts deployed by the address, each with its deployment time, ordered by contract address.
     pub fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)] {
         self.creations.get(creator).map_or(&[], Vec::as_slice)
     }
 
-    /// When the contract was deployed.
+    /// Deployment time of the contract.
     pub fn created_at(&self, contract: &Address) -> Option<Time> {
         self.created.get(contract).copied()
     }
@@ -418,7 +418,7 @@ impl Dataset {
         self.locks.slice(token)
     }
 
-    /// Who paid for the address, the first payment first.
+    /// Funding transfers to the address, first payment first.
     pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
         self.funding.slice(address)
     }
@@ -431,7 +431,7 @@ impl Dataset {
         self.tables.iter_mut().find(|table| table.schema.name == name)
     }
 
-    /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.
+    /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
     pub fn is_damaged(&self) -> bool {
         let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
         large() || self.tables.iter().filter_map(|table| table.shelf.as_ref()).any(|shelf| shelf.is_damaged())
@@ -441,7 +441,7 @@ impl Dataset {
         self.table(name).is_some_and(Table::loaded)
     }
 
-    /// Why the dataset has no rows of the table, for the person; none where the table is loaded.
+    /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
     pub fn lack(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,
@@ -453,10 +453,10 @@ impl Dataset {
     }
 }
 
-/// Contracts by who deployed them, with when.
+/// Contracts by deployer, each with its deployment time.
 type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
 
-/// Contracts by who deployed them, and when each was; read without their code.
+/// Returns contracts by deployer, and deployment times by contract; the code itself is not read.
 fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     let (mut all, mut times) = (Creations::new(), HashMap::new());
     for row in rows {
@@ -468,7 +468,7 @@ fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     (all, times)
 }
 
-/// One token an address. The row with the largest market cap names it; the others fill what it lacks.
+/// Merges the rows of each address into one token. The row with the largest market cap gives its figures; the others fill its gaps.
 fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
     let cap = |row: &TokenRow| row.market_cap.unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|a, b| a.token_address.cmp(&b.token_address).then(cap(b).total_cmp(&cap(a))));

@@ -1,11 +1,10 @@
-//! The problem: why a question has no answer, with the table of stable codes and their HTTP statuses. Knows no HTTP library, terminal or
-//! file.
+//! Problems: why a question has no answer, with the table of stable codes and their HTTP statuses. Knows no HTTP library, terminal or file.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Why a question has no answer. `detail` is for the person who asked: it names the value that was wrong and what would be right, and
-/// nothing internal.
+/// Reason why a question has no answer. `detail` is for the person who asked: it names the invalid value and the valid ones, and nothing
+/// internal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
@@ -19,7 +18,7 @@ impl Problem {
         Self { code, detail: detail.into() }
     }
 
-    /// The RFC 9457 body; `instance` is the path asked for, without the query.
+    /// The RFC 9457 body; `instance` is the requested path, without the query.
     pub fn body(&self, instance: Option<&str>) -> ProblemBody {
         let row = self.code.row();
         ProblemBody {
@@ -32,13 +31,13 @@ impl Problem {
         }
     }
 
-    /// `body` as JSON, without a serializer: a client that asks for missing tokens asks for many, and each should cost no more than an
-    /// answer from the memo.
+    /// `body` as JSON, without a serializer: a client that asks for missing tokens asks for many, and each error should cost no more than a
+    /// memoized answer.
     pub fn json(&self, instance: Option<&str>) -> Vec<u8> {
         let row = self.code.row();
         let room = 128 + self.detail.len() + instance.map_or(0, str::len);
         let mut json = Vec::with_capacity(room);
-        // The words of the table need no escapes.
+        // The words of the table need no escaping.
         json.extend_from_slice(b"{\"type\":\"about:blank\",\"title\":\"");
         json.extend_from_slice(row.title.as_bytes());
         json.extend_from_slice(b"\",\"status\":");
@@ -57,7 +56,7 @@ impl Problem {
     }
 }
 
-/// The text as a JSON string. Most texts need no escapes, which is checked first.
+/// Appends the text as a JSON string. Most texts need no escaping, which is checked first.
 fn push_text(json: &mut Vec<u8>, text: &str) {
     let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     // A fold, unlike `any`, has no early exit, so it is vectorised.
@@ -78,7 +77,7 @@ impl std::fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// For the files of the cache that an answer needs, such as a sort index.
+/// For cache files that an answer needs, such as a sort index.
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
         tracing::warn!("a file of the cache: {error}");
@@ -107,7 +106,7 @@ pub struct ProblemBody {
 #[derive(Debug, Clone, Copy)]
 pub struct CodeRow {
     pub code: Code,
-    /// Its text in JSON, which is stable.
+    /// Its stable text in JSON.
     pub word: &'static str,
     pub status: u16,
     /// The reason phrase of the status.

@@ -1,10 +1,10 @@
-//! "Did you mean": which of the known names a misspelt one is nearest to. The caller knows the names, and words the suggestion.
+//! "Did you mean" suggestions: the known name nearest to a misspelt one. The caller supplies the names, and words the suggestion.
 
-/// Likeness from which a name is taken for a misspelling of another.
+/// Minimum similarity of a probable misspelling.
 const MEANT: f64 = 0.75;
 
-/// How alike two names are in any letter case: their Jaro-Winkler similarity (from 0 to 1), and 1 to 3 more where at most two letters, and
-/// one of three, were typed wrong, missed, added or swapped (optimal string alignment distance).
+/// Similarity of two names in any letter case: their Jaro-Winkler similarity (from 0 to 1), and 1 to 3 more where their optimal string
+/// alignment distance is at most two letters, and one of three.
 pub(crate) fn likeness(name: &str, known: &str) -> f64 {
     let (name, known) = (name.to_lowercase(), known.to_lowercase());
     let slips = strsim::osa_distance(&name, &known);
@@ -17,12 +17,12 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     ranked(name, known).map(|(_, known)| known)
 }
 
-/// The known name nearest to `name`, where it is near enough to have been meant.
+/// The known name nearest to `name`, if it is near enough to be meant.
 pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, known).filter(|(likeness, _)| is_near(*likeness)).map(|(_, known)| known)
 }
 
-/// Whether names that are this alike may be one name.
+/// Whether a similarity is that of a probable misspelling.
 pub(crate) fn is_near(likeness: f64) -> bool {
     likeness > MEANT
 }
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(nearest("qqqqqqqq", known), Some("times"));
         assert_eq!(meant("qqqqqqqq", known), None);
         assert_eq!(nearest("a", []), None);
-        // Of a short name two wrong letters leave nothing.
+        // Two wrong letters of a short name are too many.
         assert_eq!(meant("xxd", ["and"]), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What is kept for a user between runs: where it lies (the XDG directories), and writing it so that a crash leaves the old or the
-//! new, never half. What is kept stands in the modules below.
+//! Per-user state kept between runs: its location (the XDG directories), and atomic writes, so that a crash leaves the old or the new
+//! content, never half. The contents belong to the modules below.
 
 pub mod keys;
 pub mod remote;
@@ -16,7 +16,7 @@ use etcetera::base_strategy::{BaseStrategy, Xdg};
 
 const PROGRAM: &str = "tokendeck";
 
-/// The user's directories for this program. None is created by asking.
+/// The user's directories for this program. `find` creates none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
     /// Keys, jobs, watchlist, session, error reports.
@@ -25,12 +25,12 @@ pub struct Dirs {
     pub data: PathBuf,
     /// `config.toml`, themes.
     pub config: PathBuf,
-    /// What can be made again.
+    /// Files that can be made again.
     pub cache: PathBuf,
 }
 
 impl Dirs {
-    /// By the XDG variables, else below the home directory.
+    /// Locates them by the XDG variables, else below the home directory.
     pub fn find() -> Result<Self, String> {
         let xdg = Xdg::new().map_err(|_| "there is no home directory: set HOME to a folder that can be written".to_owned())?;
         let state = xdg.state_dir().unwrap_or_else(|| xdg.data_dir());
@@ -43,7 +43,7 @@ impl Dirs {
     }
 }
 
-/// Creates the directory for the user alone, with those above it.
+/// Creates the directory and its parents, with user-only permissions.
 pub fn create_dir(path: &Path) -> Result<(), String> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -54,9 +54,10 @@ pub fn create_dir(path: &Path) -> Result<(), String> {
         .map_err(|error| format!("cannot create the folder `{}`: {error}: make it writable, or choose another", path.display()))
 }
 
-/// Replaces the file whole, for the user alone (mode 0600): written beside it, synced, renamed. Its folder is created where it is missing.
+/// Replaces a file atomically, with user-only permissions (mode 0600): written beside it, synced, renamed. Its folder is created if
+/// missing.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    // A link stays a link: what it points to is replaced.
+    // A symlink stays a symlink: its target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(folder)?;
@@ -73,12 +74,12 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
-/// A new name in a folder is only durable with the folder. Some file systems can't sync one, and then nothing more can be done.
+/// Syncs a folder, which makes a rename in it durable. Some file systems cannot sync folders, and then nothing more can be done.
 pub(crate) fn sync_folder(folder: &Path) {
     File::open(folder).and_then(|folder| folder.sync_all()).ok();
 }
 
-/// Opens a file for writing, keeping what it holds; one that is new is the user's alone.
+/// Opens a file for writing without truncating it; a new one has user-only permissions.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -87,7 +88,7 @@ pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The text of a file of up to `limit` bytes, bytes that are not UTF-8 replaced.
+/// Reads a text file of up to `limit` bytes; bytes that are not UTF-8 are replaced.
 pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
@@ -97,7 +98,7 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Runs `change` while no other program that asks for the same lock does: read, change and write are one step.
+/// Runs `change` under a file lock, so that read, change and write are one step across programs.
 pub(crate) fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     create_dir(folder)?;
     let path = folder.join("state.lock");

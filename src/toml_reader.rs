@@ -1,5 +1,5 @@
-//! TOML that a person writes (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, so that an error can name it.
-//! `config` and `dataset::manifest` know what the entries mean.
+//! TOML that people write (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, for error messages. Interpreting
+//! entries belongs to `config` and `dataset::manifest`.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -35,7 +35,7 @@ impl TomlError {
     }
 }
 
-/// The line that the offset is in, the first being 1.
+/// 1-based line of an offset.
 fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
@@ -52,7 +52,7 @@ impl<'t> TomlDocument<'t> {
         parsed.map_err(|error| TomlError::new(text, error.span().map_or(0, |span| span.start), error.message().replace('\n', ", ")))
     }
 
-    /// The entries at the top, in the order they stand.
+    /// Top-level entries, in document order.
     pub(crate) fn entries(&self) -> Vec<TomlEntry<'_>> {
         entries(self.text, &self.table)
     }
@@ -86,7 +86,7 @@ impl<'a> TomlEntry<'a> {
         line_of(self.text, self.offset)
     }
 
-    /// The value as it is written.
+    /// Source text of the value.
     pub(crate) fn written(&self) -> &'a str {
         self.text.get(self.value_span.clone()).unwrap_or_default()
     }
@@ -95,17 +95,17 @@ impl<'a> TomlEntry<'a> {
         TomlError::new(self.text, self.offset, reason)
     }
 
-    /// The error that goes on after the entry's key, as in "must be text".
+    /// Error about the entry; `how` continues its key, as in "must be text".
     pub(crate) fn wrong(&self, how: &str) -> TomlError {
         self.error(format!("`{}` {how}", self.key))
     }
 
-    /// The error that there is no such key, table or whatever it is a `kind` of, with the known name that may have been meant.
+    /// Error for an unknown name of a `kind`, such as a key or a table, with the known name that may have been meant.
     pub(crate) fn unknown(&self, kind: &str, known: &[&str]) -> TomlError {
         self.unknown_name(kind, self.key, known)
     }
 
-    /// The same of a name in the entry's value.
+    /// Like `unknown`, for a name in the entry's value.
     pub(crate) fn unknown_name(&self, kind: &str, name: &str, known: &[&str]) -> TomlError {
         self.error(match meant(name, known.iter().copied()) {
             Some(near) => format!("unknown {kind} `{name}`, did you mean `{near}`?"),
@@ -113,7 +113,7 @@ impl<'a> TomlEntry<'a> {
         })
     }
 
-    /// The entries of the section, in the order they stand.
+    /// Entries of the section, in document order; none where the value is no table.
     pub(crate) fn section(&self) -> Option<Vec<TomlEntry<'a>>> {
         self.value.as_table().map(|table| entries(self.text, table))
     }
@@ -139,12 +139,12 @@ impl<'a> TomlEntry<'a> {
         within.ok_or_else(|| self.wrong(&format!("must be a whole number from {least} to {most}")))
     }
 
-    /// Text, a number, a truth value or a time, as text.
+    /// Text, a number, a boolean or a time, as text.
     pub(crate) fn scalar(&self) -> Result<String, TomlError> {
         scalar(self.value).ok_or_else(|| self.wrong("must be text or a number"))
     }
 
-    /// One or several of those.
+    /// One or several scalars, as text.
     pub(crate) fn scalars(&self) -> Result<Vec<String>, TomlError> {
         one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be text, a number, or a list of those"))
     }
@@ -156,12 +156,12 @@ impl<'a> TomlEntry<'a> {
     }
 }
 
-/// The whole number, also of 0x, 0o and 0b.
+/// Integer value, also of 0x, 0o and 0b literals.
 pub(crate) fn integer(value: &DeValue<'_>) -> Option<i64> {
     value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
 }
 
-/// The finite number, whole or not.
+/// Finite number, integer or float.
 pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
     let number = match value {
         DeValue::Float(float) => float.as_str().parse().ok()?,

@@ -1,6 +1,6 @@
-//! Catches panics of code that works on untrusted bytes, so that none ends the program. A damaged Parquet or Arrow file can make polars
-//! panic, on this thread or on one of its own: the file is reported as damaged. Hostile bytecode can do the same to the interpreter of
-//! contracts.
+//! Catches panics of code that processes untrusted bytes, so that none ends the program. A damaged Parquet or Arrow file can make polars
+//! panic, on this thread or on one of its own: the file is reported as damaged. Hostile bytecode can do the same to the contract
+//! interpreter.
 
 use std::{
     cell::Cell,
@@ -15,14 +15,14 @@ thread_local! {
     static HERE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is decoding untrusted bytes, so that a panic here is caught and becomes a reason in the answer. The program's panic
-/// hook asks this and stays silent if so. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
+/// Whether this thread is decoding untrusted bytes, so that a panic is caught and becomes a reason in the answer. The program's panic hook
+/// checks this and stays silent then. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
 /// being decoded.
 pub fn decoding() -> bool {
     HERE.get() > 0 || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
 }
 
-/// Counts a decoder for as long as it runs, also where it panics.
+/// Counts a decoder while it runs, even if it panics.
 struct Marker;
 
 impl Marker {
@@ -40,7 +40,7 @@ impl Drop for Marker {
     }
 }
 
-/// Runs a decoder of a library on untrusted bytes; its error or panic becomes a reason.
+/// Runs a library's decoder on untrusted bytes; its error or panic becomes an error message.
 pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::prelude::PolarsError>) -> Result<T, String> {
     let marker = Marker::new();
     let outcome = catch_unwind(AssertUnwindSafe(decode));
@@ -52,9 +52,9 @@ pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::
     }
 }
 
-/// Runs `work` on untrusted bytes; `None` when it panicked. What it changes must be dropped or not be used again.
+/// Runs `work` on untrusted bytes; `None` when it panicked. State that it changes must be dropped or not be used again.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
-    /// Marks this thread alone: no thread of polars works for it.
+    /// Marks this thread only: no polars thread works for it.
     struct Here;
     impl Drop for Here {
         fn drop(&mut self) {

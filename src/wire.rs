@@ -1,5 +1,5 @@
-//! The one place that opens connections outwards: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub, and
-//! ClickHouse. Lists files, fetches ranges of them, runs queries. What is done with the bytes, and where they are kept, is the dataset's.
+//! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub, and
+//! ClickHouse. Lists files, fetches byte ranges of them, runs queries. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.
 
@@ -41,26 +41,26 @@ pub use self::{
 
 /// Concurrent requests.
 const REQUESTS_MAX: usize = 6;
-/// How often a wait for an answer looks whether it was cancelled.
+/// Poll interval for cancellation while waiting for an answer.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes after which they are written to the ledger: a program that is killed may leave out so many.
+/// Bytes received between two writes to the ledger: a killed program may leave this many out.
 const SPEND_EVERY: u64 = 16 << 20;
 
-/// Whether requests are sent at all.
+/// Whether requests may be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Consent {
-    /// Once the person agreed, for each dataset and origin.
+    /// After the user's consent, for each dataset and origin.
     #[default]
     Ask,
     Always,
     Never,
 }
 
-/// Options of the wire.
+/// Options of outgoing connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireOptions {
     pub consent: Consent,
-    /// Bytes that may be fetched in a day.
+    /// Daily budget in bytes.
     pub budget: u64,
     pub sources: Vec<Source>,
     pub patience: Patience,
@@ -72,18 +72,18 @@ impl Default for WireOptions {
     }
 }
 
-/// A remote file as it was listed: equal objects, equal bytes.
+/// A remote file as listed: equal objects mean equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     pub url: String,
-    /// The name of its source.
+    /// Name of its source.
     pub source: String,
     pub bytes: u64,
-    /// Its ETag, else the time of its last change; none where the source has neither.
+    /// Its ETag, else its modification time; none where the source gives neither.
     pub mark: Option<String>,
     /// Milliseconds since 1970.
     pub modified: Option<i64>,
-    /// Its URL names one revision for good, so no request needs `If-Match`.
+    /// Whether its URL names a fixed revision, so that requests need no `If-Match`.
     pinned: bool,
 }
 
@@ -119,7 +119,7 @@ impl Drop for Wire {
     fn drop(&mut self) {
         self.settle();
         if let Some(runtime) = self.runtime.take() {
-            // Requests under way are dropped, and not waited for.
+            // Pending requests are dropped, without waiting for them.
             runtime.shutdown_background();
         }
     }
@@ -145,7 +145,7 @@ impl Wire {
         Traffic { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
 
-    /// The sources with requests under way, each once.
+    /// Names of the sources with pending requests, each once.
     pub fn asking(&self) -> Vec<String> {
         let mut names = locked(&self.asking).clone();
         names.sort();
@@ -153,12 +153,12 @@ impl Wire {
         names
     }
 
-    /// The name of the place's source, else of its bucket or host.
+    /// Name of the place's source, else its bucket or host.
     pub fn name_of(&self, place: &UrlPattern) -> String {
         self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
     }
 
-    /// Whether the person consented that the dataset asks the origin. The error continues "`URL` …".
+    /// Whether the user consented that the dataset accesses the origin. The error continues "`URL` …".
     pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         match self.options.consent {
             Consent::Always => Ok(()),
@@ -168,17 +168,17 @@ impl Wire {
         }
     }
 
-    /// The person agrees that the dataset asks the origin.
+    /// Records the user's consent that the dataset accesses the origin.
     pub fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
         self.ledger.agree(dataset, origin)
     }
 
-    /// Whether the person can be asked for consent.
+    /// Whether the user can be asked for consent.
     pub fn asks_first(&self) -> bool {
         self.options.consent == Consent::Ask
     }
 
-    /// Whether the budget of the day allows so many bytes. The error continues "`URL` …".
+    /// Whether the daily budget allows this many bytes. The error continues "`URL` …".
     pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
         let (spent, budget) = (self.spent(), self.options.budget);
         if spent.saturating_add(bytes) <= budget {
@@ -207,7 +207,7 @@ impl Wire {
         }
     }
 
-    /// The files at a place: one, or those a pattern or a folder may name, up to `most`, hidden ones among them. In no order.
+    /// Lists the files at a place: one, or the candidates for a pattern or a folder, up to `most`, including hidden ones. Unordered.
     pub fn find(self: &Arc<Self>, place: &UrlPattern, most: usize, stopped: &dyn Fn() -> bool) -> Result<Vec<Object>, Fault> {
         let (wire, place) = (Arc::clone(self), place.clone());
         self.wait(stopped, async move {
@@ -215,7 +215,7 @@ impl Wire {
         })
     }
 
-    /// Waits for the answer, or until `stopped`.
+    /// Waits for the result of `work`, or until `stopped`.
     fn wait<T: Send + 'static>(
         &self,
         stopped: &dyn Fn() -> bool,
@@ -250,7 +250,7 @@ impl Wire {
     }
 
     async fn store(&self, place: &UrlPattern) -> Result<Arc<store::Store>, Fault> {
-        // A source may have a part of an origin, as a folder of a web server: that store is another one.
+        // A source may cover part of an origin, such as a folder of a web server: it has a store of its own.
         let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
         if let Some(store) = locked(&self.stores).get(&key) {
@@ -261,7 +261,7 @@ impl Wire {
         Ok(store)
     }
 
-    /// Counts a request, and shows its source as asked until the guard is dropped.
+    /// Counts a request, and lists its source as pending until the guard is dropped.
     fn ask(&self, name: &str) -> Asking<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         locked(&self.asking).push(name.to_owned());
@@ -290,12 +290,12 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// What is in the mutex, also after a thread that held it panicked: every change to what is in one is a single step.
+/// Locks the mutex, even after a thread that held it panicked: every change under a lock is a single step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An amount of bytes for people: `3.2 GB`.
+/// Formats a number of bytes: `3.2 GB`.
 pub fn amount(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;

@@ -1,13 +1,14 @@
-//! The table of settings as documents: `config.toml` with every default, and the README's table. Tests hold the files to these.
+//! Generates documents from the table of settings: `config.toml` with every default, and the README's table. Tests compare the files to
+//! these.
 
 use std::fmt::Write as _;
 
 use super::{KEYS_SECTION, SECTIONS, SETTINGS, SOURCE_SETTINGS, sources};
 
-/// The lines of a comment stay below this width.
+/// Maximum width of a comment's text, in characters.
 const WIDTH: usize = 110;
 
-/// A configuration that says every default with its meaning.
+/// Returns a `config.toml` with every setting at its default, its meaning as a comment.
 pub fn config_toml() -> String {
     let mut text = String::from(
         "# The configuration of tokendeck. Every setting stands here with its default; one that is left out keeps it.\n\
@@ -33,7 +34,7 @@ pub fn config_toml() -> String {
     text
 }
 
-/// The settings as a Markdown table.
+/// Returns the settings as a Markdown table.
 pub fn readme_table() -> String {
     let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
     for row in SETTINGS {

@@ -1,4 +1,4 @@
-//! What a setting accepts, said to people and held by the program, and the types its value takes.
+//! Value types of settings: parsing, validation, and the description of accepted values in messages.
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use crate::{
     wire::Consent,
 };
 
-/// What a setting accepts.
+/// Accepted values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expect {
     Switch,
     Path,
-    /// Empty for none.
+    /// A path; empty for none.
     OptionalPath,
     Listen,
     Hosts,
     Origins,
     Theme,
-    /// Of asking for files elsewhere.
+    /// Whether remote files may be fetched.
     Consent,
-    /// From, to.
+    /// Inclusive range.
     Whole(u32, u32),
-    /// From, to.
+    /// Inclusive range.
     Number(f64, f64),
 }
 
 impl Expect {
-    /// Continues "expected …".
+    /// Describes the accepted values; continues "expected …".
     pub fn sentence(self) -> String {
         match self {
             Self::Switch => "true or false".into(),
@@ -46,12 +46,12 @@ impl Expect {
     }
 }
 
-/// A theme that was asked for.
+/// Choice of theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// Dark or light, as the terminal is.
+    /// Dark or light, after the terminal's background.
     Auto,
-    /// One that is built in.
+    /// A built-in theme.
     Named(&'static str),
     File(PathBuf),
 }
@@ -59,7 +59,7 @@ pub enum ThemeChoice {
 impl ThemeChoice {
     pub const NAMES: [&str; 3] = ["dark", "light", "high-contrast"];
 
-    /// Reads a theme's name, or its file's path relative to `folder`.
+    /// Parses a theme's name, or the path of a theme file relative to `folder`.
     pub fn parse(text: &str, folder: &Path) -> Option<Self> {
         if text.eq_ignore_ascii_case("auto") {
             return Some(Self::Auto);
@@ -70,9 +70,9 @@ impl ThemeChoice {
     }
 }
 
-/// The type of a setting.
+/// Value type of a setting.
 pub(super) trait SettingValue: Sized {
-    /// The value, or nothing when it is not what is expected. `folder` is what paths are relative to.
+    /// Parses the value; none where it is not accepted. Relative paths start at `folder`.
     fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self>;
 }
 
@@ -139,7 +139,7 @@ impl SettingValue for Option<PathBuf> {
     }
 }
 
-/// `~/` is the person's home; anything else is relative to the folder.
+/// Resolves a path: `~/` is the home directory, other relative paths start at `folder`.
 fn place(text: &str, folder: &Path) -> PathBuf {
     let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
     match text.strip_prefix("~/").zip(home()) {
@@ -148,7 +148,7 @@ fn place(text: &str, folder: &Path) -> PathBuf {
     }
 }
 
-/// `host:port` or `[v6]:port`.
+/// Whether the text is `host:port` or `[v6]:port`.
 pub(crate) fn is_listen_address(text: &str) -> bool {
     if text.parse::<std::net::SocketAddr>().is_ok() {
         return true;
@@ -161,7 +161,7 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && text.len() <= 253 && (name(text) || text.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
-/// Scheme and host, nothing behind them.
+/// Whether the text is an origin: scheme and host, perhaps a port, no path.
 fn is_origin(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|host| is_host(host) || is_listen_address(host))

@@ -1,5 +1,4 @@
-//! Reads the text of a configuration against the table. Whatever is wrong is said in one line: file, line, the setting in
-//! backquotes, what was expected.
+//! Parses a configuration against the table of settings. Each error is one line: file, line, the setting in backquotes, the expected value.
 
 use std::{
     collections::HashMap,
@@ -15,10 +14,10 @@ use crate::{
     wire::Source,
 };
 
-/// Names under which people put a key into `[api]`.
+/// Wrong names under which people put an API key into `[api]`.
 const SECRETS: [&str; 8] = ["key", "keys", "api_key", "api_keys", "apikey", "x_api_key", "x-api-key", "secret"];
 
-/// What the file gives: the values by (section, key), each of which its row accepts.
+/// Validated content of a configuration file: the values by (section, key).
 #[derive(Debug)]
 pub(super) struct Given<'a> {
     pub(super) file: Option<&'a Path>,
@@ -31,7 +30,7 @@ pub(super) struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// The value given, or else the default.
+    /// Returns the value given, or else the default.
     pub(super) fn value<T: SettingValue>(&self, section: &str, key: &str) -> T {
         let row = SETTINGS.iter().find(|row| row.section == section && row.key == key).expect("the macro names rows of its own table");
         let given = self.values.get(&(row.section, row.key)).and_then(|value| T::field(value, row.expect, &self.folder));
@@ -39,7 +38,7 @@ impl Given<'_> {
     }
 }
 
-/// A default is relative to the working folder, wherever the file lies.
+/// Parses the default. Its paths are relative to the working directory, wherever the file is.
 fn by_default<T: SettingValue>(row: &SettingRow) -> T {
     let value = DeValue::parse(row.default).expect("every default is TOML: the test of the defaults reads them all");
     T::field(value.get_ref(), row.expect, Path::new("")).expect("every row accepts its default: the test of the defaults reads them all")
@@ -69,7 +68,7 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
     }
 }
 
-/// Takes the settings of the section `prefix` and of those in it.
+/// Reads the settings of the section `prefix` and of its subsections.
 fn walk<'a>(prefix: &str, entries: Vec<TomlEntry<'a>>, given: &mut Given<'a>, errors: &mut Vec<TomlError>) {
     for entry in entries {
         let key = entry.key;
@@ -104,7 +103,7 @@ fn walk<'a>(prefix: &str, entries: Vec<TomlEntry<'a>>, given: &mut Given<'a>, er
     }
 }
 
-/// A key or a list of keys. Which keys there are is the key table's to say.
+/// Reads a key or a list of keys. The key table validates the names.
 fn own_keys(value: &DeValue<'_>) -> Option<toml::Value> {
     let texts = one_or_several(value, |value| value.as_str().map(|text| toml::Value::String(text.to_owned())));
     texts.map(toml::Value::Array)
@@ -119,7 +118,7 @@ fn unknown(prefix: &str, key: &str, full: &str) -> String {
     }
     let settings = SETTINGS.iter().map(|row| format!("{}.{}", row.section, row.key));
     let known = settings.chain(SECTIONS.iter().map(|section| section.name.to_owned()));
-    // A setting without its section, or in another one, is judged by its own name.
+    // A setting without its section, or in the wrong one, is compared by its own name.
     let likeness = |name: &str| likeness(full, name).max(0.99 * likeness(key, name.rsplit('.').next().unwrap_or(name)));
     let nearest = known.map(|name| (likeness(&name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((_, nearest)) = nearest.filter(|(likeness, _)| is_near(*likeness)) {
@@ -129,7 +128,7 @@ fn unknown(prefix: &str, key: &str, full: &str) -> String {
     format!("unknown setting `{full}`: there are the sections {}", names.join(", "))
 }
 
-/// The value as it is written, shortened.
+/// The value as written, truncated for a message.
 fn shown(entry: &TomlEntry<'_>) -> String {
     if entry.value.is_table() {
         return "a section".to_owned();

@@ -1,22 +1,21 @@
-//! The configuration in force as a person reads it: every setting with its value and where it comes from. It can be read as
-//! `config.toml` again.
+//! The effective configuration as text: every setting with its value and origin. It can be parsed as `config.toml` again.
 
 use std::fmt::Write as _;
 
 use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, VARIABLE, sources};
 use crate::wire::{Source, SourceKind};
 
-/// Where a setting stands in the file, and as what.
+/// A setting of the file: its text and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSetting {
     pub section: &'static str,
     pub key: &'static str,
-    /// As it is written there.
+    /// As written in the file.
     pub value: String,
     pub line: usize,
 }
 
-/// Variables of the environment that count, and for what.
+/// Environment variables in use, each with its effect.
 pub const VARIABLES: &[(&str, &str)] = &[
     (VARIABLE, "names the configuration file"),
     ("TOKENDECK_API_KEY", "is an API key besides those that are kept"),
@@ -29,7 +28,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
 ];
 
 impl Config {
-    /// Every setting with its value and its origin, in the order of the table; `variable` gives the environment.
+    /// Returns every setting with its value and origin, in the order of the table; `variable` looks up environment variables.
     pub fn in_force(&self, variable: impl Fn(&str) -> Option<String>) -> String {
         let file = self.file.as_ref().map(|file| file.display().to_string());
         let mut text = match &file {
@@ -63,7 +62,7 @@ impl Config {
         let before = text.len();
         for (name, meaning) in VARIABLES {
             if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
-                // A key is nobody's to see.
+                // Secrets are never shown.
                 let value = if name.ends_with("_KEY") { "(set)".to_owned() } else { value.replace('\n', " ") };
                 writeln!(text, "# {name}={value}  {meaning}").ok();
             }
@@ -74,7 +73,7 @@ impl Config {
         text
     }
 
-    /// What is said of a source, and where its keys come from: of a key itself nothing.
+    /// Appends a source's settings and the origin of its credentials, never a credential itself.
     fn source(&self, source: &Source, file: &str, variable: &impl Fn(&str) -> Option<String>, text: &mut String) {
         let bare = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let name = if bare(&source.name) { source.name.clone() } else { toml::Value::from(source.name.as_str()).to_string() };
@@ -85,7 +84,7 @@ impl Config {
         writeln!(text, "# keys: {}", keys_of(source, variable)).ok();
     }
 
-    /// The settings that the two say differently, as `section.key`.
+    /// Returns the settings that differ between the two configurations, as `section.key`.
     pub fn differs(&self, other: &Self) -> Vec<String> {
         let said = |config: &Self, section: &str, key: &str| {
             config.given.iter().find(|given| (given.section, given.key) == (section, key)).map(|given| given.value.clone())
@@ -102,7 +101,7 @@ impl Config {
     }
 }
 
-/// Where the keys of a source come from.
+/// Describes the origin of a source's credentials.
 fn keys_of(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> String {
     let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     let of_variable = |name: &str| format!("{name} of the environment, which is {}", if is_set(name) { "set" } else { "not set" });

@@ -1,4 +1,4 @@
-//! `[sources.NAME]`: sources of files elsewhere, of which a person may name any number. The table of what is said of one, and its reader.
+//! `[sources.NAME]`: any number of sources of remote files. The table of their settings, and the parser of one source.
 
 use toml::de::DeValue;
 
@@ -9,28 +9,28 @@ use crate::{
     wire::{Source, SourceKind},
 };
 
-/// The section that holds them.
+/// The section that contains them.
 pub(crate) const SECTION: &str = "sources";
 
-/// Names under which people put keys into a source.
+/// Wrong names under which people put credentials into a source.
 const SECRETS: [&str; 8] =
     ["key", "secret", "password", "token", "access_key_id", "secret_access_key", "aws_access_key_id", "aws_secret_access_key"];
 
-/// What may be said of a source, as a person is told of it.
+/// One setting of a source with its documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceRow {
     pub key: &'static str,
-    /// An example, as it would stand in the file.
+    /// An example in TOML syntax.
     pub example: &'static str,
     pub expected: &'static str,
     pub meaning: &'static str,
     put: Put,
 }
 
-/// Takes the value in, if it is what is expected.
+/// Stores a value in the source; none where it is invalid.
 type Put = fn(&mut Source, &DeValue<'_>) -> Option<()>;
 
-/// The row of the field of `Source` with that name: how its value is read, an example, what is expected, what it means.
+/// Row of the field of `Source` with that name: parser of its value, example, accepted values, meaning.
 macro_rules! row {
     ($key:ident, |$value:ident| $read:expr, $example:literal, $expected:literal, $meaning:literal) => {
         SourceRow {
@@ -63,7 +63,7 @@ fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<
     integer(value).filter(|number| (least..=most).contains(number)).and_then(|number| T::try_from(number).ok())
 }
 
-/// What may be said of a source.
+/// All settings of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
     row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\" or \"clickhouse\"", "What it speaks."),
     row!(
@@ -139,7 +139,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
     ),
 ];
 
-/// Reads one source, and what is said of it as it is written; what is wrong goes to `errors`.
+/// Parses one source; returns it with its settings as written. Problems are added to `errors`.
 pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut Vec<TomlError>) -> (Source, Vec<GivenSetting>) {
     let name = entry.key;
     let mut source = Source { name: name.to_owned(), ..Source::default() };

@@ -1,4 +1,4 @@
-//! The one identifier everything hangs on: a 20-byte account address. Parsing, printing, EIP-55; no lookups.
+//! 20-byte account address, the identifier that joins all tables. Parsing, formatting, EIP-55 checksums; no lookups.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use sha3::{Digest, Keccak256};
 
-/// Twenty bytes, compared and answered as `0x` and 40 lower-case hex digits.
+/// A 20-byte address, printed as `0x` and 40 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(pub [u8; 20]);
 
 impl Address {
-    /// The zero address, which issuers use to burn.
+    /// The zero address, which issuers burn to.
     pub const ZERO: Self = Self([0; 20]);
 
     /// Whether it is an address that nobody has a key of, where tokens are burned: zero, one, 0x…dead, or
@@ -25,22 +25,22 @@ impl Address {
         ends_dead || begins_dead || zero_or_one
     }
 
-    /// Any letter case; exactly `0x` and 40 hex digits, else `None`.
+    /// Parses `0x` and exactly 40 hex digits in any letter case; else `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
         let mut bytes = [0; 20];
-        // The decoder would pass over a second `0x`.
+        // The decoder would accept a second `0x`.
         let decoded = digits.len() == 40 && const_hex::decode_to_slice(digits, &mut bytes).is_ok();
         decoded.then_some(Self(bytes))
     }
 
-    /// The address that stands for a coin without a contract: the last 20 bytes of keccak256("coin:BTC"). The symbol in upper case.
+    /// Pseudo-address of a coin without a contract: the last 20 bytes of keccak256("coin:BTC"), the symbol in upper case.
     pub fn coin(symbol: &str) -> Self {
         let hash: [u8; 32] = Keccak256::digest(format!("coin:{}", symbol.trim().to_uppercase()).as_bytes()).into();
         Self(hash.last_chunk().copied().unwrap_or_default())
     }
 
-    /// As `parse`, also of a coin written `coin:BTC`.
+    /// Like `parse`, and also accepts a coin written `coin:BTC`.
     pub fn or_coin(text: &str) -> Option<Self> {
         match text.split_once(':') {
             Some((word, symbol)) if word.eq_ignore_ascii_case("coin") && !symbol.trim().is_empty() => Some(Self::coin(symbol)),
@@ -48,19 +48,19 @@ impl Address {
         }
     }
 
-    /// As `or_coin`, of a coin whose ticker is letters and digits alone, as requests and people give it.
+    /// Like `or_coin`, but of coins accepts alphanumeric tickers only: for input from requests and users.
     pub fn asked(text: &str) -> Option<Self> {
         let is_ticker = |symbol: &str| symbol.len() <= 20 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
         Self::or_coin(text).filter(|_| text.split_once(':').is_none_or(|(_, symbol)| is_ticker(symbol)))
     }
 
-    /// `0x1f98…f984`, for columns too narrow for the whole.
+    /// Shortened form, `0x1f98…f984`, for narrow columns.
     pub fn short(&self) -> String {
         let whole = self.to_string();
         format!("{}…{}", &whole[..6], &whole[38..])
     }
 
-    /// In the mixed letter case of EIP-55.
+    /// Checksummed form of EIP-55, in mixed letter case.
     pub(crate) fn checksummed(&self) -> String {
         let small = self.to_string();
         let hash = Keccak256::digest(&small.as_bytes()[2..]);
@@ -69,9 +69,9 @@ impl Address {
         small.chars().enumerate().map(digit).collect()
     }
 
-    /// Whether the letter case of `text` (a readable address) breaks its EIP-55 checksum. One case alone carries none.
+    /// Whether the letter case of `text` (a valid address) breaks its EIP-55 checksum. Single-case text carries none.
     pub fn checksum_broken(text: &str) -> bool {
-        // A coin's word, `coin:BTC`, has no checksum.
+        // A coin, `coin:BTC`, has no checksum.
         let Some(address) = Self::parse(text) else { return false };
         let digits = &text[2..];
         let is_mixed = digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase());

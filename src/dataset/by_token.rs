@@ -1,4 +1,4 @@
-//! The rows of a table by token: in memory, or in a large table of the cache, from which they are read as they are asked for.
+//! Rows of a table by token: in memory, or in a large table of the cache, read on demand.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
@@ -8,10 +8,10 @@ use super::{
     rows::{FromFrame, HolderRow, Post, PostFigures, PostTitle},
 };
 
-/// Rows that are read of a large table at a time.
+/// Rows read from a large table at a time.
 const CHUNK_ROWS: usize = 4_096;
 
-/// Rows ordered by token, and where each token's lie.
+/// Rows ordered by token, with the row range of each token.
 #[derive(Debug)]
 pub(super) enum ByToken<T> {
     Memory { rows: Vec<T>, index: HashMap<Address, Range<usize>> },
@@ -41,7 +41,7 @@ impl<T: FromFrame> ByToken<T> {
         }
     }
 
-    /// Where the token's rows stand among all.
+    /// Row range of the token.
     pub(super) fn rows_of(&self, token: &Address) -> Range<usize> {
         match self {
             Self::Memory { index, .. } => index.get(token).cloned().unwrap_or_default(),
@@ -56,7 +56,7 @@ impl<T: FromFrame> ByToken<T> {
         }
     }
 
-    /// The token's rows of a table that is never large.
+    /// The token's rows, of a table that is always in memory.
     pub(super) fn slice(&self, token: &Address) -> &[T] {
         match self {
             Self::Memory { rows, index } => index.get(token).map_or(&[], |range| &rows[range.clone()]),
@@ -65,7 +65,7 @@ impl<T: FromFrame> ByToken<T> {
     }
 }
 
-/// Consecutive rows of a table: of one token, or all.
+/// Consecutive rows of a table: those of one token, or all.
 #[derive(Debug, Clone)]
 pub struct RowsOf<'a, T>(Held<'a, T>);
 
@@ -76,12 +76,12 @@ enum Held<'a, T> {
 }
 
 impl<'a, T> RowsOf<'a, T> {
-    /// Rows that are in memory.
+    /// Rows in memory.
     pub fn over(rows: &'a [T]) -> Self {
         Self(Held::Memory(rows))
     }
 
-    /// The rows in memory, and those of the large table, a chunk at a time: one of the two is empty.
+    /// The rows in memory, and an iterator over those of the large table, read in chunks: one of the two is empty.
     fn parts<R: FromFrame>(&self) -> (&'a [T], impl Iterator<Item = R> + use<'a, T, R>) {
         let (memory, large) = match &self.0 {
             Held::Memory(rows) => (*rows, None),
@@ -103,7 +103,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
         self.len() == 0
     }
 
-    /// The rows at these places; fewer where there are fewer.
+    /// Rows of the range, clamped to the length.
     pub fn part(&self, places: Range<usize>) -> Vec<T> {
         let places = places.start.min(self.len())..places.end.min(self.len());
         match &self.0 {
@@ -117,7 +117,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
         self.part(place..place.saturating_add(1)).pop()
     }
 
-    /// Row after row, a chunk of a large table at a time.
+    /// Iterates over the rows, reading a large table in chunks.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'a, T>> + use<'a, T> {
         let (memory, large) = self.parts();
         memory.iter().map(Cow::Borrowed).chain(large.map(Cow::Owned))
@@ -125,7 +125,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
 }
 
 impl<'a> RowsOf<'a, Post> {
-    /// The figures alone, which costs less than whole posts.
+    /// The figures only, cheaper than whole posts.
     pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a> {
         let (memory, large) = self.parts();
         let figures = |post: &Post| PostFigures {
@@ -137,7 +137,7 @@ impl<'a> RowsOf<'a, Post> {
         memory.iter().map(figures).chain(large)
     }
 
-    /// The titles alone.
+    /// The titles only.
     pub fn titles(&self) -> impl Iterator<Item = Option<String>> + use<'a> {
         let (memory, large) = self.parts::<PostTitle>();
         memory.iter().map(|post| post.title.clone()).chain(large.map(|post| post.title))
@@ -145,7 +145,7 @@ impl<'a> RowsOf<'a, Post> {
 }
 
 impl<'a> RowsOf<'a, HolderRow> {
-    /// Holder and balance of each row, without the rest.
+    /// Holder and balance of each row; other columns are not read.
     pub fn balances(&self) -> impl Iterator<Item = (Address, Option<f64>)> + use<'a> {
         let (memory, addresses, balances) = match &self.0 {
             Held::Memory(rows) => (*rows, None, None),

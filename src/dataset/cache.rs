@@ -1,12 +1,12 @@
 //! Tables larger than memory: each is imported once into the user's cache as a sorted Arrow IPC file, and memory-mapped from then on.
 //!
-//! The import is an external bucket sort. Rows that were read and judged are spilled to disk (`order::Spool`), their tokens and intervals
-//! dictionary-encoded, in buckets by the first bits of the token's address, so that buckets in order are tokens in order. Then bucket by
-//! bucket, in parts that fit into memory, the rows are sorted as the schema has it, repeated keys left out, and the columns appended.
+//! The import is an external bucket sort. Validated rows are spilled to disk (`order::Spool`), their tokens and intervals
+//! dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each bucket, in
+//! parts that fit into memory, is sorted in schema order, duplicate keys are dropped, and the columns are appended.
 //!
-//! The result, `rows.arrow`, has one record batch. Token and interval stand in `index` alone, beside the min/max statistics of each block
-//! of rows and a checksum of each 4 KiB page, which is compared when the page is first read. Both files are made in a folder of their own,
-//! which is then renamed.
+//! The result, `rows.arrow`, has one record batch. Token and interval are stored in `index` only, beside the zone map (min/max statistics
+//! of each block of rows) and a checksum of each 4 KiB page, which is verified when the page is first read. Both files are written to a
+//! temporary folder, which is then renamed.
 
 mod arrow;
 mod bounds;
@@ -41,30 +41,30 @@ pub(crate) use self::{
 };
 use super::schema::{Column, Kind, TableSchema};
 
-/// Where large tables are kept, and which are large.
+/// Location and limits of the cache, and the threshold from which a table is large.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// Without a folder every table stays in memory.
+    /// Folder of the cache; without one every table stays in memory.
     pub folder: Option<PathBuf>,
-    /// Bytes that the tables in it may take together; the one used longest ago goes first.
+    /// Maximum size of all cached tables in bytes; eviction is LRU.
     pub size_max: u64,
     /// Rows from which a table is large.
     pub rows_min: u64,
-    /// Bytes of rows that are ordered in memory at a time.
+    /// Bytes of rows that are sorted in memory at a time.
     pub group_max: u64,
-    /// Bytes of rows between two checkpoints: what an import that is cut off has to read again.
+    /// Bytes of rows between two checkpoints: the most that an interrupted import has to read again.
     pub journal_every: u64,
-    /// Rows of a block, of which min/max statistics are kept.
+    /// Rows per block of the zone map.
     pub block_rows: u64,
     pub sorting: SortLimits,
 }
 
-/// How a large table's rows are filtered and sorted.
+/// Memory limits of filtering and sorting a large table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortLimits {
-    /// Row numbers that are held in memory; more of them are held in a file.
+    /// Row numbers held in memory; more of them are spilled to a file.
     pub in_memory: usize,
-    /// Rows that are sorted at once; of more than these the first rows are found before the order of all is made.
+    /// Rows sorted at once; of more than these a top-k search finds the first rows before the full sort is done.
     pub at_once: usize,
 }
 
@@ -91,7 +91,7 @@ impl Default for CacheOptions {
 /// The tables that may be large.
 const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_events"];
 
-/// The type of a column in the file.
+/// Storage type of a column in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Float,
@@ -100,7 +100,7 @@ pub(crate) enum Form {
     Time,
     /// 20 bytes.
     Address,
-    /// Bytes that are shown as hex.
+    /// Bytes, displayed as hex.
     Hex,
     Text,
 }
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// Bytes of a value; none where they differ.
+    /// Bytes per value; none for variable width.
     fn width(self) -> Option<usize> {
         match self {
             Self::Float | Self::Integer | Self::Time => Some(8),
@@ -128,10 +128,10 @@ impl Form {
     }
 }
 
-/// A column of the file, and its type there.
+/// A column of the file with its storage type.
 pub(crate) type Kept = (&'static Column, Form);
 
-/// The columns of the file of a table that may be large: all but those that stand in the index.
+/// Columns in the file of a table that may be large: all except those in the index. None for other tables.
 pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
     if !LARGE.contains(&schema.name) {
         return None;
@@ -140,12 +140,12 @@ pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
     columns.map(|column| Some((column, Form::of(column.kind)?))).collect()
 }
 
-/// The column by which rows are found: the token, or of events the pool.
+/// The column that rows are grouped by: the token, or the pool for events.
 pub(crate) fn owner(schema: &TableSchema) -> &'static str {
     schema.order.first().copied().unwrap_or_default()
 }
 
-/// Whether the column stands in the index: the token, and of candles the interval.
+/// Whether the column is stored in the index: the token, and the interval of candles.
 pub(crate) fn in_index(schema: &TableSchema, column: &str) -> bool {
     column == owner(schema) || schema.name == "candles" && column == "interval"
 }

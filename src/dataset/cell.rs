@@ -1,4 +1,4 @@
-//! Single cells of a table, so that a table of any size costs no more than the cells shown. How they are shown is not known here.
+//! Access to single cells of a table, so that a table of any size costs no more than the cells shown. Formatting does not belong here.
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{
     time::{Day, Time},
 };
 
-/// A value of a frame in the few shapes that canonical columns have.
+/// A cell, in the few types that canonical columns have.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellValue {
     Missing,
@@ -23,7 +23,7 @@ pub enum CellValue {
 }
 
 impl CellValue {
-    /// The cell as JSON; null without a value.
+    /// The cell as JSON; null where missing.
     pub fn json(&self) -> Value {
         match self {
             Self::Missing => Value::Null,
@@ -38,7 +38,7 @@ impl CellValue {
     }
 }
 
-/// The type of a column that is not ours, in the schema's words.
+/// Schema kind of a column outside the schema, by its data type.
 pub fn kind_of(column: &Column) -> Kind {
     match column.dtype() {
         DataType::Float64 | DataType::Float32 => Kind::Float,
@@ -50,7 +50,7 @@ pub fn kind_of(column: &Column) -> Kind {
     }
 }
 
-/// The value in `row` of the column `name`; missing where there is no such cell.
+/// Cell in `row` of the column `name`; `Missing` where there is none.
 pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
     match grid {
         Grid::Memory(frame) => in_frame(frame, name, row),
@@ -58,7 +58,7 @@ pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
     }
 }
 
-/// As `value`, of a frame.
+/// Like `value`, for a frame.
 pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
     let Ok(column) = frame.column(name) else { return CellValue::Missing };
     column.get(row).map_or(CellValue::Missing, |value| of(&value))

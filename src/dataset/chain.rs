@@ -1,4 +1,4 @@
-//! The chains by name: EIP-3770 short names, EIP-155 ids and the aliases in everyday use. A closed list, no lookups.
+//! Chain names: EIP-3770 short names, EIP-155 ids and common aliases. A closed list, no lookups.
 //! Sources: ethereum-lists/chains (short names, ids), DefiLlama's chain names.
 
 use std::{borrow::Cow, fmt};
@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-/// A chain of the list, or a slug for one that is not in it (then it has no id).
+/// A chain of the list, or a slug for one outside it (which has no id).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Chain(Cow<'static, str>);
@@ -14,12 +14,12 @@ pub struct Chain(Cow<'static, str>);
 /// A row of the list of chains.
 #[derive(Debug)]
 pub struct ChainRow {
-    /// The EIP-3770 short name, which is what is answered.
+    /// EIP-3770 short name, the one that answers use.
     pub short_name: &'static str,
-    /// The EIP-155 id.
+    /// EIP-155 chain id.
     pub id: u64,
     pub name: &'static str,
-    /// Other names it is known by, lower case with `-` for spaces.
+    /// Aliases, in lower case with `-` for spaces.
     pub aliases: &'static [&'static str],
 }
 
@@ -88,7 +88,7 @@ pub const CHAINS: &[ChainRow] = &[
 ];
 
 impl Chain {
-    /// A chain of the list by short name, alias, name, number, `eip155:1` or `chain-1`; any letter case.
+    /// Finds a chain of the list by short name, alias, name, number, `eip155:1` or `chain-1`, in any letter case.
     pub fn known(text: &str) -> Option<Self> {
         let slug = slug(text);
         let number = slug.strip_prefix("eip155:").or_else(|| slug.strip_prefix("chain-")).unwrap_or(&slug);
@@ -104,20 +104,20 @@ impl Chain {
             .map(|row| Self(Cow::Borrowed(row.short_name)))
     }
 
-    /// A chain of the list, else the text as a slug; `None` when nothing is left of it.
+    /// A chain of the list, else the text as a slug; `None` where the slug is empty.
     pub fn parse(text: &str) -> Option<Self> {
         let slug = slug(text);
         (!slug.is_empty()).then(|| Self::known(text).unwrap_or(Self(Cow::Owned(slug))))
     }
 
-    /// The chain of a coin that has no contract: its symbol as a slug, which is never one of the list, as `eth` would be: the coin is not a
-    /// token of Ethereum.
+    /// Chain of a coin without a contract: its symbol as a slug, prefixed with `coin-` where that would be a chain of the list, such as
+    /// `eth`: the coin is not a token of Ethereum.
     pub fn of_coin(symbol: &str) -> Self {
         let slug = slug(symbol);
         Self(Cow::Owned(if Self::known(&slug).is_some() { format!("coin-{slug}") } else { slug }))
     }
 
-    /// Stands where a chain had to be and was not.
+    /// Placeholder for a missing chain.
     pub(crate) fn unknown() -> Self {
         Self(Cow::Borrowed("unknown"))
     }
@@ -132,21 +132,21 @@ impl Chain {
         CHAINS.iter().find(|row| row.short_name == self.0).map(|row| row.id)
     }
 
-    /// The short names of the list nearest to `text`, at most three, for "did you mean".
+    /// Suggestions for "did you mean": the short names of the list nearest to `text`, at most three.
     pub fn nearest(text: &str) -> Vec<&'static str> {
         ranked(text).into_iter().take(3).map(|(_, name)| name).collect()
     }
 
-    /// The short name that `text` may be a misspelling of.
+    /// Short name of which `text` is probably a misspelling.
     pub fn alike(text: &str) -> Option<&'static str> {
         ranked(text).first().filter(|(alike, _)| *alike >= ALIKE).map(|(_, name)| *name)
     }
 }
 
-/// From how alike two names are, of 1,000, one may be the other misspelt.
+/// Minimum similarity, in thousandths, of a probable misspelling.
 const ALIKE: u32 = 800;
 
-/// How alike `text` is to the names of each chain, of 1,000, the nearest first.
+/// Jaro-Winkler similarity of `text` to the names of each chain, in thousandths, highest first.
 fn ranked(text: &str) -> Vec<(u32, &'static str)> {
     let slug = slug(text);
     let alike = |name: &str| (strsim::jaro_winkler(&slug, name) * 1000.0) as u32;
@@ -156,7 +156,7 @@ fn ranked(text: &str) -> Vec<(u32, &'static str)> {
     ranked
 }
 
-/// Lower case, with `-` for spaces and underscores (but for the one short name of the list that has one).
+/// Normalizes to lower case, with `-` for spaces and underscores (except for the one short name of the list that has an underscore).
 fn slug(text: &str) -> String {
     let lower = text.trim().to_lowercase();
     if lower == "hyper_evm" { lower } else { lower.split([' ', '_', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-") }

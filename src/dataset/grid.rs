@@ -1,4 +1,4 @@
-//! The rows of any table, in memory or in the cache, for those who show them cell by cell or range by range.
+//! Rows of any table, in memory or in the cache, for views that read them by cell or by range.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,7 +18,7 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Of a table, with the columns outside the schema.
+    /// Grid of a table, including the columns outside the schema.
     pub fn of(table: &Table) -> Self {
         if let Some(large) = &table.large {
             return Self::Large(Arc::clone(large));
@@ -41,7 +41,7 @@ impl Grid {
         }
     }
 
-    /// These rows of some columns, or of all.
+    /// A range of rows, with some columns or all.
     pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         match self {
             Self::Large(table) => table.stretch(rows, columns),
@@ -55,7 +55,7 @@ impl Grid {
         }
     }
 
-    /// The rows at these places, in their order.
+    /// The rows of a range of `places`, in that order.
     pub fn at(&self, places: &Places, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let nth = nth.start.min(places.len())..nth.end.min(places.len());
         if let Places::Run(rows) = places {
@@ -77,23 +77,23 @@ impl Grid {
     }
 }
 
-/// Rows of a grid in some order, for an export.
+/// Rows of a grid in a given order, for an export.
 #[derive(Debug)]
 pub struct Ordered {
     pub grid: Grid,
     pub places: Places,
-    /// Which of the places.
+    /// Range within `places`.
     pub nth: Range<usize>,
     pub columns: Vec<&'static str>,
 }
 
 impl Ordered {
-    /// All of the places.
+    /// All of `places`.
     pub fn new(grid: Grid, places: Places, columns: Vec<&'static str>) -> Self {
         Self { grid, nth: 0..places.len(), places, columns }
     }
 
-    /// Those of the rows asked for that there are.
+    /// Clamps the range to the rows that exist.
     #[must_use]
     pub fn within(mut self) -> Self {
         let end = self.nth.end.min(self.places.len());
@@ -101,7 +101,7 @@ impl Ordered {
         self
     }
 
-    /// Every row, as one frame.
+    /// All rows as one frame.
     pub fn all(&self) -> Result<DataFrame, String> {
         self.frame(0..self.nth.len())
     }
@@ -114,7 +114,7 @@ impl RowBatches for Ordered {
 
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
         let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&self.columns));
-        // Rows of a large table come in the schema's order of columns.
+        // A large table returns its columns in schema order.
         let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
         if self.grid.is_damaged() { Err("the table in the cache is damaged: r reads the data again".to_owned()) } else { Ok(frame) }
     }

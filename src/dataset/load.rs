@@ -1,5 +1,5 @@
-//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error.
-//! The source files are never written.
+//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error. Source
+//! files are never written.
 
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
@@ -45,22 +45,22 @@ use super::{
 };
 use crate::wire::Wire;
 
-/// Why there is no dataset.
+/// Reason why no dataset was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// The load was no longer wanted.
+    /// The load was cancelled.
     Cancelled,
-    /// Files were written to while they were read: to be done again.
+    /// Files were written to during the load: it has to be repeated.
     Moved,
     Unusable(Unusable),
 }
 
-/// What is wrong with a dataset.
+/// Error that makes a dataset unusable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
-    /// One line for the person: what is wrong and what to do.
+    /// One line for the user: the problem and its remedy.
     pub reason: String,
-    /// The file and the row, if the error is in one place.
+    /// File and row, if the error has a single position.
     pub spot: Option<Spot>,
 }
 
@@ -88,12 +88,12 @@ impl From<Cancelled> for LoadError {
     }
 }
 
-/// The largest `dataset.toml`.
+/// Maximum size of `dataset.toml` in bytes.
 const MAX_MANIFEST: u64 = 1 << 20;
 
 const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
 
-/// What every table is loaded with.
+/// Common inputs for loading every table.
 pub(crate) struct LoadContext<'a> {
     pub folder: &'a Path,
     pub manifest: &'a Manifest,
@@ -101,32 +101,31 @@ pub(crate) struct LoadContext<'a> {
     pub cache: &'a CacheOptions,
     /// Fetches remote files; without it only local files are read.
     pub wire: Option<&'a Arc<Wire>>,
-    /// Text files that are appended to meanwhile are read up to the last line they had.
+    /// Whether text files that are appended to during the load are accepted: they are read up to the last whole line they had.
     pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
-    /// The times of blocks.
+    /// Block times.
     pub blocks: Blocks,
-    /// Every token of the dataset; none while the tokens themselves are read.
+    /// All tokens of the dataset; empty while the tokens themselves are read.
     pub tokens: HashSet<Address>,
-    /// The state of a table in place that a query must be of.
+    /// Snapshot of a table in place that a query must match.
     pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
-/// As `load_with`, every table in memory.
+/// Like `load_with`, with every table in memory.
 pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_with(folder, &CacheOptions::default(), progress)
 }
 
-/// As `load_as`, of files here alone, and whole.
+/// Like `load_as`, of local files only; files that grow are not accepted.
 pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_as(folder, cache, None, progress, None, false)
 }
 
-/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
-/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of the tables there are before.
-/// Files elsewhere are asked for through `wire`. With `growing`, text files that are appended to meanwhile are read up to the last whole
-/// line they had.
+/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables in parallel. Where large
+/// tables have to be imported into the cache, which takes a while, `early` receives a dataset of the tables available before. Remote files
+/// are fetched through `wire`. With `growing`, text files that are appended to during the load are read up to the last whole line they had.
 pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,
@@ -142,7 +141,7 @@ pub fn load_as(
         let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
         return Err(LoadError::unusable(reason, None));
     }
-    // A link to the folder may be changed meanwhile: all of it is read from where it led at first.
+    // A symlink to the folder may change during the load: everything is read from its first target.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest =
@@ -184,9 +183,9 @@ pub fn load_as(
     Ok(dataset(folder, &text, &manifest, loaded))
 }
 
-/// The table without which there is nothing to show.
+/// Loads the table without which there is nothing to show.
 fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadError> {
-    // The schema's first table is `tokens`; a test holds it to that.
+    // The schema's first table is `tokens`, as a test ensures.
     let tokens = table::load(context, &TABLES[0])?;
     match &tokens.0.state {
         TableState::Loaded => Ok(tokens),
@@ -202,21 +201,21 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadEr
     }
 }
 
-/// Bytes of files after which the memory freed by reading is given back to the system.
+/// Bytes of files from which memory freed after reading is returned to the system.
 const GIVE_BACK_FROM: u64 = 4 << 20;
 
-/// A table with the hashes of its files' ends.
+/// A table with the hashes of its files' heads and tails.
 type Loaded = (Table, Vec<[u8; 32]>);
 
-/// Loads the tables, as many at a time as there are processors. On threads of their own: a rayon thread that waits for a part of its table
-/// would steal another table meanwhile, and hold the first one's lock in the cache for as long.
+/// Loads the tables in parallel, one thread per processor. Not on rayon's threads: one that waits for a part of its table would steal
+/// another table meanwhile, and hold the first one's cache lock for as long.
 fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();
         while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (table, hashes) = table::load(context, schema)?;
-            // Freed memory stays in the heap of this thread, where no other finds it.
+            // Freed memory stays in the heap of this thread, where no other thread can use it.
             if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
                 give_back();
             }
@@ -235,7 +234,7 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
     })
 }
 
-/// The dataset of tables with the hashes of their files' ends.
+/// Builds the dataset from tables with the hashes of their files' heads and tails.
 fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) -> Dataset {
     let identity = identity::of(text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
     let mut dataset = Dataset::new(loaded.into_iter().map(|(table, _)| table).collect());
@@ -252,7 +251,7 @@ fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
     LoadError::unusable(reason, Some(Spot { file: manifest::FILE.to_owned(), row }))
 }
 
-/// The text of `dataset.toml`; empty without one.
+/// Returns the text of `dataset.toml`; empty without one.
 pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),

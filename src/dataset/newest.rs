@@ -1,4 +1,4 @@
-//! The order of all posts across tokens, newest first: made at the first request; for a large table in a file.
+//! Order of all posts across tokens, newest first: sorted at the first request; for a large table kept in a file.
 
 use std::{
     io,
@@ -11,12 +11,12 @@ use super::{
     rows::Post,
 };
 
-/// Places of posts, newest first, ties by id.
+/// Positions of the posts, newest first, ties by id.
 #[derive(Debug, Default)]
 pub(super) struct Newest(Mutex<Option<Places>>);
 
 impl Newest {
-    /// `step` hears (done, of) while the order is made, and ends that with an error; who asks next begins afresh.
+    /// Returns the order. The first call sorts: `step` receives (done, total), and its error aborts the sort; the next call starts over.
     pub(super) fn places<E: From<io::Error>>(
         &self,
         posts: &ByToken<Post>,

@@ -1,5 +1,5 @@
-//! Sorting rows, and leaving out rows with a repeated key: here rows in memory; `parts` sorts those that do not fit into memory, spread over
-//! buckets in a `spool` file.
+//! Sorting rows, and dropping duplicate keys: here for rows in memory; `parts` is the external sort of rows that do not fit into memory, in
+//! buckets of a `spool` file.
 
 mod compare;
 mod keys;
@@ -31,8 +31,8 @@ pub(crate) const FIRST_USABLE: &str = "yields";
 /// Rows from which sorting runs on several threads.
 const PARALLEL_ROWS: usize = 100_000;
 
-/// The rows sorted, where each token's rows are one sorted run already, as in most sources: then no key is repeated, and whole runs are put
-/// in order. `None` where that is not so.
+/// Sorts a frame in which each token's rows are one sorted run already, as in most sources: then no key repeats, and whole runs are moved.
+/// `None` for any other frame.
 pub(crate) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Option<DataFrame>> {
     if !side_by_side(schema) || schema.order.len() < 2 || frame.height() == 0 {
         return Ok(None);
@@ -60,7 +60,8 @@ pub(crate) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResu
     rows_at(frame, runs.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect()).map(Some)
 }
 
-/// Leaves out all but the last row of each key (of `FIRST_USABLE`, the first usable one); gives back the positions of those left out.
+/// Drops all but the last row of each key (of `FIRST_USABLE`, all but the first usable one); also returns the positions of the dropped
+/// rows.
 pub(crate) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
         return Ok((frame, Vec::new()));
@@ -82,7 +83,7 @@ pub(crate) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     Ok((without(&frame, &marked)?, dropped))
 }
 
-/// All but the first row of each hash that a plan can use, or the first where none can.
+/// All but the first row of each hash that a plan can use; all but the first where none can.
 fn all_but_first_usable(hashes: &[u128], rows: &[YieldRow]) -> Vec<usize> {
     let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());
     let mut kept: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
@@ -111,7 +112,7 @@ fn repeats(hashes: &[u128], keyless: &[bool]) -> Vec<usize> {
     keyed().filter_map(|(row, hash)| last.insert(hash, row)).collect()
 }
 
-/// The rows in the order of these columns, `-` first for falling, those without a value last, in one chunk.
+/// Sorts by these columns, `-` first for descending, nulls last; the result has one chunk.
 pub(crate) fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     if frame.height() < 2 || order.is_empty() {
@@ -123,7 +124,7 @@ pub(crate) fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataF
     if places.is_sorted_by(|a, b| compare(a, b).is_le()) {
         return Ok(frame);
     }
-    // Rows that compare as equal keep the order of the input.
+    // Both sorts are stable.
     if places.len() < PARALLEL_ROWS {
         places.sort_by(compare);
     } else {
@@ -132,13 +133,13 @@ pub(crate) fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataF
     rows_at(&frame, places)
 }
 
-/// Whether the next row is the same by these columns, for each row of an ordered frame: of rows of one key the last is kept.
+/// For each row of a sorted frame, whether the next row is equal by these columns: of rows with one key the last is kept.
 pub(crate) fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let (rows, height) = (SortColumns::new(frame, order)?, frame.height());
     Ok((1..=height).map(|next| next < height && rows.compare(next - 1, next).is_eq()).collect())
 }
 
-/// The rows that are not marked.
+/// Drops the marked rows.
 pub(crate) fn without(frame: &DataFrame, marked: &[bool]) -> PolarsResult<DataFrame> {
     frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, marked.iter().map(|marked| !marked)))
 }

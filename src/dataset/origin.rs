@@ -1,5 +1,5 @@
-//! Origins of imported rows: their file, and the options they were imported with. Kept in the Parquet file's metadata, so that a later
-//! import can say whose rows it replaces, and a load how they were read.
+//! Provenance of imported rows: their file, and the options of their import. Stored in the Parquet file's metadata, so that a later import
+//! can name the rows it replaces, and a load how they were read.
 
 use std::path::Path;
 
@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use super::address::Address;
 use crate::untrusted::guarded;
 
-/// The metadata key.
+/// Key of the Parquet metadata.
 const KEY: &str = "tokendeck.origins";
-/// The latest imports that are remembered, and the tokens of each; with more it is an import of any token.
+/// Maximum number of imports that are remembered (the latest), and of tokens for each; one with more tokens counts as of any token.
 const KEPT: usize = 100;
 const TOKENS_KEPT: usize = 20;
-/// Origins whose options are shown.
+/// Maximum number of origins whose options are shown.
 const TOLD: usize = 20;
-/// Origins that are named to the person.
+/// Maximum number of origins named in a message.
 const SHOWN: usize = 3;
 
-/// A file that rows of a table came from.
+/// A file that rows of a table were imported from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::dataset) struct Origin {
     pub file: String,
     pub title: String,
-    /// The tokens it has rows of; empty: many.
+    /// Tokens of its rows; empty: many.
     pub tokens: Vec<String>,
-    /// The options it was imported with, as on the command line.
+    /// Options of its import, as on the command line.
     #[serde(default)]
     pub said: Vec<String>,
-    /// What was assumed or forced, for the person.
+    /// Assumptions and forced choices of the import, for the user.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -50,19 +50,19 @@ impl Origin {
         Self { file: file.to_owned(), title: title.to_owned(), tokens, said, notes }
     }
 
-    /// Its options, then what was assumed or forced.
+    /// Its options, then its assumptions and forced choices, as sentences.
     fn sentences(&self) -> Vec<String> {
         let said = Some(format!("imported from `{}`, as said: {}", self.file, self.said.join(" "))).filter(|_| !self.said.is_empty());
         said.into_iter().chain(self.notes.iter().map(|note| format!("imported from `{}`: {note}", self.file))).collect()
     }
 
-    /// `` `binance.csv` (Binance klines) ``.
+    /// For example `` `binance.csv` (Binance klines) ``.
     pub(in crate::dataset) fn told(&self) -> String {
         format!("`{}` ({})", self.file, self.title)
     }
 }
 
-/// The options and assumptions of the imports in a file, the latest last, for the person; nothing of a file that no import wrote.
+/// Options and assumptions of the imports in a file, latest last, for the user; empty for a file that no import wrote.
 pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
     if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
         return Vec::new();
@@ -77,7 +77,7 @@ pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
     told
 }
 
-/// The origins of the rows of a file that was imported; none of one that an earlier version wrote.
+/// Origins of the rows of an imported file; empty for one that an earlier version wrote.
 pub(in crate::dataset) fn of(path: &Path) -> Vec<Origin> {
     let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
     let text = guarded("Parquet", || {
@@ -89,7 +89,7 @@ pub(in crate::dataset) fn of(path: &Path) -> Vec<Origin> {
     text.ok().flatten().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// The file's metadata: the mark, and the origins, the latest last.
+/// Parquet metadata of the file: the mark, and the origins, latest last.
 pub(in crate::dataset) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
     let mut kept: Vec<&Origin> = Vec::new();
     for origin in origins {
@@ -101,7 +101,7 @@ pub(in crate::dataset) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMe
     KeyValueMetadata::from_static(vec![(mark.to_owned(), env!("CARGO_PKG_VERSION").to_owned()), (KEY.to_owned(), origins)])
 }
 
-/// Those that have rows of the tokens, for the person.
+/// Names the origins with rows of the tokens, for a message.
 pub(in crate::dataset) fn named(origins: &[Origin], tokens: &[String]) -> String {
     let of = |origin: &&Origin| origin.tokens.is_empty() || tokens.is_empty() || origin.tokens.iter().any(|token| tokens.contains(token));
     let all: Vec<String> = origins.iter().rev().filter(of).map(Origin::told).collect();

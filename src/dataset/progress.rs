@@ -1,18 +1,18 @@
-//! How a long load tells where it stands and learns that it is no longer wanted. No clock, no terminal.
+//! Progress and cancellation of a long load. No clock, no terminal.
 
-/// Watches a load. Called from several threads, once a batch.
+/// Observer of a load. Called from several threads, once per batch.
 pub trait LoadProgress: Sync {
-    /// `done` of `total` bytes of the table are read. An error ends the load.
+    /// `done` of `total` bytes of the table are read. An error cancels the load.
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
-    /// What is about to be fetched from elsewhere, for the person.
+    /// Announces a coming download, for the user.
     fn fetching(&self, _says: &str) {}
 }
 
-/// The load is no longer wanted.
+/// The load was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled;
 
-/// Nobody watches.
+/// An observer that ignores progress and never cancels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

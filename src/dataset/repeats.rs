@@ -1,11 +1,11 @@
-//! Rows with a repeated key, for findings: which figure differs, and whether a list of holders is one of transfers. `order` decides which
-//! row is kept.
+//! Duplicate keys, for findings: which figure differs, and whether a list of holders is one of transfers. `order` decides which row is
+//! kept.
 
 use polars::prelude::DataFrame;
 
 use super::{coerce::cell, schema::TableSchema};
 
-/// Names of columns that transfers have and lists of holders do not, in letters and digits alone.
+/// Names of columns that transfers have and lists of holders do not, normalized to letters and digits.
 const MOVEMENTS: &[&str] = &[
     "from",
     "fromaddress",
@@ -27,10 +27,10 @@ const MOVEMENTS: &[&str] = &[
     "发送方",
     "接收方",
 ];
-/// Parts of such names.
+/// Substrings of such names.
 const MOVED: &[&str] = &["transfer", "转账"];
 
-/// The columns of a file that transfers have.
+/// The file's columns that a list of transfers would have.
 pub(crate) fn movements(names: &[String]) -> Vec<String> {
     let plain = |name: &str| name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let moved = |name: &&String| {
@@ -40,21 +40,21 @@ pub(crate) fn movements(names: &[String]) -> Vec<String> {
     names.iter().filter(moved).cloned().collect()
 }
 
-/// The question about a list of holders that has such columns and repeats holders.
+/// Question about a list of holders with such columns and duplicate holders.
 pub(crate) fn are_these_transfers(movements: &[String]) -> String {
     let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
     format!("it has {} as well: are these transfers, or balances of several times, and not one balance a holder?", named.join(", "))
 }
 
-/// A column in which a row differs from the kept one, and both figures.
+/// A column in which a row differs from the kept one, and both values.
 pub(crate) type Difference = (&'static str, String);
 
-/// The first column in which two rows of a frame differ, and both figures: `12.5, then 7`.
+/// The first column in which two rows of a frame differ, and both values: `12.5, then 7`.
 pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<Difference> {
     between(schema, (frame, row), (frame, kept))
 }
 
-/// As `difference`, of rows of two frames.
+/// Like `difference`, for rows of two frames.
 pub(crate) fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
     let shown = |name: &str, (frame, row): (&DataFrame, usize)| -> Option<String> {
         let column = frame.column(name).ok()?.slice(row as i64, 1);

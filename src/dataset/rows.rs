@@ -1,5 +1,5 @@
-//! The typed rows of the small tables, read out of their frames. A field is named as its column in the schema; what a table may
-//! lack is an `Option`. No rules about what the figures mean.
+//! Typed rows of tables, read from their frames. A field has the name of its column in the schema; a column that a table may lack is an
+//! `Option`. No rules about the meaning of figures.
 
 use polars::prelude::{Column, DataFrame, DataType};
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ macro_rules! rows {
     )*};
 }
 
-/// A row type that knows how to read itself out of a canonical frame (see `load`).
+/// A row type that can be read from a canonical frame (see `load`).
 pub trait FromFrame: Sized {
     /// The columns it is read from.
     const COLUMNS: &'static [&'static str];
@@ -78,13 +78,13 @@ rows! {
         impressions: Option<i64>,
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
-        // The documented post ends here; the list of all posts has these too.
+        // The documented fields end here; the list of all posts also has these.
         #[serde(skip)]
         author: Option<String>,
         #[serde(skip)]
         platform: Option<String>,
     }
-    /// The columns of posts that sums and rankings need.
+    /// The columns of posts for sums and rankings.
     #[derive(Copy)]
     PostFigures {
         published_at: Time,
@@ -92,7 +92,7 @@ rows! {
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
     }
-    /// The column of posts that a search needs.
+    /// The column of posts for searches.
     PostTitle {
         title: Option<String>,
     }
@@ -172,7 +172,7 @@ rows! {
         constructor_types: Option<String>,
         owner: Option<Address>,
     }
-    /// Who deployed a contract, and when; of the table `contracts`.
+    /// Deployer and deployment time of a contract; of the table `contracts`.
     CreationRow {
         token_address: Address,
         creator: Option<Address>,
@@ -196,7 +196,7 @@ rows! {
         to_address: Address,
         timestamp: Option<Time>,
     }
-    /// A pool that pays a yield; `yields` judges it.
+    /// A pool that pays a yield; the module `yields` judges it.
     YieldRow {
         pool: String,
         protocol: Option<String>,
@@ -223,7 +223,7 @@ rows! {
 }
 
 impl PoolRow {
-    /// Every token it holds, each once; the first two before what `tokens` says beyond them.
+    /// All tokens of the pool, each once: `token0` and `token1` where `tokens` lacks them, then `tokens`.
     pub(super) fn every_token(&self) -> Vec<Address> {
         let both = [self.token0, self.token1];
         let named = |token: &Address| self.tokens.contains(token);
@@ -238,16 +238,16 @@ impl PoolRow {
     }
 }
 
-/// A whole number up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.
+/// An integer of up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Amount(pub f64);
 
-/// A cell type that knows how to read a whole column of a canonical frame; a missing column is all empty.
+/// A cell type that can be read from a column of a canonical frame; a missing column is all null.
 pub trait FromColumn: Sized {
     fn cells(column: Option<&Column>, height: usize) -> Vec<Self>;
 }
 
-/// Reads a text column through `read`, once for each run of equal cells; `None` where the cell is null or not readable.
+/// Parses a text column with `read`, once per run of equal cells; `None` where the cell is null or invalid.
 fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
     match column.and_then(|column| column.str().ok()) {
         Some(texts) => runs_of(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),
@@ -255,7 +255,7 @@ fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -
     }
 }
 
-/// Reads a list-of-text column through `read`.
+/// Parses a list-of-text column with `read`.
 fn lists<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
     match column.and_then(|column| column.list().ok()) {
         Some(lists) => (0..lists.len())
@@ -268,7 +268,7 @@ fn lists<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Optio
     }
 }
 
-/// Whole numbers behind a column, times and days as their physical number.
+/// Integers of a column; times and days as their physical number.
 fn integers(column: Option<&Column>, height: usize) -> Vec<Option<i64>> {
     let cast = column.and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
     match cast.as_ref().and_then(|column| column.i64().ok()) {
@@ -287,7 +287,7 @@ macro_rules! cells {
     )*};
 }
 
-// The loader lets no row through whose key cells are empty, so the defaults below are never seen.
+// The loader rejects every row with an empty key cell, so the defaults below never occur.
 cells! {
     Option<Address>: |column, height| texts(column, height, Address::parse);
     Address: |column, height| texts(column, height, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
@@ -312,7 +312,7 @@ cells! {
     };
 }
 impl Post {
-    /// Where it was published: as the dataset says, else the host of its link.
+    /// Place of publication: the platform given in the dataset, else the host of the link.
     pub fn place(&self) -> Option<&str> {
         let host = || {
             let (_, rest) = self.link.as_deref()?.split_once("://")?;

@@ -1,5 +1,5 @@
-//! Rows of tables that may be large or hold large cells: found by address and read a chunk at a time, so that the memory for typed rows
-//! does not grow with the rows of one address. What the rows mean is the analyses'.
+//! Rows of tables that may be large or have large cells: looked up by address and read in chunks, so that memory for typed rows does not
+//! grow with the rows of one address. Interpreting the rows belongs to the analyses.
 
 use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
@@ -10,11 +10,11 @@ use super::{Table, address::Address, grid::Grid, rows::FromFrame, text_runs::run
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;
 
-/// The rows of one table, those of an address in one run.
+/// The rows of one table, grouped by address.
 #[derive(Debug)]
 pub struct Runs<T> {
     grid: Grid,
-    /// Where the rows of each address are, in memory; a large table has an index of its own.
+    /// Row range of each address, in memory; a large table has an index of its own.
     index: HashMap<Address, Range<usize>>,
     row: PhantomData<fn() -> T>,
 }
@@ -26,7 +26,7 @@ impl<T> Default for Runs<T> {
 }
 
 impl<T: FromFrame> Runs<T> {
-    /// Over a table that is ordered by the address column `key`. The rows are shared, not copied.
+    /// Wraps a table that is sorted by the address column `key`. The rows are shared, not copied.
     pub fn new(table: &Table, key: &str) -> Self {
         Self { grid: Grid::of(table), index: index(&table.frame, key), row: PhantomData }
     }
@@ -42,12 +42,12 @@ impl<T: FromFrame> Runs<T> {
         T::rows(&self.grid.stretch(rows, Some(T::COLUMNS)))
     }
 
-    /// How many rows the address has.
+    /// Number of rows of the address.
     pub fn count(&self, address: &Address) -> usize {
         self.range(address).len()
     }
 
-    /// The rows of the address, in the table's order, a bounded number at a time.
+    /// Rows of the address in table order, in chunks.
     pub fn chunks(&self, address: &Address) -> impl Iterator<Item = Vec<T>> + '_ {
         let range = self.range(address);
         let end = range.end;
@@ -65,7 +65,7 @@ impl<T: FromFrame> Runs<T> {
         self.row(address, 0)
     }
 
-    /// The addresses that have rows, in the table's order.
+    /// Addresses that have rows, in table order.
     pub fn addresses(&self) -> Vec<Address> {
         if let Grid::Large(table) = &self.grid {
             return table.tokens().collect();
@@ -87,13 +87,13 @@ impl<T: FromFrame> Runs<T> {
     }
 }
 
-/// Where the rows of each address lie.
+/// Row range of each address.
 fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
     let mut index = HashMap::new();
     let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
     for (rows, key) in runs_of(keys) {
         if let Some(address) = key.and_then(Address::parse) {
-            // A chunk of the column may end within the rows of an address.
+            // A chunk of the column may end within the rows of an address, which are two runs then.
             index.entry(address).or_insert_with(|| rows.clone()).end = rows.end;
         }
     }

@@ -1,8 +1,8 @@
-//! A dataset for unit tests, written as CSV: what is loaded goes the whole way that a person's files go.
+//! A dataset for unit tests, written as CSV and loaded like a user's files.
 
 use super::{Dataset, load, progress::Silent};
 
-/// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` stands for an address of 40 digits.
+/// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
 pub(crate) fn dataset(tables: &[(&str, &str)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in tables {
@@ -19,7 +19,7 @@ fn cell(text: &str) -> String {
     }
 }
 
-/// The address that `0x1` stands for.
+/// The address that a short form such as `0x1` is padded to.
 pub(crate) fn address(short: &str) -> super::address::Address {
     super::address::Address::parse(&cell(short)).expect("an address")
 }

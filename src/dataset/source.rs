@@ -1,5 +1,5 @@
-//! Where rows come from. `RowSource` is the interface: a file, an object of a store or a query's result yields batches of raw columns
-//! through it. Nothing here knows the schema or what a cell means.
+//! Row sources. `RowSource` is the interface: a file, an object of a store or a query's result yields batches of raw columns. Nothing here
+//! knows the schema or the meaning of a cell.
 
 mod csv;
 pub(crate) mod forward;
@@ -28,48 +28,48 @@ use polars::prelude::{ArrowField, Column, DataType, IdxSize, IntoColumn as _, Se
 
 use read_at::{InOrder, ReadAt};
 
-/// How many rows a batch holds at most, as a rule.
+/// Default maximum of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 8_192;
-/// How many rows one table may have: what polars can index.
+/// Maximum number of rows of one table: the most that polars can index.
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
 
-/// Whether a column of that name is worth reading.
+/// Predicate for the names of columns to read.
 pub(crate) type ColumnFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Some rows, one after the other as they stand in the source.
+/// Consecutive rows of a source, in source order.
 #[derive(Debug, Default)]
 pub(crate) struct SourceBatch {
-    /// The wanted columns as found, all of `height`; text formats give text. Two may have one name.
+    /// The selected columns as read, each of `height` cells; text formats give text. Names may repeat.
     pub columns: Vec<Column>,
     pub height: usize,
-    /// The number of its first row, the source's first being 1.
+    /// 1-based number of its first row in the source.
     pub first_row: u64,
-    /// Rows that could not be read, by position in the batch, and why. Their cells are empty.
+    /// Malformed rows: position in the batch, and reason. Their cells are null.
     pub malformed: Vec<(usize, &'static str)>,
 }
 
-/// Something that yields rows. An error says why no more can be had, for the person.
+/// Interface of row sources. An error is the reason why reading cannot continue, for the user.
 pub(crate) trait RowSource: Send {
-    /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
+    /// Reads the next batch; `None` at the end. A source with columns and no rows yields one empty batch.
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String>;
-    /// Passes over batches that were taken before.
+    /// Skips batches that were read before.
     fn skip(&mut self, batches: u64) -> Result<(), String> {
         for _ in 0..batches {
             self.next_batch()?;
         }
         Ok(())
     }
-    /// Every column met so far, wanted or not.
+    /// All columns seen so far, selected or not.
     fn columns(&self) -> &[String];
-    /// The row at which it could not go on, the source's first being 1; none where the reason lies in no one row.
+    /// 1-based row at which reading failed; none where the error belongs to no single row.
     fn stopped_at(&self) -> Option<u64> {
         None
     }
-    /// How many bytes of the source are read.
+    /// Number of bytes of the source read so far.
     fn bytes_read(&self) -> u64;
 }
 
-/// What a file's name says it holds.
+/// Format of a file, by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceFormat {
     Csv,
@@ -81,7 +81,7 @@ pub(crate) enum SourceFormat {
 }
 
 impl SourceFormat {
-    /// Text with a record a line, to which more may be appended.
+    /// Whether it is line-based text, to which lines may be appended.
     fn is_of_lines(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
     }
@@ -100,7 +100,7 @@ const EXTENSIONS: &[(&str, SourceFormat)] = &[
     ("feather", SourceFormat::Ipc),
 ];
 
-/// Splits `candles.csv.gz` into its stem and its format; `None` for a format that is not read.
+/// Splits `candles.csv.gz` into its stem and its format; `None` for an unsupported format.
 pub(crate) fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
     let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
     let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
@@ -109,18 +109,18 @@ pub(crate) fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
     (!stem.is_empty() && !packed_binary).then_some((stem, *format))
 }
 
-/// The name without `end`, in any letter case.
+/// Strips the suffix `end`, in any letter case.
 fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let at = name.len().checked_sub(end.len())?;
     name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
 }
 
-/// As `open_as`, of a file with a header.
+/// Like `open_as`, for a file with a header.
 pub(crate) fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     open_as(path, &Layout::default(), wanted)
 }
 
-/// Opens a file by what it holds where that can be told from its first bytes, else by its name.
+/// Opens a file by its magic bytes where it has some, else by its name.
 pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !meta.is_file() {
@@ -132,7 +132,7 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Res
     open_bytes(Arc::new(file), &name, layout, wanted)
 }
 
-/// As `open_as`, of bytes wherever they lie, under the name of their file.
+/// Like `open_as`, for bytes of any origin, under the name of their file.
 pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.bytes().map_err(unread)?;
@@ -179,7 +179,7 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     }
 }
 
-/// Rows of lines that were appended to a file whose header is in `header`.
+/// Rows of the lines appended to a file whose header is in `header`.
 fn after(
     header: text::Input,
     rest: text::Input,
@@ -200,8 +200,8 @@ fn after(
     })
 }
 
-/// How many bytes of whole lines the file has, if it is one of lines to which more may be appended: text, not packed, and the last of the
-/// `bytes` it had ends a line.
+/// Length of the whole lines among the first `bytes` bytes of a file to which lines may be appended; none for a file that is not line-based
+/// text, is compressed, or has no whole line.
 pub(crate) fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
     let file = File::open(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
@@ -210,10 +210,10 @@ pub(crate) fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
 }
 
-/// How many of the file's first `end` bytes are whole lines.
+/// Length of the whole lines among the file's first `end` bytes.
 fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     let end = end.min(file.bytes()?);
-    // As a rule it is among the last few.
+    // The last line end is usually near the end.
     for back in [64 << 10, text::MAX_RECORD as u64] {
         let start = end.saturating_sub(back);
         let mut tail = vec![0; (end - start) as usize];
@@ -225,22 +225,22 @@ fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     Ok(0)
 }
 
-/// How a text file with fields is laid out where its name cannot tell.
+/// Layout of a delimited text file, where its name does not tell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     /// Lines before the header.
     pub skip: usize,
-    /// The names of its columns, where it has no header; without any they are called 1, 2, 3, ….
+    /// Column names of a file without header; if empty, columns are named 1, 2, 3, ….
     pub names: Option<Vec<String>>,
-    /// Bytes of text files that are read; what comes after is not there yet.
+    /// Length of the part of a text file to read; bytes after it are ignored.
     pub end: Option<u64>,
-    /// What stands between its cells; else what its first line has.
+    /// Field delimiter; by default sniffed from the first line.
     pub delimiter: Option<u8>,
-    /// What was read before of a text file that is not packed: only what follows is.
+    /// Part of an uncompressed text file that was read before: only the bytes after it are read.
     pub from: Option<ReadSoFar>,
 }
 
-/// How far a text file was read: whole lines, and the rows they made.
+/// Position in a text file: bytes of whole lines, and the rows in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadSoFar {
     pub bytes: u64,
@@ -253,7 +253,7 @@ impl Layout {
     }
 }
 
-/// Rows of separated text from any reader that begins with `head`.
+/// Rows of delimited text from any reader that begins with `head`.
 pub(crate) fn separated(
     reader: impl Read + Send + 'static,
     head: &[u8],
@@ -276,12 +276,12 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
     }
 }
 
-/// The columns of a file without rows.
+/// Empty columns, for a file without rows.
 fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
     fields.iter().map(|field| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column()).collect()
 }
 
-/// Rows of an Arrow stream, whose bytes may come once alone.
+/// Rows of an Arrow stream, whose bytes may be readable only once.
 pub(crate) fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
@@ -291,17 +291,17 @@ pub(crate) fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted
     Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
 }
 
-/// Rows of JSON objects that were cut out of a text of so many bytes.
+/// Rows of JSON objects that were extracted from a text of `bytes` bytes.
 pub(crate) fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: ColumnFilter) -> Box<dyn RowSource> {
     Box::new(json::JsonRows::of(elements, bytes, wanted))
 }
 
-/// The text behind a reader that begins with `head`, unpacked, up to `limit` bytes; the byte order mark left out.
+/// Reads the whole text of a reader that begins with `head`: decompressed, without byte order mark, up to `limit` bytes.
 pub(crate) fn whole_text(reader: impl Read + Send + 'static, head: &[u8], limit: u64) -> Result<Vec<u8>, String> {
     text::Input::new(reader, head)?.whole(limit)
 }
 
-/// What the text behind a reader begins with, unpacked: at least `least` bytes unless it is shorter.
+/// Reads the beginning of a reader's text, decompressed: at least `least` bytes unless it is shorter.
 pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize) -> Result<Vec<u8>, String> {
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}

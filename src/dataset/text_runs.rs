@@ -1,12 +1,12 @@
-//! Columns of text with long runs of equal cells, as those of tokens and intervals: read run by run, and written so that a repeated text is
-//! in memory once.
+//! Text columns with long runs of equal cells, such as tokens and intervals: read run by run, and built so that a repeated text is in
+//! memory once.
 
 use std::{borrow::Cow, ops::Range};
 
 use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunked};
 use polars_arrow::array::{Array, MutableBinaryViewArray, Utf8ViewArray};
 
-/// Runs of equal cells, in order, with their text. The end of a chunk ends a run too.
+/// Runs of equal cells in order, each with its text. The end of a chunk also ends a run.
 pub(crate) fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
     let mut first = 0;
     texts.downcast_iter().flat_map(move |chunk| {
@@ -16,7 +16,7 @@ pub(crate) fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usiz
     })
 }
 
-/// Runs of rows in which neither of two columns changes, with both texts.
+/// Runs of rows in which neither of two columns changes, each with both texts.
 pub(crate) fn pairs<'a>(
     texts: &'a StringChunked,
     others: &'a StringChunked,
@@ -50,7 +50,7 @@ impl<'a> Iterator for ChunkRuns<'a> {
             if !whole {
                 return chunk.get(row) == text;
             }
-            // Equal views are equal texts. Texts that are equal may stand in two places all the same, but not begin otherwise.
+            // Equal views mean equal texts. Equal texts may have different views, but not different lengths or prefixes.
             view.as_u128() == first.as_u128() || (view.length, view.prefix) == (first.length, first.prefix) && chunk.get(row) == text
         };
         self.at = (start + 1..views.len()).find(|row| !same(*row)).unwrap_or(views.len());
@@ -58,7 +58,7 @@ impl<'a> Iterator for ChunkRuns<'a> {
     }
 }
 
-/// Builds a column of text.
+/// Builder of a text column.
 pub(crate) struct Texts(MutableBinaryViewArray<str>);
 
 impl Texts {
@@ -66,7 +66,7 @@ impl Texts {
         Self(MutableBinaryViewArray::with_capacity(rows))
     }
 
-    /// Adds a run of equal cells.
+    /// Appends a run of equal cells.
     pub(crate) fn push(&mut self, text: Option<&str>, rows: usize) {
         match text {
             Some(_) => self.0.extend_constant(rows, text),
@@ -80,11 +80,10 @@ impl Texts {
     }
 }
 
-/// Spare bytes that texts may hold before they are written anew.
+/// Unused bytes that a column may hold before it is rebuilt.
 const SPARE: usize = 4 << 10;
 
-/// Maps each run of texts through `read`. Where it changes none, the column is shared, unless it holds more than twice the memory it
-/// needs.
+/// Maps each run of texts through `read`. Where nothing changes the column is shared, unless it holds more than twice the memory it needs.
 pub(crate) fn rewritten<'a>(
     name: PlSmallStr,
     texts: &'a StringChunked,
@@ -123,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// A column of these texts in chunks, whose texts stand once for each stretch or once for each row.
+    /// A column of these texts in chunks, each text stored once per stretch or once per row.
     fn column(rows: &[Option<u8>], cuts: &[usize], once: bool) -> StringChunked {
         let text = |row: &Option<u8>| {
             row.map(|number| format!("{}{number}", "a text too long to stand beside its length ".repeat((number % 2).into())))
@@ -155,7 +154,7 @@ mod tests {
         let column = rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed));
         assert!(held(&texts.clone().into_column()) >= 42_000 && held(&column) == 84, "{}", held(&column));
         assert_eq!(column.str().unwrap().iter().collect::<Vec<_>>(), texts.iter().collect::<Vec<_>>());
-        // Texts that all differ are shared.
+        // A column of distinct texts is shared.
         let texts = (0..1_000).map(|row| Some(format!("a text of its own with the number {row}"))).collect::<StringChunked>();
         assert_eq!(held(&rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed))), held(&texts.into_column()));
     }

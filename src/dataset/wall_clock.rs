@@ -1,4 +1,4 @@
-//! What time it is. Analyses and questions are told the time they need, and do not ask here.
+//! The system clock. Analyses and questions receive the time they need, and do not ask here.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! Notices that a dataset's files may have changed: by the system's file notifications, else by polling. The deck decides what to do, and
-//! when.
+//! Detects possible changes of a dataset's files: by file system notifications, else by polling. The deck decides whether and when to
+//! reload.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,12 +22,12 @@ use super::{
 };
 use crate::wire::UrlPattern;
 
-/// Links on the way to the folder that are followed up.
+/// Maximum number of symlinks followed on the way to the folder.
 const MAX_LINKS: usize = 32;
-/// Folders that are watched at most; with more, one looks now and then.
+/// Maximum number of watched folders; with more the files are polled.
 const MAX_FOLDERS: usize = 4_000;
 
-/// A file's size, times and inode: a change of it changes them.
+/// A file's size, times and inode, one of which changes with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -35,27 +35,27 @@ struct Stamp {
     file: (u64, u64),
 }
 
-/// The files of a dataset as they stand at one moment; equal stamps, equal files.
+/// State of a dataset's files at one moment; equal stamps mean equal files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileStamps {
     files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl FileStamps {
-    /// Looks at the dataset in `folder`: `dataset.toml` and every file a table is read from.
+    /// Stamps of the dataset in `folder`: `dataset.toml` and every file that a table is read from.
     pub fn of(folder: &Path) -> Self {
         let stamp = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
             Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
         };
-        // One spelling, however the folder was named: stamps are compared.
+        // The absolute path, however the folder was named: stamps are compared.
         let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let mut files = vec![folder.join(FILE)];
         let text = load::read_manifest(&files[0]).unwrap_or_default();
         let manifest = Manifest::parse(&text).unwrap_or_default();
         for schema in TABLES {
             let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
-            // What lies elsewhere cannot be watched.
+            // Remote files cannot be watched.
             let here: Vec<String> = paths.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect();
             let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some());
             if asked || here.len() < paths.len() && here.is_empty() {
@@ -65,25 +65,25 @@ impl FileStamps {
             let found = if paths.is_empty() { locate::by_name(folder, schema.name) } else { locate::by_path(folder, paths) };
             match found {
                 Ok(found) => files.extend(found.into_iter().map(|found| found.path)),
-                // What is named and not there counts too: it may come.
+                // Files that are named but missing count too: they may appear.
                 Err(_) => files.extend(paths.iter().map(|path| folder.join(path))),
             }
         }
         Self { files: files.into_iter().map(|path| (path.clone(), stamp(&path))).collect() }
     }
 
-    /// Whether a file that `before` saw is not there now.
+    /// Whether a file present in `before` is missing now.
     pub fn lacks_what(&self, before: &Self) -> bool {
         let there: HashSet<&Path> = self.files.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| &**path).collect();
         before.files.iter().any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
     }
 }
 
-/// Hashes of the heads and tails of files: they tell whether a file that grew was appended to or written anew.
+/// Hashes of the heads and tails of files, which tell whether a file that grew was appended to or rewritten.
 #[derive(Debug, Clone, Default)]
 pub struct Ends(HashMap<PathBuf, [u8; 32]>);
 
-/// Files whose ends are known; of more none is taken to be appended to.
+/// Maximum number of files with known ends; with more none counts as appended to.
 const ENDS_MAX: usize = 256;
 
 impl FileStamps {
@@ -95,7 +95,7 @@ impl FileStamps {
         Ends(there.into_iter().filter_map(|(path, stamp)| Some((path.clone(), load::identity::tips(path, stamp.bytes).ok()?))).collect())
     }
 
-    /// Whether nothing happened since `before`, whose ends these are, but that files were appended to.
+    /// Whether files were only appended to since `before`, whose ends are `ends`.
     pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
         let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
             let same = || load::identity::tips(path, then.bytes).ok();
@@ -112,18 +112,18 @@ impl FileStamps {
     }
 }
 
-/// Which notifications count.
+/// Filter of notifications.
 #[derive(Debug, Default)]
 struct Interest {
-    /// Everything in these folders.
+    /// Folders of which every entry counts.
     folders: HashSet<PathBuf>,
-    /// These names, in folders that hold much else.
+    /// Single paths, in folders with other contents.
     names: HashSet<PathBuf>,
 }
 
 impl Interest {
     fn counts(&self, event: &Event) -> bool {
-        // Reading is not changing, and the program itself reads.
+        // A read is not a change, and the program itself reads.
         let reads = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
         let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let inside = |path: &PathBuf| path.parent().is_some_and(|parent| self.folders.contains(parent)) && !hidden(path);
@@ -132,10 +132,10 @@ impl Interest {
     }
 }
 
-/// Watches the folders a dataset's files are in.
+/// Watches the folders of a dataset's files.
 pub struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
-    /// Each folder watched and which it was then: another may have come in its place.
+    /// Each watched folder with its device and inode: another may have replaced it.
     watched: HashMap<PathBuf, (u64, u64)>,
     interest: Arc<RwLock<Interest>>,
     polling_because: Option<String>,
@@ -151,7 +151,7 @@ impl std::fmt::Debug for FileWatcher {
 }
 
 impl FileWatcher {
-    /// `changed` is called, on a thread of the system's, whenever something may have changed in what was looked at.
+    /// `changed` is called, on a thread of the system, whenever the watched files may have changed.
     pub fn open(changed: impl Fn() + Send + 'static) -> Self {
         let interest = Arc::new(RwLock::new(Interest::default()));
         let seen = Arc::clone(&interest);
@@ -174,7 +174,7 @@ impl FileWatcher {
         Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
     }
 
-    /// Why there are no notifications, so that the files are polled.
+    /// Reason why there are no notifications and the files are polled.
     pub fn polling_because(&self) -> Option<&str> {
         self.polling_because.as_deref()
     }
@@ -188,10 +188,10 @@ impl FileWatcher {
         self.watched.clear();
     }
 
-    /// Looks at the dataset, and watches from now on wherever its files are.
+    /// Returns the stamps of the dataset, and from now on watches the folders of its files.
     pub fn look(&mut self, folder: &Path) -> FileStamps {
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        // Watched first, so that a change during the look is notified.
+        // Watched first, so that a change while the stamps are taken is notified.
         let before = FileStamps::of(&folder);
         self.watch(&folder, &before);
         FileStamps::of(&folder)
@@ -203,7 +203,7 @@ impl FileWatcher {
         }
         let mut interest = Interest::default();
         interest.folders.insert(folder.to_owned());
-        // The folder itself may be replaced, and so may any link on the way to it.
+        // The folder itself may be replaced, and so may any symlink on the way to it.
         interest.names.insert(folder.to_owned());
         interest.names.extend(folder.ancestors().skip(1).take(MAX_LINKS).filter(|path| path.is_symlink()).map(Path::to_owned));
         for schema in TABLES {
@@ -246,7 +246,7 @@ impl FileWatcher {
                 Ok(()) => {
                     self.watched.insert(path, which);
                 }
-                // It went away meanwhile; its parent tells when it comes back.
+                // It disappeared meanwhile; its parent notifies when it returns.
                 Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
                 Err(error) => failed = Some(error),
             }

@@ -1,17 +1,17 @@
-//! Names of files in answers: relative to the dataset's folder, so that no answer tells where that is.
+//! File names in answers: relative to the dataset's folder, so that no answer reveals its location.
 
 use std::path::Path;
 
 use super::Dataset;
 
 impl Dataset {
-    /// The file of a source or a finding within the dataset's folder; one that lies elsewhere by its name alone.
+    /// File of a source or a finding, relative to the dataset's folder; for a file outside of it only its name.
     pub fn name_of(&self, file: &str) -> String {
         file_in(&self.folder, file)
     }
 }
 
-/// As `Dataset::name_of`, of a dataset that could not be read.
+/// Like `Dataset::name_of`, for a dataset that could not be read.
 pub fn file_in(folder: &Path, file: &str) -> String {
     let path = Path::new(file);
     match path.strip_prefix(folder) {

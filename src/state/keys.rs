@@ -1,5 +1,5 @@
-//! The API keys: where they come from, showing and changing them, and judging the one a client sends. A key is only ever given to
-//! whoever asks for it by name: no log, no error and no Debug output holds one.
+//! API keys: their source, creation, listing and revocation, and checking the key that a client sends. A key is revealed only to a caller
+//! that explicitly asks for it: no log, error or Debug output contains one.
 
 use std::{
     fmt,
@@ -18,24 +18,24 @@ use subtle::{Choice, ConstantTimeEq};
 use super::{exclusively, read_text, write_atomic};
 use crate::dataset::time::Time;
 
-/// The variable that holds the one key, before all files.
+/// Environment variable with the only key; it takes precedence over all files.
 pub const ENVIRONMENT: &str = "TOKENDECK_API_KEY";
 
 const FILE: &str = "keys";
 const FILE_BYTES_MAX: u64 = 64 << 10;
 const KEYS_MAX: usize = 200;
 const KEY_CHARS_MAX: usize = 256;
-/// A key that is shorter than this is warned of.
+/// A shorter key causes a warning.
 const KEY_CHARS_WEAK: usize = 32;
-/// A key that is shorter than this opens nothing to other machines.
+/// A shorter key is refused on addresses that other machines can reach.
 const KEY_CHARS_ELSEWHERE: usize = 16;
-/// How long a change of the file may go unseen while the keys sent are good ones.
+/// Milliseconds for which a change of the file may go unnoticed while valid keys are sent.
 const LOOK_MS: u64 = 200;
-/// A file this young may change again without its time changing.
+/// A file modified this recently may change again without its modification time changing.
 const YOUNG: Duration = Duration::from_millis(50);
 const HEADER: &str = "# API keys of tokendeck: on each line a key, then when it was made. Keep this file to yourself (mode 0600).\n";
 
-/// Where the keys come from.
+/// Source of the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     /// `TOKENDECK_API_KEY`.
@@ -44,16 +44,16 @@ pub enum KeySource {
     Configured(PathBuf),
     /// The state directory.
     State(PathBuf),
-    /// Nowhere: it ends with the program.
+    /// None: the key ends with the program.
     Memory,
 }
 
-/// A key with what may be shown of it anywhere.
+/// A key, with the attributes that may be shown anywhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Names the key without giving it away: the first digits of its SHA-256.
+    /// Public id of the key: the first digits of its SHA-256.
     pub id: String,
-    /// As the file tells it.
+    /// Creation time, as the file gives it.
     pub created: Option<String>,
     secret: String,
 }
@@ -67,7 +67,7 @@ impl ApiKey {
         }
     }
 
-    /// The key itself, for the person it belongs to.
+    /// The key itself, for its owner.
     pub fn reveal(&self) -> &str {
         &self.secret
     }
@@ -79,12 +79,12 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// The keys that open the API.
+/// The valid API keys.
 pub struct Keys {
     source: KeySource,
     held: RwLock<Held>,
     started: Instant,
-    /// When the file was last looked at, milliseconds after `started`.
+    /// Time of the last check of the file, in milliseconds after `started`.
     looked: AtomicU64,
     /// Held while the file is read, so that it is read once.
     reading: Mutex<()>,
@@ -97,12 +97,12 @@ type Sha = [u64; 4];
 struct Held {
     keys: Vec<ApiKey>,
     digests: Vec<Sha>,
-    /// What the file was when it was read; `None` when it must be read again.
+    /// Stamp of the file when it was read; `None` when it must be read again.
     stamp: Option<Stamp>,
     warnings: Vec<String>,
 }
 
-/// What changes when a file does.
+/// Attributes that change with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -118,7 +118,8 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The keys of the first source there is: the environment, `keys_file`, the state directory, where one is made on first start.
+    /// Loads the keys from the first source that exists: the environment, `keys_file`, the state directory, where a key is created on first
+    /// start.
     pub fn open(state_dir: &Path, keys_file: Option<&Path>) -> Result<Self, String> {
         let variable = std::env::var_os(ENVIRONMENT).filter(|value| !value.is_empty());
         let variable = match variable.map(std::ffi::OsString::into_string) {
@@ -129,7 +130,7 @@ impl Keys {
         Self::open_with(variable.as_deref(), keys_file, state_dir)
     }
 
-    /// As `open`, with the environment's key given.
+    /// Like `open`, with the environment's key as an argument.
     pub fn open_with(variable: Option<&str>, keys_file: Option<&Path>, state_dir: &Path) -> Result<Self, String> {
         if let Some(secret) = variable {
             if !well_formed(secret) {
@@ -156,7 +157,7 @@ impl Keys {
         }
         let path = state_dir.join(FILE);
         let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
-        // Two first starts at once must not make two keys, the second over the first.
+        // Two first starts at once must not create two keys, the second overwriting the first.
         exclusively(state_dir, || {
             let held = if path.exists() { read(&path, &keys.source)? } else { Held::default() };
             if held.keys.is_empty() { append(&path, &generate()?) } else { Ok(()) }
@@ -165,7 +166,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// One key that lasts as long as the program, for when nothing can be written.
+    /// A single key that lasts as long as the program, for when nothing can be written.
     pub fn in_memory() -> Result<Self, String> {
         Ok(Self::holding(KeySource::Memory, vec![generate()?]))
     }
@@ -174,15 +175,15 @@ impl Keys {
         &self.source
     }
 
-    /// Whether `header`, the value of `x-api-key`, is one of the keys. Takes the same time for every wrong one.
+    /// Whether `header`, the value of `x-api-key`, is one of the keys. Takes the same time for every wrong key.
     pub fn accepts(&self, header: &[u8]) -> bool {
-        // No key is longer, so what follows needs no hashing to be wrong.
+        // No key is longer, so a longer header is wrong without hashing the rest.
         let digest = sha(&header[..header.len().min(KEY_CHARS_MAX + 1)]);
         let now = self.started.elapsed().as_millis() as u64;
         if now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= LOOK_MS {
             self.look();
         }
-        // A key made a moment ago must do, so a miss looks at the file before it is final.
+        // A key created a moment ago must be accepted, so a miss checks the file before it is final.
         self.matches(&digest) || (self.look() && self.matches(&digest))
     }
 
@@ -198,13 +199,13 @@ impl Keys {
         self.held().keys.clone()
     }
 
-    /// What the person should know: a file others can read, lines that are no keys.
+    /// Warnings for the user: a file that others can read, lines that are no keys.
     pub fn warnings(&self) -> Vec<String> {
         self.look();
         self.held().warnings.clone()
     }
 
-    /// Why these keys must not guard an address that other machines reach; `None` where they may.
+    /// Reason why these keys are too weak for an address that other machines can reach; `None` where they are strong enough.
     pub fn refused_on(&self, address: IpAddr) -> Option<String> {
         let shortest = self.held().keys.iter().map(|key| key.secret.len()).min()?;
         (!address.is_loopback() && shortest < KEY_CHARS_ELSEWHERE).then(|| {
@@ -215,7 +216,7 @@ impl Keys {
         })
     }
 
-    /// Makes one more key and keeps it; running servers know it at once.
+    /// Creates and stores another key; running servers accept it at once.
     pub fn new_key(&self) -> Result<ApiKey, String> {
         let key = generate()?;
         match self.file()? {
@@ -238,7 +239,7 @@ impl Keys {
         Ok(key)
     }
 
-    /// Takes a key back, by its id or by itself; running servers refuse it at once.
+    /// Revokes a key, given its id or the key itself; running servers refuse it at once.
     pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, String> {
         let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
@@ -275,18 +276,18 @@ impl Keys {
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
-    /// Has the file read at the next look.
+    /// Forces the file to be read at the next check.
     fn forget(&self) {
         self.held.write().unwrap_or_else(PoisonError::into_inner).stamp = None;
     }
 
-    /// Compares with every key, whichever fits.
+    /// Compares with every key, even after a match.
     fn matches(&self, digest: &Sha) -> bool {
         let held = self.held();
         held.digests.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
     }
 
-    /// The file that keys are kept in; `None` for those in memory, and why not for those that can't be changed from here.
+    /// The file of the keys; `None` for keys in memory, an error for a key that cannot be changed from here.
     fn file(&self) -> Result<Option<&Path>, String> {
         match &self.source {
             KeySource::Environment => {
@@ -297,7 +298,7 @@ impl Keys {
         }
     }
 
-    /// Reads the file again if it changed. A file that is gone or can't be read opens nothing.
+    /// Reads the file again if it changed; returns whether it was read. A missing or unreadable file leaves no valid key.
     fn look(&self) -> bool {
         let (KeySource::Configured(path) | KeySource::State(path)) = &self.source else { return false };
         self.looked.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
@@ -332,15 +333,15 @@ impl Stamp {
         Some(Self { modified: about.modified().ok(), bytes: about.len(), inode })
     }
 
-    /// Old enough that another change would show.
+    /// Whether the file is old enough for another change to show.
     fn settled(&self) -> bool {
         self.modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > YOUNG)
     }
 }
 
-/// Reads a file of keys: one a line, anything after it is a remark.
+/// Reads a file of keys: one per line, anything after it is a remark.
 fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
-    // Before the content: what changes in between shows at the next look.
+    // Taken before the content is read: a change in between shows at the next check.
     let stamp = Stamp::of(path).filter(Stamp::settled);
     let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
     let mut keys: Vec<ApiKey> = Vec::new();
@@ -367,7 +368,7 @@ fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
     Ok(Held { stamp, warnings, ..Held::of(keys) })
 }
 
-/// What is wrong with the file's mode, if others may read it.
+/// Warning about the file's mode, if other users may read it.
 fn too_open(path: &Path, source: &KeySource) -> Option<String> {
     #[cfg(unix)]
     {
@@ -399,7 +400,7 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
     write_atomic(path, text.as_bytes())
 }
 
-/// 256 bits from the system's random source.
+/// Generates a key of 256 bits from the system's random source.
 fn generate() -> Result<ApiKey, String> {
     let mut random = [0u8; 32];
     getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers to make a key from: {error}"))?;

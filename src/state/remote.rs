@@ -1,4 +1,4 @@
-//! What a person agreed to that their datasets ask for elsewhere, and how much was fetched today: one file, changed whole.
+//! The user's consents to remote origins, and the bytes fetched today: one file, replaced atomically.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,10 +12,10 @@ use crate::wire::Ledger;
 
 const FILE: &str = "remote.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// More agreements than a person makes; the oldest go first.
+/// Maximum number of consents, more than a person gives; the oldest are dropped first.
 const AGREED_MAX: usize = 10_000;
 
-/// What stands in the file.
+/// Content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Notes {
@@ -31,7 +31,7 @@ struct Agreement {
     origin: String,
 }
 
-/// The ledger of a person, in their state.
+/// The user's ledger, in their state directory.
 #[derive(Debug)]
 pub struct Remote {
     folder: PathBuf,
@@ -43,7 +43,7 @@ impl Remote {
     }
 
     fn read(&self) -> Notes {
-        // One that cannot be read holds no agreement: the person is asked again.
+        // An unreadable file contains no consent: the user is asked again.
         read_text(&self.folder.join(FILE), FILE_BYTES_MAX).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 

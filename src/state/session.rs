@@ -1,4 +1,4 @@
-//! The session to come back to, as the dashboard wrote it: a JSON object of which nothing is read here.
+//! The saved session of the dashboard: a JSON object that is not interpreted here.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use super::{read_text, write_atomic};
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// The session that was kept in `state_dir`; empty where there is none, or none that can be read.
+/// Loads the session from `state_dir`; empty where there is none, or it is unreadable.
 pub fn open(state_dir: &Path) -> Map<String, Value> {
     let text = read_text(&state_dir.join(FILE), FILE_BYTES_MAX).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Keeps the session for the next start.
+/// Saves the session for the next start.
 pub fn save(session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
     let text = serde_json::to_vec_pretty(session).map_err(|error| format!("cannot keep the session: {error}"))?;
     if text.len() as u64 > FILE_BYTES_MAX {

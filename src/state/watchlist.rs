@@ -1,4 +1,4 @@
-//! The tokens a person has starred: a set of addresses, one a line of a file, kept the moment it changes.
+//! The watchlist: the tokens that the user starred, a file with one address per line, saved at every change.
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +19,7 @@ pub struct Watchlist {
 }
 
 impl Watchlist {
-    /// What was kept in `state_dir`; empty when there is nothing, or nothing readable.
+    /// Loads the watchlist from `state_dir`; empty where there is none, or it is unreadable.
     pub fn open(state_dir: &Path) -> Self {
         let tokens = read(&state_dir.join(FILE)).unwrap_or_else(|reason| {
             tracing::warn!("{reason}");
@@ -28,13 +28,13 @@ impl Watchlist {
         Self { folder: state_dir.to_owned(), tokens }
     }
 
-    /// By address.
+    /// Starred tokens, ordered by address.
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = &Address> {
         self.tokens.iter()
     }
 
-    /// Stars the token, or takes its star away; true when it is starred now. The error is that it could not be kept: for this run
-    /// the change stands all the same.
+    /// Stars or unstars the token; returns whether it is starred now. Errors: the watchlist is full, or could not be saved; in the latter
+    /// case the change holds for this run.
     pub fn toggle(&mut self, token: Address) -> Result<bool, String> {
         let starred = !self.tokens.contains(&token);
         let change = |tokens: &mut BTreeSet<Address>| if starred { tokens.insert(token) } else { tokens.remove(&token) };
@@ -44,7 +44,7 @@ impl Watchlist {
         change(&mut self.tokens);
         let kept = exclusively(&self.folder, || {
             let path = self.folder.join(FILE);
-            // Another program's stars are kept too: the change is made to what the file holds now.
+            // Stars set by another program are kept: the change is applied to the current content of the file.
             let mut tokens = read(&path)?;
             change(&mut tokens);
             let text = tokens.iter().fold(String::new(), |text, token| text + &token.to_string() + "\n");
@@ -56,7 +56,7 @@ impl Watchlist {
     }
 }
 
-/// Lines that are no addresses are passed over.
+/// Reads the addresses of the file; other lines are skipped.
 fn read(path: &Path) -> Result<BTreeSet<Address>, String> {
     match read_text(path, FILE_BYTES_MAX) {
         Ok(text) => Ok(text.lines().filter_map(|line| Address::parse(line.trim())).take(TOKENS_MAX).collect()),

@@ -1,5 +1,5 @@
-//! ClickHouse over its HTTP interface: short answers as text, and rows as a stream. Its errors become faults in our words; an answer that
-//! ends early, or ends well and holds an error, is never taken for whole.
+//! ClickHouse over its HTTP interface: short results as text, and rows as a stream. Its errors become faults in our own words; a response
+//! that ends early, or ends normally and contains an error, is never taken for complete.
 
 mod codes;
 mod stream;
@@ -24,9 +24,9 @@ use super::{
     source::{Source, SourceKind},
 };
 
-/// The most bytes of a short answer.
+/// Maximum bytes of a short result.
 const ANSWER_MAX: usize = 16 << 20;
-/// The most bytes of an error message.
+/// Maximum bytes of an error message.
 const REASON_MAX: usize = 64 << 10;
 /// The timeout of KILL QUERY.
 const KILL_TIME: Duration = Duration::from_secs(5);
@@ -46,17 +46,17 @@ const SETTINGS: [&str; 12] = [
     "output_format_arrow_fixed_string_as_fixed_byte_array",
 ];
 
-/// The longest query a server takes without `max_query_size`.
+/// Longest query that a server accepts without `max_query_size`.
 const QUERY_MAX: usize = 200_000;
 
-/// What is known of a server.
+/// Properties of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFacts {
-    /// The first two numbers of its version.
+    /// Major and minor version.
     pub version: (u32, u32),
-    /// Those of `SETTINGS` that it has; none where the user may change none.
+    /// The `SETTINGS` that it has; none where the user may change none.
     settings: Vec<String>,
-    /// The user may change settings, and may write.
+    /// Whether the user may change settings and write.
     writes: bool,
 }
 
@@ -66,7 +66,7 @@ impl ServerFacts {
         self.version >= (20, 8)
     }
 
-    /// Whether it takes so long a query.
+    /// Whether it accepts a query of this length.
     pub fn takes(&self, sql: &str) -> bool {
         sql.len() <= QUERY_MAX || self.settings.iter().any(|name| name == "max_query_size")
     }
@@ -81,7 +81,7 @@ pub(super) struct Server {
     places: Arc<Semaphore>,
 }
 
-/// A server, with the wire that asks it.
+/// A server, with the wire that sends requests to it.
 #[derive(Clone)]
 pub struct Engine {
     wire: Arc<Wire>,
@@ -95,12 +95,12 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Wire {
-    /// Whether the person has a source of that name that answers queries.
+    /// Whether the configuration has a source of that name that answers queries.
     pub fn has_engine(&self, name: &str) -> bool {
         self.engine_source(name).is_some()
     }
 
-    /// What `config.toml` says of the source of that name.
+    /// Configuration of the source of that name.
     pub fn engine_source(&self, name: &str) -> Option<&Source> {
         self.options.sources.iter().find(|source| source.kind == SourceKind::ClickHouse && source.name == name)
     }
@@ -138,7 +138,7 @@ impl Server {
         }
         let patience = Patience { silence: source.timeout(), ..patience.clone() };
         let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
-        // A redirect must not lead the password elsewhere.
+        // A redirect must not send the password elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
         let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
@@ -174,7 +174,7 @@ impl Server {
     }
 }
 
-/// A name for a query, by which it can be ended.
+/// Generates a query id, by which the query can be killed.
 fn new_id() -> Result<String, Fault> {
     let mut random = [0u8; 16];
     getrandom::fill(&mut random).map_err(|error| Fault::Failed(format!("cannot be asked: {error}")))?;
@@ -186,12 +186,12 @@ impl Engine {
         &self.held.source
     }
 
-    /// Whether so many bytes may be fetched today. The error continues "`URL` …".
+    /// Whether the daily budget allows this many bytes. The error continues "`URL` …".
     pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
         self.wire.afford(bytes)
     }
 
-    /// What is known of the server, which is asked once.
+    /// Properties of the server, which are queried once.
     pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<ServerFacts, Fault> {
         if let Some(known) = self.held.known.get() {
             return Ok(known.clone());
@@ -213,7 +213,7 @@ impl Engine {
             }
             known.settings.push(name.clone());
         }
-        // A user who may change nothing has each setting refused.
+        // For a user who may change no setting each one is refused.
         if fixed {
             known.settings.clear();
         }
@@ -221,18 +221,18 @@ impl Engine {
         Ok(known)
     }
 
-    /// A short answer, by row and column.
+    /// Runs a query with a short result; returns it by row and column.
     pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let known = self.known(stopped)?;
         let mut pairs = self.settings(&known, None, sql);
-        // Else an old server sends 200 before the query has run.
+        // Without it an old server sends 200 before the query has run.
         pairs.push(("wait_end_of_query", "1".to_owned()));
         self.text(sql, &pairs, stopped)
     }
 
     fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let (wire, held) = (Arc::clone(&self.wire), Arc::clone(&self.held));
-        // The first try may still run on the server, which refuses a second query of one id.
+        // The first try may still run on the server, which refuses a second query of the same id.
         let id = Arc::new(Mutex::new(new_id()?));
         let mut pairs = pairs.to_vec();
         pairs.push(("default_format", "TabSeparated".to_owned()));
@@ -261,7 +261,7 @@ impl Engine {
         separated(&answer?)
     }
 
-    /// Begins to fetch rows, in the server's own `format`.
+    /// Starts to stream rows, in the server's own `format`.
     pub fn stream(
         &self,
         sql: &str,
@@ -278,7 +278,7 @@ impl Engine {
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// Begins to fetch an aggregation, as an Arrow stream that the server buffers whole before it sends any of it.
+    /// Starts to stream an aggregation, as Arrow that the server buffers whole before it sends any of it.
     pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
         let mut pairs = self.settings(&known, None, sql);
@@ -288,11 +288,11 @@ impl Engine {
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
-    /// The settings of a query, of those the server has and the user may change. A query of rows is limited by their number, any other by
+    /// Settings of a query, of those that the server has and the user may change. A query of rows is limited by their number, any other by
     /// its time.
     fn settings(&self, known: &ServerFacts, rows: Option<u64>, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
-        // Unencrypted is as a rule the same machine, where compression costs more than it saves.
+        // An unencrypted server is usually on this machine, where compression costs more than it saves.
         let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
         let value = |name: &str| match name {
             "readonly" => known.writes.then(|| "2".to_owned()),
@@ -309,7 +309,7 @@ impl Engine {
         SETTINGS.iter().filter(known).filter_map(|name| Some((*name, value(name)?))).collect()
     }
 
-    /// Kills a query, without waiting for it.
+    /// Kills a query without waiting for it.
     fn kill(&self, id: &str) {
         let (held, id) = (Arc::clone(&self.held), id.to_owned());
         let Ok(runtime) = self.wire.runtime() else { return };
@@ -321,7 +321,7 @@ impl Engine {
     }
 }
 
-/// The whole of a short answer.
+/// Reads a short response in full.
 async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
@@ -339,7 +339,7 @@ async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'stat
     }
 }
 
-/// TabSeparated: lines of fields between tabs; `\N` is null.
+/// Parses TabSeparated: lines of tab-separated fields; `\N` is null.
 fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
     let field = |field: &str| {
         if field == "\\N" {

@@ -1,5 +1,5 @@
-//! The HTTP clients of the stores: for URLs that only a dataset names the client reaches public addresses alone; for the person's sources it
-//! reaches any. Certificates are those of the system, read at the first use.
+//! HTTP clients of the stores: for URLs that only a dataset names the client reaches public addresses only; for the user's sources any.
+//! Certificates are those of the system, read at the first use.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -26,10 +26,10 @@ const REDIRECTS_MAX: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patience {
     pub connect: Duration,
-    /// Between two parts of an answer.
+    /// Maximum time between two parts of a response.
     pub silence: Duration,
     pub retries: usize,
-    /// Before the first retry; it grows with each.
+    /// Backoff before the first retry; it grows with each.
     pub pause: Duration,
     pub pause_max: Duration,
 }
@@ -58,9 +58,9 @@ impl Patience {
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) patience: Patience,
-    /// The person named the source: it may lie in their own network.
+    /// Whether the user configured the source: it may be in their own network.
     pub(super) named: bool,
-    /// Not encrypted: this machine alone, unless the person says otherwise.
+    /// Whether requests are unencrypted: to this machine only, unless the user says otherwise.
     pub(super) plain: bool,
     /// Sent with every request.
     pub(super) headers: HeaderMap,
@@ -79,7 +79,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that checks `Content-Range` of every response. The store checks that of the first alone, and not of those with which it resumes
+/// A client that checks `Content-Range` of every response. The store checks that of the first only, and not of those with which it resumes
 /// a body that was cut off.
 #[derive(Debug)]
 struct Checked(reqwest::Client);
@@ -88,7 +88,7 @@ struct Checked(reqwest::Client);
 impl HttpService for Checked {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).and_then(bounds);
-        // After an error of an unknown kind the store does not ask again.
+        // After an error of an unknown kind the store does not retry.
         let answer = self
             .0
             .call(request)
@@ -107,8 +107,8 @@ impl HttpService for Checked {
     }
 }
 
-/// Whether the server cannot be reached: no DNS name, no route, connection refused. Retries within seconds do not help, and the person waits
-/// for the rows of the last load meanwhile.
+/// Whether the server is unreachable: no DNS name, no route, connection refused. Retries within seconds do not help, and the user waits for
+/// the rows of the last load meanwhile.
 fn is_nobody(error: &HttpError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
@@ -139,7 +139,7 @@ impl Connector {
             if attempt.previous().len() > REDIRECTS_MAX {
                 return attempt.error(io::Error::other("it redirects too often"));
             }
-            // An encrypted request stays encrypted, and a public server must not redirect into the person's network.
+            // An encrypted request stays encrypted, and a public server must not redirect into the user's network.
             let encrypted = plain || attempt.url().scheme() == "https";
             let near = !named && attempt.url().host_str().is_none_or(is_near);
             match (encrypted, near) {
@@ -162,10 +162,10 @@ impl Connector {
     }
 }
 
-/// The variables by which a person names a proxy; the client reads them too.
+/// Environment variables that name a proxy; the client reads them too.
 const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 
-/// The hosts of the person's own proxies.
+/// Hosts of the user's own proxies.
 fn proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let host = |value: String| {
         let url = if value.contains("://") { value } else { format!("http://{value}") };
@@ -174,7 +174,7 @@ fn proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     PROXIES.into_iter().filter_map(variable).filter_map(host).collect()
 }
 
-/// Resolves names to public addresses alone. A proxy may have a private one: the person named it.
+/// DNS resolver that returns public addresses only. A proxy may have a private one: the user named it.
 struct PublicOnly {
     proxies: Vec<String>,
 }

@@ -1,26 +1,26 @@
-//! Why a request failed, in words for the person: never a key, a signature or what a server sent.
+//! Faults: why a request failed, in words for the user; never a key, a signature or text that a server sent.
 
 use std::{error::Error, fmt};
 
 use object_store::client::{HttpError, HttpErrorKind};
 
-/// The words for an address that a dataset may not name.
+/// Error text for an address that a dataset may not name.
 pub(super) const NEAR: &str = "an address of this machine or its network";
-/// The reason where a server ignores range requests and sends whole files.
+/// Error text for a server that sends files whole, without range support.
 pub(super) const NO_PARTS: &str = "non-partial response";
 
-/// Why there are no bytes.
+/// Reason why there are no bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The load was cancelled.
     Stopped,
-    /// The object is not the one that was listed.
+    /// The object is no longer the one that was listed.
     Changed,
-    /// The source cannot be reached, or does not give them. Continues "`URL` …".
+    /// The source is unreachable, or does not give the bytes. Continues "`URL` …".
     Unavailable(String),
     /// The request may not be sent. Continues "`URL` …".
     Refused(String),
-    /// They could not be kept. Continues "`URL` …".
+    /// Failure on this machine, such as storing the bytes. Continues "`URL` …".
     Failed(String),
 }
 
@@ -36,36 +36,36 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// With what access a source was asked.
+/// Access with which a source was queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessKind {
-    /// No source has the place: it is asked without keys, as anybody may.
+    /// No source covers the place: it is accessed without credentials, like by anybody.
     Public,
     /// A source with `anonymous`.
     Anonymous,
     Keys,
 }
 
-/// The store that was asked, for the words of a fault.
+/// The store of a request, for the text of a fault.
 #[derive(Debug, Clone)]
 pub(super) struct AskedStore {
-    /// What the source is called, or else the place.
+    /// Name of the source, else of the place.
     pub(super) name: String,
     /// Bucket, container or host.
     pub(super) root: String,
     pub(super) access: AccessKind,
-    /// A web server, which has no buckets.
+    /// Whether it is a web server, which has no buckets.
     pub(super) web: bool,
-    /// Where its keys stand.
+    /// Where its credentials are set.
     pub(super) keys: &'static str,
 }
 
-/// The fault of a TLS certificate.
+/// Fault of an untrusted TLS certificate.
 pub(super) const UNTRUSTED: &str =
     "has a TLS certificate that is not trusted here: name the file of its certificate authority in SSL_CERT_FILE";
 
 impl AskedStore {
-    /// The fault of an answer of theirs.
+    /// Fault for an error of the store.
     pub(super) fn fault(&self, error: &object_store::Error) -> Fault {
         use object_store::Error as E;
         match error {
@@ -79,7 +79,7 @@ impl AskedStore {
         }
     }
 
-    /// Permission denied.
+    /// Fault for denied permission.
     fn denied(&self, error: &(dyn Error + 'static)) -> Fault {
         let Self { name, root, .. } = self;
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
@@ -107,7 +107,7 @@ impl AskedStore {
         })
     }
 
-    /// The sentence about a server that gives no answer.
+    /// Text for an unreachable server.
     fn unreached(&self) -> String {
         match self.access {
             AccessKind::Public => "cannot be reached: nobody answers there".to_owned(),
@@ -119,7 +119,7 @@ impl AskedStore {
         }
     }
 
-    /// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
+    /// Fault by the chain of errors. A server's own text is left out: it may repeat the request.
     fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         let unavailable = |reason: &str| Fault::Unavailable(reason.to_owned());
@@ -130,7 +130,7 @@ impl AskedStore {
         if says(NEAR) {
             return Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml"));
         }
-        // A redirect that does not say where to has no status here.
+        // A redirect without a location has no status here.
         let away = says("redirect without LOCATION").then_some(301);
         if let Some(status) = status(error).or(away) {
             return match status {
@@ -166,15 +166,15 @@ impl AskedStore {
     }
 }
 
-/// The error and what it came from.
+/// The error and its sources.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// After all retries.
+/// Suffix after all retries failed.
 const AGAIN: &str = "again and again";
 
-/// The number of an answer's status, as the store's words have it.
+/// HTTP status in the text of the store's error.
 fn status(error: &(dyn Error + 'static)) -> Option<u16> {
     let number = |text: &str| {
         let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;

@@ -1,5 +1,5 @@
-//! Lists a store and fetches ranges of objects. Every range is requested with `If-Match` on the ETag that was listed, and its length is
-//! checked: bytes of another state, or other bytes than requested, never come through.
+//! Lists a store and fetches byte ranges of objects. Every range is requested with `If-Match` on the ETag that was listed, and its length
+//! is checked: bytes of another version, or other bytes than requested, are never passed on.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -8,15 +8,15 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path}
 
 use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, store::Store};
 
-/// Receives bytes as they come, on a thread of the wire.
+/// Receives bytes as they arrive, on a thread of the wire.
 pub trait ByteSink: Send + Sync {
-    /// The bytes at `at`. An error ends the fetch.
+    /// Receives the bytes at offset `at`. An error ends the fetch.
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
-    /// The range has come whole, or will not.
+    /// The range has arrived in full, or failed.
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>);
 }
 
-/// A range that is being fetched. Dropped, it is cancelled, and its sink gets no more.
+/// A running fetch of a range. Dropping it cancels the fetch, and its sink receives no more.
 #[derive(Debug)]
 pub struct PartFetch(tokio::task::AbortHandle);
 
@@ -26,24 +26,25 @@ impl Drop for PartFetch {
     }
 }
 
-/// The ETag, or the time where there is none. Azure writes its tags in listings without the quotation marks that they have elsewhere.
+/// The ETag, else the modification time. Azure lists its ETags without the quotation marks that they have elsewhere.
 fn mark(meta: &ObjectMeta) -> Option<String> {
     let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
     meta.e_tag.as_ref().map(quoted).or_else(|| dated(meta))
 }
 
-/// When it changed last, to the second, as the headers of an answer have no finer time.
+/// Modification time in seconds, as the headers of a response have no finer time.
 fn dated(meta: &ObjectMeta) -> Option<String> {
     let seconds = meta.last_modified.timestamp();
     (seconds > 0).then(|| format!("changed {seconds}"))
 }
 
-/// Whether what is answered is what was listed. Some servers list no ETags and answer with one: there the time tells.
+/// Whether a response is of the object that was listed. Some servers list no ETags and respond with one: there the modification time
+/// decides.
 fn is_same(meta: &ObjectMeta, object: &Object) -> bool {
     meta.size == object.bytes && (object.pinned || mark(meta) == object.mark || (object.mark.is_some() && dated(meta) == object.mark))
 }
 
-/// The ETag for `If-Match`; a weak one must not be used for it.
+/// ETag for `If-Match`, where it is no weak one.
 fn condition(object: &Object) -> Option<String> {
     object.mark.clone().filter(|mark| mark.starts_with('"') && !object.pinned)
 }
@@ -89,7 +90,7 @@ impl Wire {
         Ok(found)
     }
 
-    /// Begins to fetch a range of the object.
+    /// Starts to fetch a range of the object.
     pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<PartFetch, Fault> {
         let (wire, object) = (Arc::clone(self), object.clone());
         let work = async move {
@@ -144,7 +145,7 @@ impl Wire {
         let range = parts.then_some(GetRange::Bounded(*at..end));
         let asked = held.store.get_opts(key, GetOptions { range, if_match: condition(object), ..GetOptions::default() }).await;
         let result = asked.map_err(|error| match error {
-            // It was listed.
+            // It was there when it was listed.
             object_store::Error::NotFound { .. } => Fault::Changed,
             error => held.asked.fault(&error),
         })?;
@@ -191,7 +192,7 @@ mod tests {
             modified: None,
             pinned: false,
         };
-        // A listing without tags, in milliseconds, and answers with them, in seconds.
+        // A listing without ETags, in milliseconds, and responses with them, in seconds.
         let listed = object(&at(5_169, None));
         assert!(is_same(&at(5_000, Some("\"a\"")), &listed) && !is_same(&at(6_000, Some("\"a\"")), &listed));
         assert!(!is_same(&at(5_000, Some("\"b\"")), &object(&at(5_000, Some("\"a\"")))));

@@ -1,14 +1,14 @@
-//! Data sets of the Hugging Face hub. Its listing names a revision, and the files are fetched at that revision.
+//! Datasets of the Hugging Face hub. A listing names a revision, and the files are fetched at that revision.
 
 use serde::Deserialize;
 
 use super::{Fault, Object, Scheme, UrlPattern, Wire, client::Connector};
 
 const HUB: &str = "https://huggingface.co";
-/// The most pages of a listing.
+/// Maximum pages of a listing.
 const PAGES_MAX: usize = 1_000;
 
-/// A line of the hub's listing of files.
+/// An entry of the hub's listing of files.
 #[derive(Debug, Deserialize)]
 struct Line {
     #[serde(rename = "type")]
@@ -24,7 +24,7 @@ struct Revision {
     sha: String,
 }
 
-/// The URL of the object at the revision that was listed.
+/// URL of the object at the revision that was listed.
 pub(super) fn place(place: &UrlPattern, object: &Object) -> Result<UrlPattern, Fault> {
     let revision = object.mark.as_deref().and_then(|mark| mark.split_once(' ')).map(|(revision, _)| revision);
     let revision = revision.ok_or(Fault::Changed)?;
@@ -33,7 +33,7 @@ pub(super) fn place(place: &UrlPattern, object: &Object) -> Result<UrlPattern, F
     Ok(UrlPattern { scheme: Scheme::Https, root, path: format!("{}/resolve/{revision}/{}", place.root, path.join("/")) })
 }
 
-/// As a part of a URL's path.
+/// Percent-encodes a segment of a URL's path.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~=".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
@@ -96,7 +96,7 @@ impl Wire {
     }
 }
 
-/// The address of the next page, as `Link` gives it: `<https://…>; rel="next"`.
+/// URL of the next page, from a `Link` header: `<https://…>; rel="next"`.
 fn next_page(link: &str) -> Option<String> {
     let next = link.split(',').find(|part| part.contains("rel=\"next\""))?;
     Some(next.split_once('<')?.1.split_once('>')?.0.to_owned())

@@ -1,5 +1,5 @@
 //! Credentials: keys of S3 from the environment, `~/.aws`, the container's or the machine's metadata service, else none; the password of a
-//! ClickHouse. They are handed to the store or the client and held nowhere else.
+//! ClickHouse user. They are passed to the store or the client and stored nowhere else.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,14 @@ use object_store::{
 
 use super::{client::Connector, fault::Fault, place::UrlPattern, source::Source};
 
-/// The largest file of `~/.aws` that is read.
+/// Maximum size of a file of `~/.aws` in bytes.
 const FILE_MAX: u64 = 1 << 20;
-/// How long a command of the person's own may take to print keys: a person may have to confirm it elsewhere.
+/// Time limit of a command of the user that prints keys: they may have to confirm it elsewhere.
 const COMMAND_TIME: Duration = Duration::from_mins(1);
-/// How often it is polled.
+/// Poll interval for its end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The store's builder, with the keys its source has.
+/// Store builder with the credentials of its source.
 pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
         let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
@@ -35,7 +35,7 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &
     let found = if source.anonymous {
         Credentials::None
     } else {
-        // Files and a command of the person's own: not on the thread that requests run on.
+        // Files and a command of the user: not on the thread that requests run on.
         let profile = source.profile.clone();
         let found = tokio::task::spawn_blocking(move || find(&profile)).await;
         found.map_err(|_| Fault::Failed("met a defect of the program".to_owned()))??
@@ -65,7 +65,7 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &
     Ok(builder.with_bucket_name(&place.root))
 }
 
-/// The fault of a bucket that is in no source, and that Amazon's S3, which is asked instead, does not give.
+/// Fault for a bucket that no source covers, and that Amazon's S3, which is tried instead, does not give.
 fn of_unnamed(bucket: &str, error: &object_store::Error) -> Fault {
     let says = error.to_string();
     let why = if says.contains("not found") {
@@ -99,9 +99,9 @@ pub(super) fn password(source: &Source) -> Result<Option<String>, Fault> {
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// Where keys were found.
+/// Where credentials were found.
 enum Credentials {
-    /// In variables that the store reads itself: static keys, a web identity or a container's service.
+    /// In environment variables that the store reads itself: static keys, a web identity or a container's service.
     Environment,
     Static(Keys),
     /// The machine is one of Amazon's and may have a role.
@@ -109,7 +109,7 @@ enum Credentials {
     None,
 }
 
-/// Keys as a profile has them. Not for printing: there is no `Debug`.
+/// Keys of a profile. Not for printing: there is no `Debug`.
 struct Keys {
     id: String,
     secret: String,
@@ -123,7 +123,7 @@ fn find(profile: &str) -> Result<Credentials, Fault> {
         || set("AWS_WEB_IDENTITY_TOKEN_FILE") && set("AWS_ROLE_ARN")
         || set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
         || set("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-    // A profile that the person named for this source comes before what the environment has for everything.
+    // A profile that the user named for this source takes precedence over the environment, which is for everything.
     if profile.is_empty() && in_environment {
         return Ok(Credentials::Environment);
     }
@@ -166,7 +166,7 @@ fn of_profile(name: &str) -> Result<Option<Keys>, Fault> {
     })
 }
 
-/// The entries of a section.
+/// Entries of a section of an INI file.
 fn section(text: &str, title: &str) -> HashMap<String, String> {
     let mut inside = false;
     let mut entries = HashMap::new();
@@ -180,14 +180,14 @@ fn section(text: &str, title: &str) -> HashMap<String, String> {
     entries
 }
 
-/// What a command of the person's own prints: `{"Version": 1, "AccessKeyId": …}`.
+/// Keys printed by a command of the user: `{"Version": 1, "AccessKeyId": …}`.
 fn printed(command: &str, region: Option<String>) -> Option<Keys> {
     let text: serde_json::Value = serde_json::from_slice(&output(command, COMMAND_TIME)?).ok()?;
     let member = |name: &str| text.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
     Some(Keys { id: member("AccessKeyId")?, secret: member("SecretAccessKey")?, token: member("SessionToken"), region })
 }
 
-/// What the command prints; none where it fails, or does not end in time.
+/// Output of the command; none where it fails, or does not end in time.
 fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
     let mut command = Command::new("sh");
     let mut child = command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -203,14 +203,14 @@ fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
             }
         }
     };
-    // What a killed command began may hold its output open for long: that is not read.
+    // A child of a killed command may hold the output open for long: it is not read then.
     status.filter(ExitStatus::success)?;
     let mut printed = Vec::new();
     child.stdout.take()?.take(FILE_MAX).read_to_end(&mut printed).ok()?;
     Some(printed)
 }
 
-/// Whether this is a machine of Amazon's, whose metadata service has keys; elsewhere asking it would only cost time.
+/// Whether this is a machine of Amazon's, whose metadata service has keys; elsewhere a request to it would only cost time.
 fn is_amazons() -> bool {
     let says = |file: &str| fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains("amazon"));
     says("/sys/class/dmi/id/sys_vendor") || says("/sys/class/dmi/id/board_vendor")

@@ -1,4 +1,4 @@
-//! The ledger: the person's consents, and the bytes fetched today. `state` implements the trait on disk.
+//! The ledger: the user's consents, and the bytes fetched today. `state` implements the trait on disk.
 
 use std::{
     collections::HashSet,
@@ -8,12 +8,12 @@ use std::{
 
 use super::locked;
 
-/// Consents and the day's budget, kept beyond the program's end.
+/// Consents and the daily budget, which outlive the program.
 pub trait Ledger: Send + Sync {
-    /// Whether the person agreed that this dataset asks this origin.
+    /// Whether the user consented that this dataset accesses this origin.
     fn agreed(&self, dataset: &Path, origin: &str) -> bool;
     fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String>;
-    /// Bytes fetched today, by all programs of this person.
+    /// Bytes fetched today, by all programs of this user.
     fn spent(&self) -> u64;
     fn spend(&self, bytes: u64);
 }

@@ -1,4 +1,4 @@
-//! URLs of remote data as `dataset.toml` spells them, parsed and checked. Nothing here sends a request.
+//! URLs of remote data as `dataset.toml` spells them, parsed and validated. Nothing here sends a request.
 
 use std::net::IpAddr;
 
@@ -23,9 +23,9 @@ const WILDCARDS: [char; 3] = ['*', '?', '['];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlPattern {
     pub scheme: Scheme,
-    /// The bucket or container; of HTTPS the host with its port; of the hub `datasets/OWNER/NAME`.
+    /// Bucket or container; for HTTPS the host with its port; for the hub `datasets/OWNER/NAME`.
     pub root: String,
-    /// What comes behind the root, without the first slash.
+    /// Path after the root, without the first slash.
     pub path: String,
 }
 
@@ -35,7 +35,7 @@ impl UrlPattern {
         text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
-    /// The text of a URL that is refused, to be shown: without the user it names and without its query, either of which may be a key.
+    /// Text of a refused URL, for display: without its user and its query, either of which may be a key.
     pub fn without_secrets(text: &str) -> String {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let (root, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -44,7 +44,7 @@ impl UrlPattern {
         format!("{scheme}://{root}{path}")
     }
 
-    /// Takes the URL apart. The error continues "`URL` …".
+    /// Parses a URL. The error continues "`URL` …".
     pub fn parse(text: &str) -> Result<Self, String> {
         let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
         let (scheme, rest) = text.split_once("://").ok_or("is no URL")?;
@@ -82,7 +82,7 @@ impl UrlPattern {
         Ok(place)
     }
 
-    /// What a person consents to: everything below the root.
+    /// Origin for consent: everything below the root.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.scheme_name(), self.root)
     }
@@ -100,13 +100,13 @@ impl UrlPattern {
         self.path.contains(WILDCARDS)
     }
 
-    /// The folders before the first wildcard, or the whole of a folder's path; ends with a slash unless it is empty.
+    /// Fixed prefix: the folders before the first wildcard, or the whole of a folder's path; ends with a slash unless it is empty.
     pub fn fixed(&self) -> &str {
         let end = self.path.find(WILDCARDS).unwrap_or(self.path.len());
         self.path[..end].rfind('/').map_or("", |at| &self.path[..=at])
     }
 
-    /// The host without its port; of buckets none.
+    /// Host without its port; none for buckets.
     pub fn host(&self) -> Option<&str> {
         if !matches!(self.scheme, Scheme::Https | Scheme::Http) {
             return None;
@@ -118,11 +118,11 @@ impl UrlPattern {
     }
 }
 
-/// Whether the host is this machine or in a private network, as far as its name tells.
+/// Whether the host is this machine or in a private network, judging by its name.
 pub(super) fn is_near(host: &str) -> bool {
     let host = host.trim_end_matches('.').trim_start_matches('[').trim_end_matches(']');
     let named = |name: &str| host.eq_ignore_ascii_case(name) || host.to_ascii_lowercase().ends_with(&format!(".{name}"));
-    // Numbers in any of the forms that systems read as an address: 127.1, 0x7f000001, 2130706433.
+    // Numbers in any notation that systems read as an address: 127.1, 0x7f000001, 2130706433.
     let numeric = || {
         let last = host.rsplit('.').next().unwrap_or_default();
         !last.is_empty() && (last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x"))
@@ -133,7 +133,7 @@ pub(super) fn is_near(host: &str) -> bool {
     }
 }
 
-/// Whether the address is one of the public internet.
+/// Whether the address is on the public internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -143,7 +143,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
             !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_documentation() || shared || special)
         }
         IpAddr::V6(v6) => {
-            // Forms of an IPv4 address: mapped, NAT64, 6to4.
+            // IPv6 forms of an IPv4 address: mapped, NAT64, 6to4.
             let segments = v6.segments();
             let inside = match segments {
                 [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {

@@ -4,41 +4,41 @@ use std::time::Duration;
 
 use super::place::{Scheme, UrlPattern};
 
-/// A source as `[sources.NAME]` of `config.toml` describes it. It holds no key, only where keys are found.
+/// A source as configured in `[sources.NAME]` of `config.toml`. It contains no credentials, only where to find them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Source {
     pub name: String,
     pub kind: SourceKind,
-    /// The buckets or containers its keys may be sent to.
+    /// Buckets or containers that its keys may be sent to.
     pub buckets: Vec<String>,
     pub region: String,
-    /// Of stores that are not the cloud's own.
+    /// For stores that are not the cloud's own.
     pub endpoint: String,
-    /// Of `~/.aws`; empty for the default one.
+    /// Profile of `~/.aws`; empty for the default one.
     pub profile: String,
-    /// Of Azure.
+    /// Storage account of Azure.
     pub account: String,
-    /// Of HTTPS: what URLs begin with; of ClickHouse: where it answers.
+    /// For HTTPS: the prefix of its URLs; for ClickHouse: its HTTP interface.
     pub url: String,
-    /// The environment variable that holds a bearer token.
+    /// Environment variable with a bearer token.
     pub token_env: String,
-    /// Keys are not looked for.
+    /// Whether it is accessed without credentials.
     pub anonymous: bool,
-    /// HTTP without encryption to other machines too.
+    /// Whether unencrypted HTTP to other machines is allowed.
     pub insecure: bool,
-    /// Of ClickHouse: the database of tables that name none.
+    /// For ClickHouse: the database of tables that name none.
     pub database: String,
     pub user: String,
-    /// The environment variable, or the file, that holds the user's password.
+    /// Environment variable, or file, with the user's password.
     pub password_env: String,
     pub password_file: String,
-    /// Of ClickHouse: how long an answer may take to come; 0 for the usual time.
+    /// For ClickHouse: timeout of a response; 0 for the default.
     pub timeout_seconds: u32,
-    /// Rows one query may read there; 0 for the usual number.
+    /// Maximum rows that a query may read there; 0 for the default.
     pub scan_rows_max: u64,
-    /// Queries at once; 0 for the usual number.
+    /// Maximum concurrent queries; 0 for the default.
     pub queries_max: u32,
-    /// Minutes a block has to be old to be taken; none for the usual time.
+    /// Minimum age of a block in minutes; none for the default.
     pub lag_minutes: Option<u32>,
 }
 
@@ -59,12 +59,12 @@ impl SourceKind {
 }
 
 impl Source {
-    /// How long an answer may take to come.
+    /// Timeout of a response.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(if self.timeout_seconds == 0 { 60 } else { self.timeout_seconds.into() })
     }
 
-    /// Rows one query may read.
+    /// Maximum rows that a query may read.
     pub fn scan_rows_max(&self) -> u64 {
         if self.scan_rows_max == 0 { 5_000_000_000 } else { self.scan_rows_max }
     }
@@ -73,12 +73,12 @@ impl Source {
         if self.queries_max == 0 { 2 } else { self.queries_max as usize }
     }
 
-    /// Minutes a block has to be old to be read, as a reorganisation may take back the newest ones.
+    /// Minimum age of a block in minutes, as a chain reorganisation may revert the newest ones.
     pub fn lag(&self) -> u32 {
         self.lag_minutes.unwrap_or(15)
     }
 
-    /// Whether the place is one of the source's.
+    /// Whether the source covers the place.
     pub(super) fn has(&self, place: &UrlPattern) -> bool {
         let bucket = || self.buckets.contains(&place.root);
         match (self.kind, place.scheme) {
@@ -92,7 +92,7 @@ impl Source {
         }
     }
 
-    /// Why the source cannot be used as it is written. Continues "`sources.NAME` …".
+    /// Reason why the source is invalid as configured. Continues "`sources.NAME` …".
     pub fn fault(&self) -> Option<String> {
         let lacks = match self.kind {
             SourceKind::Https if self.url.is_empty() => "has no `url`: what its URLs begin with",

@@ -13,13 +13,13 @@ use super::{
     source::{Source, SourceKind},
 };
 
-/// A store, and how it is called in faults.
+/// A store, with its description for faults.
 pub(super) struct Store {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) asked: AskedStore,
 }
 
-/// The store of a place; that of the hub is asked by `hub`.
+/// Opens the store of a place; the hub is accessed by `hub`.
 pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {
@@ -48,7 +48,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
     let odd = |error: object_store::Error| asked.fault(&error);
-    // Each kind of store has a builder of a type of its own, which takes the same settings.
+    // Each kind of store has its own builder type, with the same settings.
     macro_rules! built {
         ($builder:expr) => {{
             let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry());
@@ -65,7 +65,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     Ok(Store { store, asked })
 }
 
-/// How the store of the place is called in faults.
+/// Describes the store of the place for faults.
 fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
     let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
     AskedStore {

@@ -1,5 +1,5 @@
-//! The metadata of an Arrow IPC file around columns that are written in place: magic, schema and the header of the one record batch before
-//! them, the footer after them. The columns and their bytes are `columns`'.
+//! Metadata of an Arrow IPC file whose columns are written in place: magic, schema and the header of the single record batch before them,
+//! the footer after them. Writing the columns belongs to `columns`.
 
 use polars_arrow_format::ipc::{
     Block, Buffer, Endianness, Field, FieldNode, FixedSizeBinary, FloatingPoint, Footer, Int, LargeBinary, LargeUtf8, Message,
@@ -9,23 +9,23 @@ use polars_arrow_format::ipc::{
 
 use super::{Form, Kept};
 
-/// Where the record batch begins: the schema has room before it.
+/// Offset of the record batch: the schema has the space before it.
 const BATCH_AT: u64 = 16 << 10;
-/// Room for the header of the record batch.
+/// Space reserved for the header of the record batch.
 const BATCH_HEADER: u64 = 16 << 10;
-/// Where the columns begin.
+/// Offset of the columns.
 pub(super) const BODY_AT: u64 = BATCH_AT + BATCH_HEADER;
 const MAGIC: &[u8; 6] = b"ARROW1";
-/// Marks that a message follows (since Arrow 0.15).
+/// Continuation marker before a message (since Arrow 0.15).
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// A column of the batch as its header tells it: rows without a value, and its buffers from the start of the columns.
+/// Field node of a column in the batch header: null count, and buffers as (offset from the start of the columns, length).
 pub(super) struct Node {
     pub(super) nulls: u64,
     pub(super) buffers: Vec<(u64, u64)>,
 }
 
-/// The bytes before the columns.
+/// Returns the bytes before the columns.
 pub(super) fn head(columns: &[Kept], rows: u64, body: u64, nodes: &[Node]) -> Result<Vec<u8>, String> {
     let mut head = Vec::with_capacity(BODY_AT as usize);
     head.extend_from_slice(MAGIC);
@@ -45,7 +45,7 @@ pub(super) fn head(columns: &[Kept], rows: u64, body: u64, nodes: &[Node]) -> Re
     Ok(head)
 }
 
-/// Appends a message that ends at `end`: what is left of its room is padding.
+/// Appends a message, padded to end at `end`.
 fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Result<(), String> {
     let message = Message { version: MetadataVersion::V5, header: Some(header), body_length: body as i64, custom_metadata: None };
     let bytes = flat(&message);
@@ -60,7 +60,7 @@ fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Re
     Ok(())
 }
 
-/// The bytes after the columns.
+/// Returns the bytes after the columns.
 pub(super) fn tail(columns: &[Kept], body: u64) -> Vec<u8> {
     let block = Block { offset: BATCH_AT as i64, meta_data_length: BATCH_HEADER as i32, body_length: body as i64 };
     let footer = Footer {

@@ -1,5 +1,5 @@
-//! Min/max statistics (a zone map): the smallest and the largest value of each column of numbers in each block of rows, by which a top-k
-//! search and a filter skip blocks. Stored as raw bits; the column's form tells how they are read.
+//! Zone map: minimum and maximum of each numeric column in each block of rows, by which top-k search and filters skip blocks. Stored as raw
+//! bits; the column's form gives their type.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
@@ -11,29 +11,29 @@ use super::{
 
 /// Bytes read at a time.
 const READ: usize = 256 * PAGE;
-/// Bytes of a number.
+/// Bytes per number.
 const WIDTH: u64 = 8;
 
-/// The bounds of a column, block after block.
+/// Min/max statistics of a column, block by block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds<'a> {
-    /// Rows of a block.
+    /// Rows per block.
     pub(super) rows: usize,
-    /// Smallest and largest; of a block without a value the first is above the second.
+    /// Minimum and maximum; in a block without values the first is above the second.
     pub(super) bounds: &'a [[u64; 2]],
 }
 
-/// The range of a column's values in some rows. An empty cell of whole numbers may count as 0: the range is wide enough, not always tight.
+/// Range of a column's values over some rows. A null integer may count as 0: the range is never too narrow, but not always tight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Extent {
-    /// None of them has a value.
+    /// All cells are null.
     Empty,
     Float(f64, f64),
-    /// Whole numbers, or times in milliseconds.
+    /// Integers, or times in milliseconds.
     Whole(i64, i64),
 }
 
-/// Whether bounds of the column are kept.
+/// Whether the zone map covers columns of this form.
 pub(super) fn has_bounds(form: Form) -> bool {
     matches!(form, Form::Float | Form::Integer | Form::Time)
 }
@@ -63,7 +63,7 @@ impl Extent {
         }
     }
 
-    /// Of the cells as they stand in the file. Under an empty cell of a float stands NaN, which is no bound.
+    /// Range of cells as stored in the file. A null float is stored as NaN, which is ignored.
     fn of_cells(form: Form, cells: &[[u8; 8]]) -> Self {
         let none = Self::none(form);
         match none {
@@ -81,7 +81,7 @@ impl Extent {
         }
     }
 
-    /// `Empty` where the low end is above the high one, as before any value was seen.
+    /// `Empty` where the low end is above the high end, as before any value.
     fn checked(self) -> Self {
         match self {
             Self::Float(low, high) if low > high => Self::Empty,
@@ -92,7 +92,7 @@ impl Extent {
 }
 
 impl Bounds<'_> {
-    /// The blocks that the rows touch: the range of each, and which of the rows are in it.
+    /// Blocks that overlap `rows`: the value range of each, and its share of `rows`.
     pub(super) fn blocks(self, form: Form, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
         let blocks = if rows.is_empty() { 0..0 } else { rows.start / self.rows..rows.end.div_ceil(self.rows) };
         blocks.filter_map(move |block| {
@@ -102,14 +102,14 @@ impl Bounds<'_> {
         })
     }
 
-    /// The range of the rows' blocks.
+    /// Union of the value ranges of the rows' blocks.
     pub(super) fn extent(self, form: Form, rows: Range<usize>) -> Extent {
         let blocks = self.blocks(form, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
         blocks.fold(Extent::none(form), Extent::union).checked()
     }
 }
 
-/// Reads the finished file once: a checksum of each page, and the bounds of each block of `block` rows.
+/// Reads the finished file once: returns a checksum of each page, and the min/max of each block of `block` rows.
 pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -125,7 +125,7 @@ pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region
         let bytes = &mut bytes[..take as usize];
         file.read_exact_at(bytes, at)?;
         checksums.extend(bytes.chunks(PAGE).map(crc32fast::hash));
-        // Columns and what is read at a time begin at multiples of a number's width.
+        // Columns and read buffers begin at multiples of a number's width.
         for (form, values, extents) in &mut columns {
             let here = at.max(*values)..(at + take).min(*values + rows * WIDTH);
             let mut row = here.start.saturating_sub(*values) / WIDTH;

@@ -1,5 +1,5 @@
-//! Dictionary encoding of tokens and intervals while a table is imported: codes in the order they come (`Codes`), then ranks, which
-//! compare as what they stand for (`Ranks`).
+//! Dictionary encoding of tokens and intervals during an import: codes in order of arrival (`Codes`), then ranks, which compare like the
+//! values they encode (`Ranks`).
 
 use std::{
     collections::HashMap,
@@ -20,14 +20,14 @@ use crate::dataset::{
     text_runs::{pairs, runs_of},
 };
 
-/// Buckets of rows, by the first bits of the token's address, so that buckets in order are tokens in order.
+/// Buckets of rows, by the leading bits of the token's address, so that bucket order is token order.
 pub(super) const BUCKETS: usize = 64;
 
-/// The columns of the codes. No column of ours begins with a space.
+/// The columns of the codes. No column of the schema begins with a space.
 pub(super) const TOKEN: &str = " token";
 pub(super) const INTERVAL: &str = " interval";
 
-/// The codes of some rows, and the bucket of each.
+/// Codes of some rows, and the bucket of each row.
 pub(super) struct Codes {
     pub(super) columns: Vec<Column>,
     pub(super) buckets: Vec<u32>,
@@ -42,7 +42,7 @@ impl Codes {
     ) -> PolarsResult<Self> {
         let owners = frame.column(super::owner(schema))?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(schema, "interval"));
-        // Run by run, as most tables name a token for many rows on end.
+        // Run by run, as most tables repeat a token over many consecutive rows.
         let runs: Vec<_> = match by_interval {
             Some(intervals) => pairs(owners, intervals.str()?).collect(),
             None => runs_of(owners).map(|(rows, token)| (rows, token, None)).collect(),
@@ -68,10 +68,10 @@ impl Codes {
     }
 }
 
-/// In the place of the interval of rows that give none, until all times of their token are known.
+/// Placeholder for a missing interval, until all times of the token are known.
 const UNKNOWN: i64 = 0;
 
-/// The code of an interval.
+/// Returns the code of an interval, adding a new one to the dictionary.
 fn code_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
     let known = intervals.iter().position(|known| *known == interval);
     known.unwrap_or_else(|| {
@@ -80,17 +80,17 @@ fn code_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
     }) as u32
 }
 
-/// From codes to ranks, for the rows of one bucket.
+/// Mapping from codes to ranks, for the rows of one bucket.
 pub(super) struct Ranks<'a> {
-    /// The rank of each token.
+    /// Rank of each token.
     tokens: &'a [u32],
-    /// The rank of each interval by its text, and the intervals in that order.
+    /// Rank of each interval by its text, and the intervals in that order.
     intervals: Vec<u32>,
     ordered: Vec<i64>,
-    /// The code of `UNKNOWN`, and the code of the interval in its place, by token and file: the most frequent step between the times.
+    /// The code of `UNKNOWN`, and the code of the inferred interval by token and file: the most frequent step between the times.
     unknown: Option<u32>,
     steps: HashMap<(u32, u32), u32>,
-    /// Row numbers in the input of rows that are left out, in order.
+    /// Input row numbers of duplicates to drop, sorted.
     repeats: &'a [u32],
 }
 
@@ -116,7 +116,7 @@ impl<'a> Ranks<'a> {
         Ok(Self { tokens, intervals: inverse(&order), ordered, unknown, steps, repeats })
     }
 
-    /// The rows that are kept, their tokens and intervals by rank.
+    /// Drops the duplicates and replaces the codes of tokens and intervals by ranks.
     pub(super) fn apply(&self, mut frame: DataFrame) -> PolarsResult<DataFrame> {
         if !self.repeats.is_empty() {
             let places = frame.column(PLACE)?.u32()?.cont_slice()?;
@@ -142,7 +142,7 @@ impl<'a> Ranks<'a> {
         Ok(frame)
     }
 
-    /// Where the rows of a token and interval begin: row, rank of the token, interval. Of a frame that `apply` made.
+    /// Starts of the runs of one token and interval: row, rank of the token, interval. The frame comes from `apply`.
     pub(super) fn marks(&self, frame: &DataFrame) -> PolarsResult<Vec<(usize, u32, i64)>> {
         let tokens = frame.column(TOKEN)?.u32()?.cont_slice()?;
         let intervals = frame.column(INTERVAL).ok().map(|intervals| intervals.u32()?.cont_slice()).transpose()?;
@@ -153,7 +153,7 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// Notes the times of the rows without an interval.
+/// Collects the times of the rows without an interval.
 fn note_times(frame: &DataFrame, unknown: u32, times: &mut HashMap<(u32, u32), Vec<i64>>) -> PolarsResult<()> {
     let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
     let (intervals, tokens, files) = (number(INTERVAL)?, number(TOKEN)?, number(FILE)?);
@@ -164,7 +164,7 @@ fn note_times(frame: &DataFrame, unknown: u32, times: &mut HashMap<(u32, u32), V
     Ok(())
 }
 
-/// The inverse permutation: where each stands in the order.
+/// Inverse permutation: the position of each element in the order.
 pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     for (rank, &number) in (0..).zip(order) {
@@ -173,7 +173,7 @@ pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     ranks
 }
 
-/// The dictionary of tokens, numbered as they came; written to a file too, for an import that is cut off.
+/// Dictionary of tokens, numbered in order of arrival; also written to a file, so that an interrupted import can resume.
 pub(super) struct TokenDictionary {
     list: Vec<Address>,
     numbers: HashMap<Address, u32>,
@@ -182,7 +182,7 @@ pub(super) struct TokenDictionary {
 }
 
 impl TokenDictionary {
-    /// With the first `known` tokens of the file, those of the last checkpoint.
+    /// Opens the dictionary with the first `known` tokens of the file, those of the last checkpoint.
     pub(super) fn open(path: &Path, known: u64) -> Result<Self, CacheBuildError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = vec![0; known as usize * 20];
@@ -205,7 +205,7 @@ impl TokenDictionary {
         self.list.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// Writes those that are new; gives back how many there are.
+    /// Writes the new tokens; returns the total number.
     pub(super) fn write(&mut self) -> io::Result<u64> {
         let bytes: Vec<u8> = self.list[self.written..].iter().flat_map(|address| address.0).collect();
         self.file.write_all_at(&bytes, self.written as u64 * 20)?;
@@ -213,7 +213,7 @@ impl TokenDictionary {
         Ok(self.written as u64)
     }
 
-    /// The numbers of the tokens in the order of their addresses.
+    /// Token numbers in order of address.
     pub(super) fn in_order(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         order.sort_unstable_by_key(|number| self.list[*number as usize]);

@@ -1,5 +1,5 @@
-//! Writes the columns of `rows.arrow`. Each has its region of the file, sized by the most that may come; what it leaves unused is a hole
-//! of a sparse file and takes no disk.
+//! Writer of the columns of `rows.arrow`. Each has a region of the file, sized for the maximum; the unused rest is a hole of a sparse file
+//! and takes no disk space.
 
 use std::{
     fs::{File, OpenOptions},
@@ -19,25 +19,25 @@ use super::{
 };
 use crate::dataset::address::Address;
 
-/// What each buffer begins at a multiple of, as Arrow recommends.
+/// Alignment of each buffer in bytes, as Arrow recommends.
 const ALIGN: u64 = 64;
-/// Bytes of a column that are gathered before they are written.
+/// Size of a column's write buffer in bytes.
 const GATHERED: usize = 1 << 20;
 
-/// Where a column lies in the file: place and length in bytes.
+/// Buffers of a column in the file, each as (offset, length) in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Region {
     pub(super) name: String,
     pub(super) nulls: u64,
-    /// A bit a row, 1 where it has a value; of length 0 where all have.
+    /// Validity bitmap: one bit per row, 1 where it has a value; of length 0 where all have one.
     pub(super) validity: (u64, u64),
-    /// The values, or where each text ends.
+    /// The values, or the offsets of a variable-width column.
     pub(super) values: (u64, u64),
-    /// The bytes of texts.
+    /// The bytes of a variable-width column.
     pub(super) data: (u64, u64),
 }
 
-/// A column being written: its region, and bytes that are not in the file yet.
+/// A column being written: its region, and bytes not yet flushed to the file.
 struct Sink {
     form: Form,
     region: Region,
@@ -59,7 +59,7 @@ fn aligned(at: u64) -> u64 {
 }
 
 impl Columns {
-    /// A new file for at most `rows` rows, whose texts have at most `data` bytes a column.
+    /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
     pub(super) fn create(path: &Path, kept: &[Kept], rows: u64, data: &[u64]) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut end = BODY_AT;
@@ -85,7 +85,7 @@ impl Columns {
         self.rows
     }
 
-    /// Appends the rows of a frame of one chunk.
+    /// Appends the rows of a single-chunk frame.
     pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
         let rows = self.rows;
         for ((column, _), sink) in self.kept.iter().zip(&mut self.sinks) {
@@ -101,7 +101,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends rows of another cached table without decoding them. None where they are damaged.
+    /// Appends rows of another cached table without decoding them; none where they are damaged.
     pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
         let first = self.rows;
         for (nth, sink) in self.sinks.iter_mut().enumerate() {
@@ -127,15 +127,15 @@ impl Columns {
         Ok(Some(()))
     }
 
-    /// Writes what is left and all around it; gives back where the columns lie, and the length of the file. With `durable` it stands on the
-    /// disk then; without, what a crash may lose shows by the checksums.
+    /// Flushes the buffers and writes header and footer; returns the regions of the columns and the length of the file. With `durable` the
+    /// file is synced to disk; without, data lost in a crash is detected by the checksums.
     pub(super) fn finish(mut self, durable: bool) -> io::Result<(Vec<Region>, u64)> {
         let rows = self.rows;
         for sink in &mut self.sinks {
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             write(&self.file, &mut sink.region.data, &mut sink.data)?;
             if sink.region.nulls > 0 {
-                // Marked are those without a value; Arrow marks those with one.
+                // The bits mark nulls; Arrow marks values.
                 sink.bits.resize(rows.div_ceil(8) as usize, 0);
                 sink.bits.iter_mut().for_each(|bits| *bits = !*bits);
                 write(&self.file, &mut sink.region.validity, &mut sink.bits)?;
@@ -154,13 +154,13 @@ impl Columns {
     }
 }
 
-/// The most bytes that the cells of a column without a fixed width take.
+/// Upper bound of the bytes of a variable-width column's cells.
 pub(super) fn byte_length(form: Form, cells: &StringChunked) -> u64 {
     let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
-/// Addresses and hex as bytes, which take half the room of their text; other cells as they are.
+/// Encodes addresses and hex as bytes, half the size of their text; other cells are unchanged.
 pub(super) fn as_bytes(form: Form, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match form {
@@ -171,7 +171,7 @@ pub(super) fn as_bytes(form: Form, cells: &Column) -> PolarsResult<Column> {
     Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
 }
 
-/// Appends the bytes to the buffer in the file, and empties them.
+/// Appends the bytes to the buffer in the file, and clears them.
 fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
     append(file, buffer, bytes)?;
     bytes.clear();
@@ -185,8 +185,7 @@ fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> 
 }
 
 impl Sink {
-    /// Appends cells, the first of which is of row `first`. Under an empty cell of a float stands NaN, so that the values can be read as they
-    /// are.
+    /// Appends cells, starting at row `first`. A null float is stored as NaN, so that values can be read without the bitmap.
     fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
         match self.form {
             Form::Address if cells.dtype() == &DataType::Binary => {
@@ -213,7 +212,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Appends cells without a fixed length, each with where it ends.
+    /// Appends variable-width cells, each with its end offset.
     fn push_data<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>) {
         for cell in cells {
             self.data.extend(cell.unwrap_or_default());
@@ -222,7 +221,7 @@ impl Sink {
         }
     }
 
-    /// The row has no value.
+    /// Marks the row as null.
     fn mark_null(&mut self, row: u64) {
         let at = (row / 8) as usize;
         if self.bits.len() <= at {

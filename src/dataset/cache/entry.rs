@@ -1,5 +1,5 @@
-//! The folders of the cache: one a table, named by the hash of what it was made from (its key); beside it a lock file and, while it is
-//! made, a folder of parts. Looking up, eviction, listing.
+//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); beside it a lock file and, during an import, a
+//! folder of parts. Lookup, LRU eviction, listing.
 
 use std::{
     collections::HashMap,
@@ -24,24 +24,24 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-/// Counts up whenever a table is kept or read otherwise than before.
+/// Format version: incremented whenever a table is stored or read differently.
 const VERSION: u32 = 4;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
-/// How often a program that waits for another looks whether it is still wanted.
+/// Poll interval while waiting for another program's lock; each poll checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A file as the key names it: path, length, time in nanoseconds, hash of head and tail, length of what is read.
+/// A source file in the cache key: path, length, modification time in nanoseconds, hash of head and tail, length of the part that is read.
 pub(crate) struct KeyFile {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
     pub(crate) modified: u128,
     pub(crate) ends: [u8; 32],
-    /// Bytes that are read: fewer where it is appended to and its last line is not whole.
+    /// Bytes that are read: fewer where the file is being appended to and its last line is incomplete.
     pub(crate) lines: u64,
 }
 
-/// The cache key of a table: equal keys mean that it was made from the same.
+/// Cache key of a table: equal keys mean equal inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
@@ -63,7 +63,7 @@ impl Key {
             hash.update(bytes);
         };
         add(&VERSION.to_le_bytes());
-        // How cells are read may change with the program.
+        // The parsing of cells may change with the program's version.
         add(env!("CARGO_PKG_VERSION").as_bytes());
         add(schema.text().as_bytes());
         add(manifest_text(schema, manifest).as_bytes());
@@ -88,7 +88,7 @@ impl Key {
     }
 }
 
-/// What `dataset.toml` says of the table, the same text for the same meaning.
+/// Canonical text of the table's section of `dataset.toml`: equal for equal meaning.
 fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
     let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.keep, manifest.headless, manifest.skip);
     for column in schema.columns {
@@ -105,7 +105,7 @@ fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
     text
 }
 
-/// The place of one table in the cache.
+/// Location of one table in the cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     tables: PathBuf,
@@ -114,15 +114,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// In the cache folder, which is created where it is missing.
+    /// Location in the cache folder, which is created if missing.
     pub(crate) fn new(cache: &Path, key: &Key, sorting: SortLimits) -> io::Result<Self> {
         let tables = cache.join("tables");
-        // For the user alone, as the data may be.
+        // User-only permissions, as the data may be private.
         DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
         Ok(Self { tables, name: key.0.clone(), sorting })
     }
 
-    /// The table of the cache with most in it of those made with `stem` and whose report `fits`, with its name.
+    /// Finds the entry that covers the most source bytes, among those with `stem` whose report `fits`; returns table, report and name.
     pub(crate) fn like(
         &self,
         schema: &'static TableSchema,
@@ -149,7 +149,7 @@ impl Place {
         Some((table, report, name))
     }
 
-    /// Takes a table that no one grows from any more out of the cache. Programs that have it open go on with it.
+    /// Removes an entry that no table grows from any more. Programs that have it open keep their mapping.
     pub(super) fn drop_beside(&self, name: &str) {
         remove(&self.tables.join(name));
     }
@@ -158,12 +158,12 @@ impl Place {
         self.tables.join(&self.name)
     }
 
-    /// Where the parts lie while the table is made.
+    /// Folder of the parts of an import.
     pub(super) fn part(&self) -> PathBuf {
         self.tables.join(format!("{}{PART}", self.name))
     }
 
-    /// The table, if it is there and whole. One that is not is taken out.
+    /// Opens the table if it is present and intact; a damaged one is removed.
     pub(crate) fn open(&self, schema: &'static TableSchema) -> Option<(LargeTable, LoadReport)> {
         let folder = self.folder();
         if !folder.is_dir() {
@@ -171,7 +171,7 @@ impl Place {
         }
         match self.read(&folder, schema) {
             Ok(opened) => {
-                // When it was used last decides what goes first.
+                // The modification time records the last use, for LRU eviction.
                 OpenOptions::new().append(true).open(folder.join(INDEX)).and_then(|file| file.set_modified(SystemTime::now())).ok();
                 Some(opened)
             }
@@ -183,27 +183,27 @@ impl Place {
         }
     }
 
-    /// Opens the table in the folder, which is one of the cache's.
+    /// Opens the table in `folder`, one of the cache's.
     pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, LoadReport), String> {
         LargeTable::open(folder, schema, self.sorting)
     }
 
-    /// Whether the table is there, whole or not.
+    /// Whether the table is present, intact or not.
     pub(crate) fn is_there(&self) -> bool {
         self.folder().is_dir()
     }
 
-    /// Removes what an import left.
+    /// Removes the parts of an unfinished import.
     pub(crate) fn forget(&self) {
         remove(&self.part());
     }
 
-    /// Whether an import was begun and not finished.
+    /// Whether an unfinished import is present.
     pub(crate) fn is_begun(&self) -> bool {
         self.part().is_dir()
     }
 
-    /// Waits until no other program makes this table; `wanted` ends the wait.
+    /// Waits for the lock that a program holds while it builds this table; an error of `wanted` ends the wait.
     pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
         let file = match open_lock(&self.tables, &self.name) {
             Ok(file) => file,
@@ -221,19 +221,19 @@ impl Place {
         }
     }
 
-    /// Gives the finished table in `made` its name.
+    /// Renames the finished table in `made` to its final name.
     pub(super) fn keep(&self, made: &Path) -> io::Result<PathBuf> {
         let folder = self.folder();
         if folder.exists() {
             remove(&folder);
         }
         fs::rename(made, &folder)?;
-        // The name is durable with its folder; where a file system cannot sync one, nothing more can be done.
+        // Syncing the parent folder makes the rename durable; on file systems that cannot sync folders nothing more can be done.
         File::open(&self.tables).and_then(|tables| tables.sync_all()).ok();
         Ok(folder)
     }
 
-    /// Takes out those used longest ago until all fit into `size_max`; this one stays.
+    /// Evicts the least recently used entries until all fit into `size_max`; this one stays.
     pub(crate) fn evict(&self, size_max: u64) {
         let Some(cache) = self.tables.parent() else { return };
         let mut entries = list(cache);
@@ -251,40 +251,40 @@ impl Place {
     }
 }
 
-/// A table of the cache, or one that is half made, as it is listed.
+/// An entry of the cache, or an unfinished import, for listings.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: String,
-    /// The table it is of; empty while that is not known.
+    /// Name of the schema table; empty while unknown.
     pub table: String,
     pub rows: u64,
     /// Bytes on disk.
     pub bytes: u64,
     pub used: Option<SystemTime>,
-    /// It was begun and not finished.
+    /// Whether the import is unfinished.
     pub part: bool,
     folder: PathBuf,
 }
 
 impl Entry {
-    /// Takes it out, unless a program is making it right now. Programs that have it open go on with it.
+    /// Removes the entry, unless a program is building it right now. Programs that have it open keep their mapping.
     pub fn remove(&self) -> bool {
         let Some(Ok(file)) = self.folder.parent().map(|tables| open_lock(tables, &self.name)) else { return false };
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return false;
         }
-        // The lock stays: who waits for it must wait for the one that others find.
+        // The lock file stays: a program waiting for it must hold the same lock as one that opens it later.
         remove(&self.folder);
         !self.folder.exists()
     }
 }
 
-/// The file by whose lock a table is made by one program at a time.
+/// Opens the lock file of a table, by which only one program at a time builds it.
 fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(tables.join(format!("{name}{LOCK}")))
 }
 
-/// Every table in the cache, and what is half made.
+/// Lists the entries of the cache, including unfinished imports.
 pub fn list(cache: &Path) -> Vec<Entry> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(cache.join("tables")).into_iter().flatten().flatten() {
@@ -302,13 +302,13 @@ pub fn list(cache: &Path) -> Vec<Entry> {
     entries
 }
 
-/// Bytes on disk of what lies in the folder and one below.
+/// Disk usage of the folder in bytes, recursively.
 fn size(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.map(|file| file.metadata().map_or(0, |meta| if meta.is_dir() { size(&file.path()) } else { meta.blocks() * 512 })).sum()
 }
 
-/// Removes a folder so that no one finds half of it: it loses its name first.
+/// Removes a folder atomically: it is renamed before its files are deleted.
 pub(super) fn remove(folder: &Path) {
     let away = folder.with_extension(format!("gone-{}{PART}", std::process::id()));
     let gone = if fs::rename(folder, &away).is_ok() { &away } else { folder };

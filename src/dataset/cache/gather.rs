@@ -1,11 +1,11 @@
-//! Rows of a large table from all over it, as a frame: what an order or a filter picks.
+//! Random access: selected rows of a large table as a frame, for sort orders and filters.
 
 use polars::prelude::{Column, DataFrame, PlSmallStr};
 
 use super::table::{LargeTable, decoded, texts};
 
 impl LargeTable {
-    /// The rows at these places, in this order, with these columns or all. What is damaged is empty.
+    /// Returns the rows at these positions, in this order, with these columns or all. Damaged cells are null.
     pub fn gather(&self, rows: &[u32], columns: Option<&[&str]>) -> DataFrame {
         self.frame(rows.len(), columns, |name| self.gathered(name, rows))
     }

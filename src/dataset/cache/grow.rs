@@ -1,6 +1,6 @@
-//! Incremental import: a new table of a cached one and the rows appended to its files. Unchanged rows are copied without being decoded;
-//! only around the times of the new ones are rows read and sorted. The result is that of an import of all rows; where this way cannot
-//! give that, nothing is made.
+//! Incremental import: builds a new table from a cached one and the rows appended to its files. Unchanged rows are copied without decoding;
+//! only rows around the times of the new ones are read and sorted. The result equals that of a full import; where this cannot be
+//! guaranteed, nothing is built.
 
 use std::{collections::HashSet, fs, ops::Range, path::Path};
 
@@ -24,19 +24,19 @@ use crate::dataset::{
     text_runs::pairs,
 };
 
-/// The most rows of a token that are read and sorted again, around the times of its new ones.
+/// Maximum rows of a token that are read and sorted again, around the times of its new ones.
 const WINDOW_MAX: usize = 200_000;
-/// Rows that are copied at a time.
+/// Rows copied at a time.
 const COPIED: usize = 1 << 20;
 
-/// Rows appended to the files of a table, in canonical columns and in the order they came.
+/// Rows appended to the files of a table, in canonical columns and source order.
 pub(crate) struct Tail {
     pub(crate) frame: DataFrame,
-    /// They come behind all others of the table: of two rows of one key, theirs is the last.
+    /// Whether they come after all other rows of the table, and so replace rows with the same key.
     pub(crate) is_last: bool,
 }
 
-/// Replaces some rows of the table by those of `frame`.
+/// Replacement of a range of the table's rows by those of `frame`.
 struct Edit {
     rows: Range<usize>,
     token: Address,
@@ -44,8 +44,8 @@ struct Edit {
     frame: DataFrame,
 }
 
-/// Makes the table at `place` of `base` and its tail; `report` is given how many rows were left out because their key came again. None
-/// where it has to be imported from its files.
+/// Builds the table at `place` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a full
+/// import is needed.
 pub(crate) fn grow(
     base: &LargeTable,
     tail: Tail,
@@ -67,16 +67,16 @@ pub(crate) fn grow(
         remove(&part);
         return Ok(None);
     };
-    // Not durable: a table that grows is replaced soon, and what a crash loses shows by the checksums.
+    // Not durable: a growing table is replaced soon, and data lost in a crash is detected by the checksums.
     let table = written.publish(place, &made, options.block_rows, false)?;
-    // The base may still be open in a program; the table that the base grew from is not needed any more.
+    // The base may still be open in a program; the table that the base grew from is no longer needed.
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
         place.drop_beside(before);
     }
     Ok(Some(table))
 }
 
-/// What changes in the table, from its first row to its last, and how many rows are left out because their key comes again.
+/// Edits in row order, and the number of rows dropped as duplicate keys. None where a full import is needed.
 fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
     let Tail { frame, is_last } = tail;
     let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
@@ -96,7 +96,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
         both.rechunk_mut();
         let (both, dropped) = without_repeats(schema, both)?;
         repeated += dropped.len() as u64;
-        // Whether theirs or ours is the last of its key is not known.
+        // It is unknown which of two rows with the same key comes last.
         if !is_last && !dropped.is_empty() {
             return Ok(None);
         }
@@ -112,12 +112,12 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
         let gone = |row: usize| Edit { rows: row..row + 1, token: Address::default(), interval: 0, frame: nothing.clone() };
         edits.extend(again.into_iter().map(gone));
     }
-    // Edits at one place are those of new tokens, which come in order.
+    // Edits at the same position insert new tokens, which come in order.
     edits.sort_by_key(|edit| (edit.rows.start, edit.rows.end));
     Ok(Some((edits, repeated)))
 }
 
-/// The column of time that the rows of a token, or of its interval, are ordered by first; and whether the newest comes first.
+/// The first sort column after token and interval, if it is a time, and whether it is descending.
 fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
     let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
     let first = schema.order.iter().find(|column| !owned(column))?;
@@ -126,7 +126,7 @@ fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
     (column.kind == Kind::Time).then_some((column.name, descending))
 }
 
-/// The rows, those without an interval with the one that their token has. None where it has several, or none.
+/// Fills missing intervals with the only interval of the row's token. None where the token has several, or none.
 fn with_intervals(base: &LargeTable, mut frame: DataFrame, owner: &str) -> PolarsResult<Option<DataFrame>> {
     frame.rechunk_mut();
     let given = frame.column("interval")?.str()?;
@@ -149,7 +149,7 @@ fn with_intervals(base: &LargeTable, mut frame: DataFrame, owner: &str) -> Polar
     Ok(Some(frame))
 }
 
-/// The rows of each token and interval.
+/// Row range of each token and interval.
 fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec<(Range<usize>, Address, i64)>> {
     let owners = frame.column(owner)?.str()?;
     let intervals = if by_interval { frame.column("interval")?.str()? } else { owners };
@@ -158,7 +158,7 @@ fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec
     Ok(pairs(owners, intervals).map(|(rows, token, interval)| (rows, address(token), length(interval))).collect())
 }
 
-/// The rows of the token and interval, or where they would be inserted.
+/// Rows of the token and interval, or their empty insertion point.
 fn rows_of_run(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
     let rows = base.rows_of(token);
     if rows.is_empty() {
@@ -181,7 +181,7 @@ fn rows_of_run(base: &LargeTable, token: &Address, interval: i64, by_interval: b
     at..at
 }
 
-/// The rows of the run that lie within the times of the new ones, or where these belong. None where they are too many, or damaged.
+/// Rows of the run within the time range of the new ones, or their empty insertion point. None where they are too many, or damaged.
 fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, descending: bool) -> PolarsResult<Option<Range<usize>>> {
     let times = new.column(time)?.to_physical_repr();
     let times = times.i64()?;
@@ -189,7 +189,7 @@ fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, des
         return Ok(None);
     };
     let (Some(cells), Some(stamps)) = (base.cells(time), base.whole_numbers(time, run.clone())) else { return Ok(None) };
-    // Those without a time come last.
+    // Rows without a time sort last.
     let timed = run.start + partition(run.len(), |at| cells.bytes(run.start + at).is_some());
     let stamps = &stamps[..timed - run.start];
     let (start, end) = if descending {
@@ -201,7 +201,7 @@ fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, des
     Ok((window.len() <= WINDOW_MAX && !base.is_damaged()).then_some(window))
 }
 
-/// How many of the first of `count` places hold.
+/// Partition point: the number of leading positions for which `holds` is true.
 fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -211,10 +211,10 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// The rows of the table outside of the edits whose key one of the new rows has. They are of the same token: a key is, even where the token
-/// is no part of it.
+/// Rows of the table outside the edits that have the key of a new row. They are of the same token as the new row, even where the token is
+/// not part of the key.
 fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
-    // The key's column that is most selective: an id, or a hash.
+    // The most selective column of the key: an id, or a hash.
     let id = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
     let Some((column, form)) = id else { return Ok(Vec::new()) };
     let keyed = {
@@ -235,7 +235,7 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
         let same = |row: &usize| standing.bytes(*row).is_some_and(|bytes| ids.contains(bytes));
         alike.extend(base.rows_of(&token).filter(|row| same(row) && !within(row)));
     }
-    // Those whose whole key is a new row's: the new one replaces them.
+    // Rows whose whole key equals that of a new row are replaced by it.
     let mut again = Vec::new();
     for row in alike {
         let mut both = base.stretch(row..row + 1, None);
@@ -249,7 +249,7 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
     Ok(again)
 }
 
-/// Writes the rows of the new table. None where the one before it is damaged.
+/// Writes the rows of the new table. None where the base is damaged.
 fn write(
     base: &LargeTable,
     edits: Vec<Edit>,
@@ -288,7 +288,7 @@ fn write(
     Ok(Some(WrittenRows { schema: base.schema(), columns, marks, tokens, report }))
 }
 
-/// The rows in the forms in which they are written.
+/// Encodes the cells for writing.
 fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     let hex = columns.iter().filter(|(_, form)| *form == Form::Hex);
@@ -299,7 +299,7 @@ fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
     Ok(frame)
 }
 
-/// Writes the merged rows, one after the other.
+/// Writer of the merged rows.
 struct Output<'a> {
     base: &'a LargeTable,
     columns: Columns,
@@ -326,7 +326,7 @@ impl Output<'_> {
         Ok(Some(()))
     }
 
-    /// The row that far from the one that is written next is the token's, of that interval.
+    /// Records the token and interval of the row `further` rows after the next one to be written.
     fn mark(&mut self, token: Address, interval: i64, further: usize) {
         if self.last != Some((token, interval)) {
             if self.tokens.last() != Some(&token) {

@@ -1,5 +1,5 @@
-//! Imports a table into the cache: spills its canonical rows to disk as they are read, then sorts them into the file. Holds no more than a
-//! group of rows in memory, whatever the table's size; checkpoints say how far an import that was cut off came.
+//! Import of a table into the cache: spills its canonical rows to disk as they are read, then sorts them into the file. Memory is bounded
+//! by one group of rows, whatever the table's size; checkpoints let an interrupted import resume.
 
 use std::{
     cell::{Cell, RefCell},
@@ -29,18 +29,18 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-/// Columns beside those of the table: a row's file and its number there, and its number in all files together.
+/// Helper columns: a row's file, its number in that file, and its number over all files.
 pub(super) const FILE: &str = " file";
 const ROW: &str = " row";
 pub(super) const PLACE: &str = " place";
 
-/// Why an import ended.
+/// Reason why an import did not finish.
 #[derive(Debug)]
 pub(crate) enum CacheBuildError {
     Cancelled,
-    /// The spilled files do not match the checkpoint: to be begun again.
+    /// The spill files do not match the checkpoint: the import has to restart.
     Damaged,
-    /// For the person.
+    /// Message for the user.
     Failed(String),
 }
 
@@ -78,8 +78,7 @@ pub(crate) struct CacheBuilder {
 }
 
 impl CacheBuilder {
-    /// Begins, or goes on where an earlier run was cut off.
-    /// What was noted then of the sources is given back.
+    /// Starts an import, or resumes one at its last checkpoint; then the state of the sources recorded there is returned too.
     pub(crate) fn begin<S: DeserializeOwned>(
         place: &Place,
         lock: &File,
@@ -135,7 +134,7 @@ impl CacheBuilder {
         self.rows.into()
     }
 
-    /// Takes in rows of a file, whose numbers in it are given.
+    /// Adds rows of a file; `numbers` are their row numbers in it.
     pub(crate) fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), CacheBuildError> {
         frame.rechunk_mut();
         if let Some(keys) = &mut self.keys {
@@ -156,7 +155,7 @@ impl CacheBuilder {
             {
                 *length += byte_length(*form, cells.str()?);
             }
-            // What rows are ordered by is compared as text.
+            // Sort columns are compared as text.
             let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
             let packs = !ordered && matches!(form, Form::Address | Form::Hex);
             columns.push(if packs { as_bytes(*form, cells)? } else { cells.clone() });
@@ -167,12 +166,12 @@ impl CacheBuilder {
         Ok(())
     }
 
-    /// Whether enough was taken in to be worth an entry in the journal.
+    /// Whether enough rows were added since the last checkpoint for a new one.
     pub(crate) fn is_due(&self) -> bool {
         self.spool.taken() >= self.journaled + self.options.journal_every
     }
 
-    /// Notes how far the sources were read, after writing what is held.
+    /// Flushes the buffers and writes a checkpoint; `state` is the position in the sources.
     pub(crate) fn note<S: Serialize>(&mut self, state: S) -> Result<(), CacheBuildError> {
         let spool = self.spool.flush()?;
         let keys = self.keys.as_mut().map(KeySpool::flush).transpose()?.unwrap_or_default();
@@ -184,13 +183,13 @@ impl CacheBuilder {
         Ok(())
     }
 
-    /// Gives up: what was taken in is removed.
+    /// Aborts the import and removes its files.
     pub(crate) fn abandon(self) {
         remove(&self.place.part());
     }
 
-    /// Makes the table of what was taken in. `progress` hears (done, of how many) bytes; `report` tells the figures once it is known
-    /// which rows were left out.
+    /// Sorts the spilled rows into the table. `progress` receives (done, total) bytes; `report` builds the load report once the dropped
+    /// rows are known.
     pub(crate) fn finish(
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,
@@ -256,7 +255,7 @@ impl CacheBuilder {
     }
 }
 
-/// A table whose rows are all written, and what its index tells of them.
+/// A table whose rows are all written, with the contents of its index.
 pub(super) struct WrittenRows {
     pub(super) schema: &'static TableSchema,
     pub(super) columns: Columns,
@@ -267,8 +266,8 @@ pub(super) struct WrittenRows {
 }
 
 impl WrittenRows {
-    /// Ends the file of rows in the folder `made`, writes the index beside it, and gives both their place in the cache. `durable`: as
-    /// `Columns::finish` has it.
+    /// Finishes the file of rows in the folder `made`, writes the index beside it, and moves both to their place in the cache. `durable`:
+    /// see `Columns::finish`.
     pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, CacheBuildError> {
         let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
         let (regions, bytes) = self.columns.finish(durable)?;
@@ -281,7 +280,7 @@ impl WrittenRows {
     }
 }
 
-/// The name under which a column of the order goes here.
+/// Name of a sort column in the spilled frames.
 fn named(schema: &TableSchema, column: &'static str) -> &'static str {
     match column {
         _ if column == super::owner(schema) => TOKEN,
@@ -290,10 +289,10 @@ fn named(schema: &TableSchema, column: &'static str) -> &'static str {
     }
 }
 
-/// Appends sorted rows to the file.
+/// Writer of sorted rows.
 struct Output<'a> {
     order: &'a [&'a str],
-    /// Of rows with equal keys, which lie side by side, only the last is kept.
+    /// Whether rows with equal keys are adjacent once sorted: then only the last is kept.
     side_by_side: bool,
     columns: &'a mut Columns,
     marks: &'a mut Marks,
@@ -315,7 +314,7 @@ impl Output<'_> {
         self.columns.push(frame).map_err(Into::into)
     }
 
-    /// The rows without those whose key comes again, which are noted; none where each key comes once.
+    /// Returns the rows without duplicate keys, and records those dropped; none where each key is unique.
     fn last_of_each_key(&self, frame: &DataFrame) -> PolarsResult<Option<DataFrame>> {
         let repeated = repeated_next(self.order, frame)?;
         if !repeated.contains(&true) {
@@ -324,7 +323,7 @@ impl Output<'_> {
         let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
         let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
         let mut dropped = self.dropped.borrow_mut();
-        // Backwards, so that the one that stays is known when the others are noted.
+        // Backwards, so that the kept row is known when its duplicates are recorded.
         let mut last = repeated.len();
         for row in (0..repeated.len()).rev() {
             if !repeated[row] {

@@ -1,5 +1,5 @@
-//! The index of a table: the first row of each token and interval, min/max statistics of each block of rows, a checksum of each page of
-//! `rows.arrow`, and the report of the load. One file with a checksum of its own, memory-mapped.
+//! The index of a table: first row of each token and interval, zone map, a checksum of each page of `rows.arrow`, and the load report. One
+//! memory-mapped file with a checksum of its own.
 
 use std::{fs::File, io::Write, ops::Range, path::Path};
 
@@ -8,61 +8,61 @@ use serde::{Deserialize, Serialize};
 use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::Map};
 use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
-/// Bytes of `rows.arrow` that one checksum covers: a page of memory, which is what a first touch reads from disk.
+/// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
 const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
-/// Magic, and the lengths of what follows.
+/// Header words: the magic, and the lengths of the sections.
 const WORDS: usize = 6;
 
-/// What the index says of the table as a whole.
+/// Table-level metadata of the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct About {
     pub(super) table: String,
     pub(super) rows: u64,
     pub(super) regions: Vec<Region>,
-    /// Rows of a block, whose bounds are known.
+    /// Rows per block of the zone map.
     pub(super) block: u64,
     /// Length of `rows.arrow`.
     pub(super) bytes: u64,
     pub(super) report: LoadReport,
 }
 
-/// What a load of the table found, as it was when the table was brought in.
+/// Result of loading the table, recorded when it was imported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LoadReport {
     pub(crate) sources: Vec<SourceFile>,
     pub(crate) findings: Findings,
-    /// What is judged beside other tables, at every load.
+    /// Figures to be cross-checked against other tables, at every load.
     pub(crate) observed: Vec<Observed>,
-    /// Columns whose figures are not exact.
+    /// Columns declared approximate.
     pub(crate) approximate: Vec<String>,
     pub(crate) rows_bad: u64,
     pub(crate) load_ms: u64,
-    /// What it was made with but for its files: one with the same can grow from it.
+    /// Hash of the inputs except the files: a table with the same stem can grow from this one.
     pub(crate) stem: String,
-    /// Where each file ended.
+    /// State at the end of each file.
     pub(crate) ends: Vec<FileEnd>,
-    /// The table of the cache that this one grew from.
+    /// Name of the cache entry that this one grew from.
     pub(crate) grown_from: Option<String>,
 }
 
-/// Where a file ended, and what its end showed.
+/// State of reading at the end of a file, for incremental imports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileEnd {
-    /// What is known of the file at its end only, which the findings of the report are without.
+    /// Findings that are known only at the end of the file; the report's findings exclude them.
     pub(crate) notes: Findings,
-    /// Bytes read, all of them whole lines, and the hash of what these begin and end with. Of a file where reading cannot go on, 0.
+    /// Bytes read, all of them whole lines, and the hash of their head and tail. 0 for a file whose reading cannot be resumed.
     pub(crate) bytes: u64,
     pub(crate) hash: [u8; 32],
-    /// Its rows, those set aside, those left out by `where`.
+    /// Rows of the file, rejected rows, rows excluded by `where`.
     pub(crate) rows: u64,
     pub(crate) rows_bad: u64,
     pub(crate) left_out: u64,
-    /// Notes of the readers of the file, as JSON of their own.
+    /// State learnt by the readers of the file, as JSON of their own.
     pub(crate) learnt: serde_json::Value,
 }
 
-/// A file that rows came from, and the hash of its ends.
+/// A source file, with the hash of its head and tail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SourceFile {
     file: String,
@@ -97,7 +97,7 @@ impl SourceFile {
     }
 }
 
-/// The first row of every token and interval, noted as the rows are written.
+/// First row of every token and interval, recorded as the rows are written.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// Rank of the token, first row.
@@ -107,7 +107,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// The row that is written next is the token's, of that interval.
+    /// Records the token and interval of `row`, the next to be written.
     pub(super) fn row(&mut self, rank: u32, interval: i64, row: u64) {
         let new = self.tokens.last().is_none_or(|last| last.0 != rank);
         if new {
@@ -119,16 +119,16 @@ impl Marks {
     }
 }
 
-/// What was found out of the finished file.
+/// Checksums and zone map of the finished file.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// Of each page.
+    /// One per page.
     pub(super) checksums: Vec<u32>,
-    /// Of each column of numbers in turn, the bounds of each block.
+    /// Min/max of each block, for one numeric column after the other.
     pub(super) bounds: Vec<[u64; 2]>,
 }
 
-/// Writes the index; `addresses` names the tokens by rank.
+/// Writes the index; `addresses` maps ranks to tokens.
 pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, addresses: &[Address]) -> Result<(), String> {
     let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
     about_text.resize(about_text.len().next_multiple_of(8), b' ');
@@ -155,7 +155,7 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, 
     written.map_err(|error| error.to_string())
 }
 
-/// The index of a table, mapped and found whole.
+/// The index of a table, mapped and verified.
 #[derive(Debug)]
 pub(super) struct Index {
     map: Map,
@@ -204,12 +204,12 @@ impl Index {
         self.map.is_truncated()
     }
 
-    /// Numbers that were written in this machine's order; none where the file cannot hold them.
+    /// A section as numbers of this machine's byte order; empty where the file does not contain it.
     fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
         self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
     }
 
-    /// The first row of each token, and the number of rows.
+    /// First row of each token, then the number of rows.
     pub(super) fn starts(&self) -> &[u64] {
         self.numbers(&self.starts)
     }
@@ -218,7 +218,7 @@ impl Index {
         self.numbers(&self.run_starts)
     }
 
-    /// The bounds of the blocks of a column, by its place among those of numbers.
+    /// Zone map of the `nth` numeric column.
     pub(super) fn bounds(&self, nth: usize) -> Option<Bounds<'_>> {
         let rows = usize::try_from(self.about.block).ok().filter(|rows| *rows > 0)?;
         let blocks = (self.about.rows as usize).div_ceil(rows);
@@ -230,7 +230,7 @@ impl Index {
         self.numbers(&self.checksums)
     }
 
-    /// The tokens, in order.
+    /// Addresses of the tokens, sorted.
     pub(super) fn tokens(&self) -> &[[u8; 20]] {
         self.map.bytes().get(self.tokens.clone()).unwrap_or_default().as_chunks().0
     }
@@ -241,23 +241,23 @@ impl Index {
         Some(*starts.get(at)? as usize..*starts.get(at + 1)? as usize)
     }
 
-    /// The place among the tokens of the one whose row it is.
+    /// Index of the token that owns the row.
     pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
         self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
     }
 
-    /// The tokens of the rows, each with those of the rows that are its own.
+    /// Tokens of the rows, each with its share of them.
     pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
         runs_in(self.starts(), self.tokens(), rows).map(|(token, rows)| (Address(token), rows))
     }
 
-    /// The intervals of the rows, each with those of the rows that are of it.
+    /// Intervals of the rows, each with its share of them.
     pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
         runs_in(self.run_starts(), self.numbers::<i64>(&self.intervals), rows)
     }
 }
 
-/// The runs that touch the rows, each with its value and cut to the rows. `starts` are the first rows of the runs, and the number of rows.
+/// Runs that overlap the rows, each with its value, clipped to the rows. `starts` are the first rows of the runs, then the number of rows.
 fn runs_in<T: Copy>(starts: &[u64], values: &[T], rows: Range<usize>) -> impl Iterator<Item = (T, Range<usize>)> {
     let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
     (first..values.len()).map_while(move |at| {

@@ -1,24 +1,24 @@
-//! The checkpoint of an import, from which one that was cut off goes on. It is replaced whole, after the data it describes are written.
+//! Checkpoint of an import, from which an interrupted one resumes. Replaced atomically, after the data it describes are written.
 
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Numbered by the form of the journal and of the data it describes: a table half made by an older program is begun anew.
+/// Numbered by the format of the journal and of its data: an import begun by an older program restarts.
 const FILE: &str = "journal-5";
 
-/// The journal of an import.
+/// Checkpoint of an import.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Journal<S> {
-    /// Lengths of the files that grow.
+    /// Lengths of the append-only files.
     pub(super) spool: u64,
     pub(super) keys: u64,
     pub(super) tokens: u64,
     pub(super) intervals: Vec<i64>,
     pub(super) rows: u32,
-    /// Bytes of each column without a fixed length.
+    /// Bytes of each variable-width column.
     pub(super) lengths: Vec<u64>,
-    /// How far the sources were read, as their reader notes it.
+    /// Position in the sources, as recorded by their reader.
     pub(super) state: S,
 }
 

@@ -1,4 +1,4 @@
-//! A file of the cache as memory, and memory that is given back: the only place that needs `unsafe`.
+//! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
 
 mod truncated;
@@ -11,23 +11,23 @@ use self::truncated::Watch;
 
 #[derive(Debug)]
 pub(super) struct Map {
-    // Goes before the map does, so that no other memory is taken for it.
+    // Dropped before the map, so that memory mapped later at its address is not mistaken for it.
     watch: Watch,
     map: Mmap,
 }
 
 impl Map {
-    /// Maps the whole file. Only files of the cache may be: they are complete before they get their name, are never written or cut
-    /// after that, and go by being unlinked, which leaves a map as it is.
+    /// Maps the whole file. For files of the cache only: they are complete before they get their final name, are never written or truncated
+    /// after that, and are removed by unlinking, which leaves a mapping intact.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Self::of(&File::open(path)?)
     }
 
-    /// As `open`, of a file that has no name any more and that its maker writes no further.
+    /// Like `open`, of an unnamed temporary file that its creator no longer writes to.
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: no program of ours changes a file that has its name, see above. Someone else who writes into the user's cache folder
-        // could change bytes; they are only ever read as numbers and checked text, so a change gives other figures, never bad memory.
-        // Someone who truncates it makes reading raise SIGBUS; see `truncated`.
+        // SAFETY: no program of ours changes a file that has its final name, see above. Another program that writes into the user's cache
+        // folder could change bytes; they are only ever read as numbers and checked text, so a change gives wrong figures, never memory
+        // unsafety. One that truncates the file makes a read raise SIGBUS; see `truncated`.
         let map = unsafe { Mmap::map(file) }?;
         Ok(Self { watch: Watch::over(&map), map })
     }
@@ -36,27 +36,27 @@ impl Map {
         &self.map
     }
 
-    /// Whether bytes were read that are gone, as somebody truncated the file: they were zeros.
+    /// Whether bytes were read that are missing because another program truncated the file: they were read as zeros.
     pub(super) fn is_truncated(&self) -> bool {
         self.watch.is_truncated()
     }
 }
 
-/// From how many bytes on memory is asked of the system, and given back as soon as it is free.
+/// Size in bytes from which an allocation is mapped on its own, and returned to the system as soon as it is freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const APART: libc::c_int = 4 << 20;
 
-/// Keeps large pieces of memory out of the heap from now on. glibc takes them into it once the first was freed, and what lies behind
-/// one that is in use stays: an import would keep a third more than it needs.
+/// Keeps large allocations out of the heap from now on. glibc moves them into it once the first was freed, where one in use holds back the
+/// free memory behind it: an import would keep a third more than it needs.
 pub(crate) fn keep_large_apart() {
-    // SAFETY: it sets a number of the allocator, which any thread may at any time.
+    // SAFETY: it sets a parameter of the allocator, which any thread may do at any time.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, APART);
     }
 }
 
-/// Gives back what the heap keeps of memory that is free again. Reading a dataset takes several times what stays of it.
+/// Returns freed heap memory to the system. Reading a dataset takes several times the memory that it keeps.
 pub(crate) fn give_back() {
     // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,5 +1,5 @@
 //! Row numbers of a table in some order (a selection vector): a range, a short list in memory, or a long one in a memory-mapped file, so
-//! that what is held in memory does not grow with the rows.
+//! that memory use does not grow with the rows.
 
 use std::{
     fs::File,
@@ -14,15 +14,15 @@ use super::{map::Map, table::LargeTable};
 /// Row numbers; cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Places {
-    /// In the order of the table.
+    /// In table order.
     Run(Range<usize>),
     List(Arc<Vec<u32>>),
     Filed(Arc<Filed>),
-    /// From the last to the first.
+    /// Reversed.
     Backwards(Box<Places>),
 }
 
-/// A list in a file without a name, which goes with its last user.
+/// A list in an unnamed temporary file, which is deleted with its last user.
 #[derive(Debug)]
 pub struct Filed(Map);
 
@@ -68,17 +68,17 @@ impl Places {
     }
 }
 
-/// Collects row numbers one after the other: in memory while they are few, in a file as soon as they are many.
+/// Collects row numbers: in memory while they are few, spilled to a file once they are many.
 #[derive(Debug)]
 pub struct PlacesWriter {
-    /// The folder of the file, and how many places need none; without it all stay in memory.
+    /// Folder of the file, and the maximum number of rows kept in memory; none: all of them are.
     beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl PlacesWriter {
-    /// Of rows of a large table, in whose folder the file is; in memory alone for a table in memory.
+    /// For rows of a large table, whose folder takes the file; without a file for a table in memory.
     pub fn beside(table: Option<&LargeTable>) -> Self {
         Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }

@@ -1,5 +1,5 @@
-//! Sorting the rows of a large table by any column: the top k by one scan that skips blocks by their min/max statistics (`first`), all of
-//! them by an external bucket sort of (key, row number) (`rank`). Memory is that of one bucket; the rows themselves are never copied.
+//! Sorting the rows of a large table by any column: the top k by one scan that skips blocks by the zone map (`first`), all of them by an
+//! external bucket sort of (key, row number) (`rank`). Memory is that of one bucket; the rows themselves are never copied.
 
 use std::{
     cmp::Ordering,
@@ -23,18 +23,18 @@ use crate::dataset::{
     schema::Kind,
 };
 
-/// Rows between two looks at whether the order is still wanted.
+/// Rows between two checks for cancellation.
 const STRETCH: usize = 65_536;
 
-/// Bytes of keys that are gathered before they are put away.
+/// Bytes of keys that are buffered before they are spilled.
 const GATHERED: usize = 6 << 20;
 
-/// The column that rows are sorted by.
+/// Sort column and direction.
 #[derive(Debug, Clone, Copy)]
 pub struct SortBy<'a> {
     pub column: &'a str,
     pub descending: bool,
-    /// Tie-breakers, and whether they descend; the sort is stable.
+    /// Tie-breakers, each with whether it descends; the sort is stable.
     pub ties: &'a [(&'a str, bool)],
 }
 
@@ -44,11 +44,11 @@ impl<'a> From<(&'a str, bool)> for SortBy<'a> {
     }
 }
 
-/// A sort key's first eight bytes, and where the row stands among those that are sorted.
+/// The first eight bytes of a sort key, and the row's position among the rows to sort.
 type Keyed = (u64, u32);
 
-/// Compares rows: by eight bytes of their key, then by the rest of the cell, then by the tie-breakers, then by which came first. Empty
-/// cells come last either way. A row is named by where it stands among those that are sorted.
+/// Row comparison: by the first eight bytes of the key, then by the rest of the cell, then by the tie-breakers, then by input order. Nulls
+/// sort last in either direction. A row is identified by its position among the rows to sort.
 struct Sorter<'a> {
     by: Sorted<'a>,
     ties: Vec<Sorted<'a>>,
@@ -57,7 +57,7 @@ struct Sorter<'a> {
     among: &'a Places,
 }
 
-/// A column that is sorted by, or breaks ties.
+/// A sort column or tie-breaker.
 struct Sorted<'a> {
     keys: Keys<'a>,
     descending: bool,
@@ -65,11 +65,11 @@ struct Sorted<'a> {
 
 enum Keys<'a> {
     Cells(CellsOf<'a>),
-    /// Whole numbers that are kept as their digits.
+    /// Integers stored as digits.
     Digits(CellsOf<'a>),
-    /// Of the tokens, which stand in order.
+    /// Tokens, by their index in address order.
     Owners(&'a LargeTable),
-    /// Of candles, by their length.
+    /// Intervals of candles, by length.
     Intervals(&'a LargeTable),
 }
 
@@ -112,7 +112,7 @@ impl<'a> Sorted<'a> {
     fn rising(&self, place: usize) -> Option<u64> {
         let form = match &self.keys {
             Keys::Cells(cells) => cells.form,
-            // The longer number is the larger one.
+            // The number with more digits is larger.
             Keys::Digits(cells) => {
                 let digits = cells.bytes(place)?;
                 return Some((digits.len().min(255) as u64) << 56 | rising_bytes(digits) >> 8);
@@ -129,7 +129,7 @@ impl<'a> Sorted<'a> {
         })
     }
 
-    /// The smallest key that a row between these bounds can have.
+    /// Smallest possible key of a row within these bounds.
     fn first_key(&self, extent: Extent) -> u64 {
         let (low, high) = match extent {
             Extent::Empty => return u64::MAX,
@@ -139,15 +139,15 @@ impl<'a> Sorted<'a> {
         self.directed(if self.descending { high } else { low })
     }
 
-    /// What the keys, which are equal, do not tell.
+    /// Compares the cells of equal keys beyond the key.
     fn compare_rest(&self, a: usize, b: usize) -> Ordering {
         if a == b || self.is_whole() {
             return Ordering::Equal;
         }
         let (a, b) = (self.cell(a), self.cell(b));
-        // Of numbers with equal keys the lengths are equal too.
+        // Numbers with equal keys also have equally many digits.
         let order = if self.descending { b.cmp(&a) } else { a.cmp(&b) };
-        // An empty cell is last, whichever way the others go.
+        // Nulls sort last in either direction.
         a.is_none().cmp(&b.is_none()).then(order)
     }
 }
@@ -162,13 +162,13 @@ impl<'a> Sorter<'a> {
         self.among.get(nth).map_or(u64::MAX, |place| self.by.key(place))
     }
 
-    /// The keys of rows that stand beside each other.
+    /// Keys of consecutive rows.
     fn keys(&self, stretch: Range<usize>) -> Vec<u64> {
         let rows = |run: &Range<usize>| run.start + stretch.start..run.start + stretch.end;
         let rows = if let Places::Run(run) = self.among { Some(rows(run)) } else { None };
         let floats = rows.clone().and_then(|rows| self.table.floats(self.column, rows));
         let whole = rows.and_then(|rows| self.table.whole_numbers(self.column, rows));
-        // Under an empty cell stands NaN or 0: only there it is looked up whether it is one.
+        // A null is stored as NaN or 0: only such cells are checked for it.
         match (floats, whole) {
             (Some(cells), _) => {
                 let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(rising(cell)) };
@@ -191,17 +191,17 @@ impl<'a> Sorter<'a> {
         a.0.cmp(&b.0).then_with(rest).then(a.1.cmp(&b.1))
     }
 
-    /// Whether rows with equal keys are equal in everything.
+    /// Whether rows with equal keys are equal in every sort column.
     fn is_decided_by_key(&self) -> bool {
         self.by.is_whole() && self.ties.is_empty()
     }
 
-    /// The place in the table.
+    /// Row number in the table.
     fn place(&self, (_, nth): Keyed) -> u32 {
         self.among.get(nth as usize).unwrap_or_default() as u32
     }
 
-    /// The rows in stretches, each with a key that none of its rows is before; the ones that may hold the first rows come first.
+    /// Row ranges, each with a lower bound of its keys, in ascending order of the bounds.
     fn stretches(&self) -> Vec<(u64, Range<usize>)> {
         let all = self.among.len();
         let apart = || (0..all).step_by(STRETCH).map(|start| (0, start..(start + STRETCH).min(all))).collect();
@@ -222,8 +222,8 @@ impl<'a> Sorter<'a> {
     }
 }
 
-/// The first `count` of some rows in the order of the column; equals stay as they stand among them. `step` hears (done, of) rows and ends
-/// it with an error. Blocks that cannot hold one of them are not read.
+/// Top-k search: the first `count` rows in sort order, ties in input order. `step` receives (done, total) rows, and its error aborts the
+/// search. Blocks that cannot contain one of the first rows are not read.
 pub fn first<'a, E: From<io::Error>>(
     table: &'a LargeTable,
     by: impl Into<SortBy<'a>>,
@@ -233,14 +233,14 @@ pub fn first<'a, E: From<io::Error>>(
 ) -> Result<Vec<u32>, E> {
     let sorter = Sorter::new(table, by.into(), among)?;
     let (rows, mut done) = (among.len(), 0);
-    // The best so far and some that came after them; what is not before the last of the best is passed over, mostly by its key alone.
+    // The best rows so far, and candidates since; a row not before the last of the best is skipped, mostly by its key alone.
     let (mut best, mut last): (Vec<Keyed>, Option<Keyed>) = (Vec::new(), None);
     let keep = |best: &mut Vec<Keyed>| {
         best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         best.truncate(count);
     };
     for (first, stretch) in sorter.stretches() {
-        // Those that follow hold nothing before it either: of equals they come later.
+        // Later stretches cannot contain an earlier row either: of equal rows they have the later ones.
         let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_decided_by_key() && stretch.start > last.1 as usize;
         if last.is_some_and(beyond) {
             break;
@@ -261,7 +261,7 @@ pub fn first<'a, E: From<io::Error>>(
     Ok(best.into_iter().map(|row| sorter.place(row)).collect())
 }
 
-/// All of some rows in the order of the column. As `first` hears of it.
+/// Sorts all of the rows. `step`: see `first`.
 pub fn rank<'a, E: From<io::Error>>(
     table: &'a LargeTable,
     by: impl Into<SortBy<'a>>,
@@ -278,9 +278,9 @@ pub fn rank<'a, E: From<io::Error>>(
 
 fn sort<E: From<io::Error>>(sorter: &Sorter<'_>, spread: &Path, step: &mut impl FnMut(u64, u64) -> Result<(), E>) -> Result<Places, E> {
     let rows = sorter.among.len();
-    // A row here is its key and its place: four of a list's places, as a rule.
+    // A row is a key and a position here: four times the size of an entry in a list.
     let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
-    // Keys of rows from all over the table tell where to part them.
+    // Keys sampled from the whole table give the bounds of the buckets.
     let sample = parts * 256;
     let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
     keys.sort_unstable();
@@ -313,7 +313,7 @@ fn sort<E: From<io::Error>>(sorter: &Sorter<'_>, spread: &Path, step: &mut impl 
     Ok(sorted.finish()?)
 }
 
-/// The columns of rows that are spread.
+/// The columns of the spilled rows.
 const KEY: &str = "key";
 const ROW: &str = "row";
 

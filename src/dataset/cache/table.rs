@@ -1,5 +1,5 @@
-//! Reading a large table: memory-mapped, rows found through the index, each page compared with its checksum when it is first read. What
-//! does not match is never shown: the table says that it is damaged and gives nothing.
+//! Reading a large table: memory-mapped, rows found through the index, each page verified against its checksum when it is first read. Data
+//! that does not match is never returned: the table is marked as damaged and returns nothing.
 
 use std::{
     ops::Range,
@@ -25,7 +25,7 @@ use crate::dataset::{
     text_runs::Texts,
 };
 
-/// Names of the two files of a table.
+/// The two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
 pub(super) const INDEX: &str = "index";
 
@@ -35,7 +35,7 @@ pub struct LargeTable {
     columns: Vec<Kept>,
     index: Index,
     map: Map,
-    /// A bit for each page whose checksum was found right.
+    /// Bitmap of the pages whose checksum was verified.
     verified: Vec<AtomicU64>,
     damaged: AtomicBool,
     folder: PathBuf,
@@ -44,7 +44,7 @@ pub struct LargeTable {
 }
 
 impl LargeTable {
-    /// Opens the table in `folder`. The index is compared with its checksum, and the file with the length and the frame it should have.
+    /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
     pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
@@ -62,7 +62,7 @@ impl LargeTable {
         let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
         let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
-        // The frame of the Arrow file: before the columns and after them.
+        // Header and footer of the Arrow file.
         let length = table.map.bytes().len();
         let frame = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
         if frame { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
@@ -76,8 +76,8 @@ impl LargeTable {
         self.schema
     }
 
-    /// Whether a stretch did not agree with its checksum, or is gone. What was answered since is not to be trusted; a load makes the
-    /// table anew.
+    /// Whether a page did not match its checksum, or is missing. Answers since then are not to be trusted; the next load imports the table
+    /// again.
     pub fn is_damaged(&self) -> bool {
         if self.map.is_truncated() || self.index.is_truncated() {
             self.give_up();
@@ -85,62 +85,62 @@ impl LargeTable {
         self.damaged.load(Ordering::Acquire)
     }
 
-    /// Every token that has rows, in order.
+    /// All tokens that have rows, ordered by address.
     pub fn tokens(&self) -> impl Iterator<Item = Address> {
         self.index.tokens().iter().map(|bytes| Address(*bytes))
     }
 
-    /// The rows of the token.
+    /// Row range of the token.
     pub fn rows_of(&self, token: &Address) -> Range<usize> {
         self.index.rows_of(token).unwrap_or_default()
     }
 
-    /// The rows of each interval of the token, as they stand.
+    /// Row range of each interval of the token, in table order.
     pub fn runs_of(&self, token: &Address) -> impl Iterator<Item = (Interval, Range<usize>)> {
         self.intervals_in(self.rows_of(token))
     }
 
-    /// Numbers of a column as they lie in the file, NaN where a cell is empty. None where there is no such column or it is damaged.
+    /// Numbers of a column as stored, NaN for a null. None where there is no such column or it is damaged.
     pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
         let region = self.region(column, |form| form == Form::Float)?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
-    /// Addresses of a column as they lie in the file, zero where a cell is empty.
+    /// Addresses of a column as stored, zero for a null.
     pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
         let region = self.region(column, |form| form == Form::Address)?;
         self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
     }
 
-    /// Whole numbers or times of a column as they lie in the file, 0 where a cell is empty.
+    /// Integers or times of a column as stored, 0 for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
         let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
-    /// What the rows of a column of numbers lie between, as far as their blocks tell; none where that is not known.
+    /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
     pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
         self.bounds(column).map(|(form, bounds)| bounds.extent(form, rows))
     }
 
-    /// The bounds of a column of numbers.
+    /// Zone map of a numeric column.
     pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
         let at = self.columns.iter().position(|(kept, form)| kept.name == column && has_bounds(*form))?;
         let nth = self.columns[..at].iter().filter(|(_, form)| has_bounds(*form)).count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
-    /// The folder of the table, for files that live as long as a query.
+    /// The folder of the table, which also takes temporary files of queries.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// How its rows are filtered and sorted.
+    /// Memory limits of filtering and sorting its rows.
     pub fn sorting(&self) -> SortLimits {
         self.sorting
     }
 
-    /// How a column is read again and again, cell by cell; none of a column that the index tells.
+    /// Cell-by-cell access to a column; none for a column stored in the index.
     pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
         Some(CellsOf { table: self, region: self.index.about.regions.get(at)?, form: self.columns[at].1 })
@@ -151,7 +151,7 @@ impl LargeTable {
         self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
     }
 
-    /// The place of the row's token among all, which stand in order.
+    /// Index of the row's token among all tokens, which are ordered by address.
     pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
         self.index.owner_at(row)
     }
@@ -161,7 +161,7 @@ impl LargeTable {
         self.intervals_in(row..row + 1).next().map(|(interval, _)| interval)
     }
 
-    /// The candles of one interval that stand beside each other, of those rows.
+    /// Runs of candles of one interval within the rows.
     pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
         self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
@@ -171,7 +171,7 @@ impl LargeTable {
         self.index.about.regions.get(at)
     }
 
-    /// A part of a buffer, by bytes from its start.
+    /// Part of a buffer, by the byte range from its start.
     fn part(&self, buffer: (u64, u64), bytes: Range<usize>) -> Option<&[u8]> {
         if bytes.start > bytes.end || bytes.end as u64 > buffer.1 {
             return None;
@@ -180,7 +180,7 @@ impl LargeTable {
         if self.verify(place.clone()) { self.map.bytes().get(place) } else { None }
     }
 
-    /// Whether the pages of these bytes match their checksums, which is looked at once a page.
+    /// Whether the pages of these bytes match their checksums; each page is verified once.
     fn verify(&self, bytes: Range<usize>) -> bool {
         if bytes.is_empty() {
             return true;
@@ -201,7 +201,7 @@ impl LargeTable {
         true
     }
 
-    /// Takes the table out of the cache, so that the next load imports it again.
+    /// Marks the table as damaged and removes its index, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
             tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
@@ -209,13 +209,13 @@ impl LargeTable {
         }
     }
 
-    /// Rows as a canonical frame, with these columns or all. What is damaged is empty.
+    /// Rows as a canonical frame, with these columns or all. Damaged columns are null.
     pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let rows = rows.start.min(self.height())..rows.end.min(self.height());
         self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
     }
 
-    /// A canonical frame with these columns or all; a column that `read` does not give is empty.
+    /// A canonical frame with these columns or all; a column for which `read` returns none is null.
     pub(super) fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
         let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
         let columns = columns.map(|column| {
@@ -246,18 +246,18 @@ impl LargeTable {
         }
     }
 
-    /// The table of the cache that this one grew from.
+    /// Name of the cache entry that this table grew from.
     pub(super) fn grown_from(&self) -> Option<&str> {
         self.grown_from.as_deref()
     }
 
-    /// Bytes of each column of texts.
+    /// Bytes of each variable-width column.
     pub(super) fn text_bytes(&self) -> Vec<u64> {
         let regions = self.columns.iter().zip(&self.index.about.regions);
         regions.filter(|((_, form), _)| form.width().is_none()).map(|(_, region)| region.data.1).collect()
     }
 
-    /// Rows of the column at that place among those kept; none where they are damaged.
+    /// Undecoded rows of the `nth` stored column; none where they are damaged.
     pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
         let (form, region) = (self.columns.get(nth)?.1, self.index.about.regions.get(nth)?);
         let values = if let Some(width) = form.width() {
@@ -274,19 +274,19 @@ impl LargeTable {
         Some(Raw { values, empty })
     }
 
-    /// The stretches of one token, and of one interval, that touch the rows.
+    /// Starts of the runs of one token and interval that overlap the rows: token, interval, row.
     pub(super) fn marks_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
         let tokens = self.index.tokens_in(rows);
         tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
     }
 
-    /// Where the rows of tokens from this one on begin.
+    /// First row of the tokens from this one on.
     pub(super) fn start_from(&self, token: &Address) -> usize {
         let at = self.index.tokens().partition_point(|known| *known < token.0);
         self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
     }
 
-    /// A column that stands in the index.
+    /// Decodes a column stored in the index.
     fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
@@ -305,21 +305,21 @@ impl LargeTable {
     }
 }
 
-/// Rows of one column as they stand in the file.
+/// Undecoded rows of one column.
 pub(super) struct Raw<'a> {
     pub(super) values: Values<'a>,
-    /// The places among them of those without a value.
+    /// Positions of the nulls among them.
     pub(super) empty: Vec<usize>,
 }
 
 pub(super) enum Values<'a> {
-    /// Of `width` bytes each.
+    /// Fixed width: `width` bytes each.
     Fixed { width: usize, bytes: &'a [u8] },
-    /// Where the text before them and each of them ends, and their bytes.
+    /// Variable width: the end of the cell before them, the end of each cell, and their bytes.
     Texts { ends: &'a [u64], data: &'a [u8] },
 }
 
-/// One column, to read cells of.
+/// Cell-by-cell access to one column.
 pub(super) struct CellsOf<'a> {
     table: &'a LargeTable,
     region: &'a Region,
@@ -327,7 +327,7 @@ pub(super) struct CellsOf<'a> {
 }
 
 impl<'a> CellsOf<'a> {
-    /// The bytes of the cell; none where it is empty or damaged.
+    /// Bytes of the cell; none where it is null or damaged.
     pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
         let nulls = self.region.nulls > 0;
         if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
@@ -342,7 +342,7 @@ impl<'a> CellsOf<'a> {
     }
 }
 
-/// A canonical column of cells as they stand in the file.
+/// Decodes stored cells to a canonical column.
 pub(super) fn decoded<'a>(name: &'static str, form: Form, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
     let label = PlSmallStr::from_static(name);
     let number = |bytes: &[u8]| bytes.first_chunk().copied();

@@ -1,4 +1,4 @@
-//! Which column of a file serves each column of ours. Names only; no cell is looked at.
+//! Column binding: which column of a file provides each column of the schema. By name only; no cell is read.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -15,28 +15,28 @@ use crate::{
     spelling::meant,
 };
 
-/// A column of ours and what serves it in one file.
+/// A column of the schema and its binding in one file.
 #[derive(Debug)]
 pub(in crate::dataset) struct Bound<'a> {
     pub column: &'static Column,
-    /// The file's column that holds it in our unit.
+    /// File column with the values in the schema's unit.
     pub raw: Option<String>,
-    /// The file's column that holds it in another unit.
+    /// File column with the values in another unit.
     pub units: Option<String>,
-    /// What that unit is.
+    /// That other unit.
     pub unit: Option<Unit>,
     pub constant: Option<&'a str>,
     pub rule: &'a ColumnManifest,
-    /// The element of a list to take; the first is 1.
+    /// 1-based index of the list element to take.
     pub item: Option<usize>,
-    /// The column beside a volume that shows it to be in USD, where `dataset.toml` does not say.
+    /// Neighbouring column that shows a volume to be in USD, where `dataset.toml` gives no unit.
     pub beside: Option<String>,
 }
 
-/// The rule of a column that `dataset.toml` does not speak of.
+/// Rule of a column that `dataset.toml` does not mention.
 static PLAIN: std::sync::LazyLock<ColumnManifest> = std::sync::LazyLock::new(ColumnManifest::default);
 
-/// The name of the column that holds `column` in smallest units.
+/// Name of the column with the values of `column` in smallest units.
 fn units_name(column: &str) -> String {
     format!("{column}_raw")
 }
@@ -45,7 +45,7 @@ fn same(a: &str, b: &str) -> bool {
     a.trim().eq_ignore_ascii_case(b.trim())
 }
 
-/// The names under which a column's figures come in another unit, lower case.
+/// Names of a column whose values are in another unit, in lower case.
 fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (String, Unit)> + use<> {
     let raw = is_amount(schema.name, column.name).then(|| (units_name(column.name), Unit::Raw));
     let usd = (schema.name, column.name) == ("candles", "volume");
@@ -53,19 +53,19 @@ fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (S
     raw.into_iter().chain(usd)
 }
 
-/// Names of volumes that say they are in USD.
+/// Names of volumes in USD.
 const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
 
-/// Columns beside a volume that show it to be in USD, by their letters: Yahoo and CoinMarketCap have them.
+/// Neighbouring columns that show a volume to be in USD, as normalized by `letters`: Yahoo and CoinMarketCap have them.
 pub(in crate::dataset) const BESIDE_DOLLARS: &[&str] =
     &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization"];
 
-/// A name without signs and spaces, in lower case.
+/// Normalizes a name: its alphanumeric characters in lower case.
 fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The names worth reading from a file of this table.
+/// Filter for the columns to read from a file of this table.
 pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> ColumnFilter {
     let mut names: HashSet<String> = HashSet::new();
     for column in schema.columns {
@@ -81,13 +81,13 @@ pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest)
     std::sync::Arc::new(move |name: &str| all || names.contains(&name.trim().to_lowercase()))
 }
 
-/// Binds every column of the schema to the `names` of a file; an error leaves the table out.
+/// Binds every column of the schema to the `names` of a file; an error makes the table unusable.
 pub(in crate::dataset) fn bind<'a>(
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     names: &[String],
 ) -> Result<Vec<Bound<'a>>, String> {
-    // A list of which other columns take one element each still serves as a whole.
+    // A list of which other columns take one element each can still be bound as a whole.
     let taken: Vec<&str> =
         manifest.columns.values().filter(|column| column.item.is_none()).filter_map(|column| column.from.as_deref()).collect();
     let bound: Result<Vec<Bound<'a>>, String> = schema
@@ -102,7 +102,7 @@ pub(in crate::dataset) fn bind<'a>(
             }
             let free = |name: &&String| !taken.iter().any(|taken| same(taken, name));
             let named = rule.from.as_deref().map(|from| claim(column, names.iter().filter(|name| same(name, from)))).transpose()?.flatten();
-            // Else a member of what is inside a column.
+            // Else a path into a nested column.
             let named = named.or_else(|| {
                 let inside = |from: &&str| path::heads(from).skip(1).any(|head| names.iter().any(|name| same(name, head)));
                 rule.from.as_deref().filter(inside).map(str::to_owned)
@@ -118,7 +118,7 @@ pub(in crate::dataset) fn bind<'a>(
                     bound.unit = bound.units.as_ref().map(|_| unit);
                 }
             }
-            // Without `unit`, a volume in USD must not be taken for tokens.
+            // Without `unit`, a volume in USD must not be mistaken for one in tokens.
             if (schema.name, column.name) == ("candles", "volume") && rule.unit.is_none() && bound.raw.is_some() {
                 bound.beside = names.iter().find(|name| BESIDE_DOLLARS.contains(&&*letters(name))).cloned();
                 if bound.beside.is_some() {
@@ -135,11 +135,11 @@ pub(in crate::dataset) fn bind<'a>(
     bound.map(|bound| with_elements(schema, bound))
 }
 
-/// Tables in which our own name for a column stands before those of other sources: a lake's `address` beside `token_address` is another
-/// thing. In others the two would be two figures for one.
+/// Tables in which the schema's name of a column takes precedence over its aliases: a lake's `address` beside `token_address` is another
+/// thing. In other tables the two would be ambiguous.
 const OURS_FIRST: &[&str] = &["transfers", "contracts"];
 
-/// Columns that are elements of a list where a file has the list alone: table, column, list, element.
+/// Columns that are elements of a list where a file has only the list: table, column, list, element.
 const ELEMENTS: &[(&str, &str, &str, usize)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];
 
 fn with_elements<'a>(schema: &TableSchema, mut bound: Vec<Bound<'a>>) -> Vec<Bound<'a>> {
@@ -154,11 +154,11 @@ fn with_elements<'a>(schema: &TableSchema, mut bound: Vec<Bound<'a>>) -> Vec<Bou
     bound
 }
 
-/// The unit to convert from, where `dataset.toml` names one that is not ours.
+/// Unit to convert from, where `dataset.toml` names one other than the schema's.
 fn other_unit(rule: &ColumnManifest, column: &Column) -> Option<Unit> {
     let smallest = column.kind == Kind::Uint256;
     match rule.unit {
-        // So many smallest units each: as whole tokens with these decimals.
+        // A scale of a power of ten: whole tokens with that many decimals.
         None if smallest && rule.scale.and_then(power_of_ten).is_some() => Some(Unit::Whole),
         Some(Unit::Whole) if smallest => Some(Unit::Whole),
         Some(Unit::Raw) if !smallest => Some(Unit::Raw),
@@ -168,12 +168,12 @@ fn other_unit(rule: &ColumnManifest, column: &Column) -> Option<Unit> {
     }
 }
 
-/// Whether a column of theirs has one of our column's names.
+/// Whether a file's column name is a name or alias of the column.
 pub(in crate::dataset) fn answers(column: &Column, name: &str) -> bool {
     column.aliases.iter().chain([&column.name]).any(|known| same(known, name))
 }
 
-/// The one column that claims to be ours.
+/// Returns the only matching column; an error where several match.
 fn claim<'n>(column: &Column, mut claims: impl Iterator<Item = &'n String>) -> Result<Option<String>, String> {
     let Some(first) = claims.next() else { return Ok(None) };
     let Some(second) = claims.next() else { return Ok(Some(first.clone())) };
@@ -191,10 +191,10 @@ impl Bound<'_> {
     }
 }
 
-/// Columns that are worked out when a table does not have them.
+/// Columns that are derived where a table lacks them.
 const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
-/// Why the table cannot be used: a required column that the file does not have.
+/// Returns the error for a required column that the file lacks; none where all are bound.
 pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
     // A misspelt name must not fall back to another column. Of several files each may have its own names.
     let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
@@ -232,7 +232,7 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest
     Some(reason)
 }
 
-/// The required columns that no column of the file serves.
+/// Required columns that no column of the file provides.
 pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> impl Iterator<Item = &'b Bound<'a>> {
     bound.iter().filter(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
@@ -240,7 +240,7 @@ pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Boun
     })
 }
 
-/// What a constant looks like, where one makes sense: no price, amount or time is the same in every row.
+/// Example of a constant, where one makes sense: no price, amount or time is the same in every row.
 fn example(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Address | Kind::Addresses => Some("0x…"),
@@ -253,10 +253,10 @@ fn example(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The file's column that surely is meant, as a person copies a proposal unread: its name is spelt almost the same, or one of the two ends
-/// with the other (`Contract Address`, `address`), as the last word says what it is.
+/// The file's column that is almost certainly meant, as a person copies a suggestion unread: its name is spelt almost the same, or one of
+/// the two names ends with the other (`Contract Address`, `address`), as the last word is the noun.
 fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
-    // A token is its contract; other addresses of a row (of a pool, of a holder) are not.
+    // A token's address is that of its contract; other addresses of a row (of a pool, of a holder) are not.
     let contract = (column.name == "token_address").then_some("contract address");
     let known: Vec<String> = column.aliases.iter().copied().chain([column.name]).chain(contract).map(plain).collect();
     let likeness = |name: &str| {
@@ -271,16 +271,16 @@ fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Optio
     ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, name)| name.as_str())
 }
 
-/// Likeness (Jaro) from which two names are spellings of one: `token_adress` has 0.97, `Token Name` 0.79.
+/// Jaro similarity from which two names are spellings of one: `token_adress` has 0.97, `Token Name` 0.79.
 const LIKENESS_MIN: f64 = 0.9;
 
-/// The words of a name in lower case, a space between them.
+/// The words of a name in lower case, separated by spaces.
 fn plain(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// Names for people: the first few.
+/// The first few names, for a message.
 fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };

@@ -1,22 +1,22 @@
-//! Times of transfers from table `blocks`: many sources give only the block number, and another file the times.
+//! Fills the times of transfers from the table `blocks`: many sources give only the block number, and the block times in another file.
 
 use polars::prelude::{Column, DataFrame, DataType, Int64Chunked, IntoColumn};
 
 use crate::dataset::{coerce, schema::Kind};
 
-/// The table that tells them.
+/// Name of the table with the block times.
 pub(super) const TABLE: &str = "blocks";
 
-/// Blocks and their times, by number.
+/// Block times by block number.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     rows: Vec<(i64, i64)>,
-    /// The identities of its files, as a table that was filled from other files is another one.
+    /// Identities of its files, as they are part of the cache key of a table filled from them.
     pub files: Vec<[u8; 32]>,
 }
 
 impl Blocks {
-    /// Of the table, which is ordered by number.
+    /// Block times of the table, which is ordered by number.
     pub(super) fn of(frame: &DataFrame, files: &[[u8; 32]]) -> Self {
         let whole = |name: &str| -> Vec<Option<i64>> {
             let column = frame.column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
@@ -30,7 +30,7 @@ impl Blocks {
         self.rows.binary_search_by_key(&block, |row| row.0).ok().map(|at| self.rows[at].1)
     }
 
-    /// Fills the empty times of transfers; how many were filled.
+    /// Fills the missing times of transfers; returns the number filled.
     pub(super) fn fill(&self, columns: &mut [Column]) -> usize {
         let place = |columns: &[Column], name: &str| columns.iter().position(|column| column.name() == name);
         let (Some(at), Some(blocks)) = (place(columns, "timestamp"), place(columns, "block_number")) else { return 0 };

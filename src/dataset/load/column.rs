@@ -1,4 +1,4 @@
-//! Reads one column of a batch: which cells serve it, and in which way. The caller turns unread cells into findings.
+//! Parses one column of a batch: which cells provide it, and how they are converted. The caller turns unparsable cells into findings.
 
 use polars::prelude::{Column, StringChunked};
 
@@ -23,11 +23,11 @@ use crate::{
     untrusted::guarded,
 };
 
-/// Cells of a batch of which one has a point where numbers have some.
+/// Leading cells of a batch that are searched for a point, as one of them has one where numbers do.
 const FEW: usize = 100;
 
 impl FileRows<'_> {
-    /// Reads the column; `given` are its cells where they were made already.
+    /// Parses the column; `given` are its cells where they were gathered already.
     pub(super) fn column(
         &mut self,
         batch: &SourceBatch,
@@ -77,7 +77,7 @@ impl FileRows<'_> {
         let all = numbers().fold(DecimalSigns::default(), |all, other| all.and(evidence(batch, other)));
         let shown = match issue {
             Some(issue) => issue.value.clone(),
-            // Points that could be either are thousands where another column has decimal commas.
+            // Ambiguous points are thousands separators where another column has decimal commas.
             None if all.decimal() == Some(Decimal::Comma) => numbers().find_map(|other| decimal_comma(batch, other)).unwrap_or_default(),
             None => return Ok(coerced),
         };
@@ -85,7 +85,7 @@ impl FileRows<'_> {
         Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
     }
 
-    /// Takes in the digits of amounts that are written as text.
+    /// Records the digits of amounts that are written as text.
     pub(super) fn note_digits(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) {
         for one in bound {
             let name = one.column.name;
@@ -101,7 +101,7 @@ impl FileRows<'_> {
     }
 }
 
-/// The cells of a column, as texts where they are all texts.
+/// The cells of a column, as one array where all are texts.
 enum Content<'a> {
     Texts(&'a StringChunked),
     Cells(Vec<RawCell<'a>>),
@@ -115,7 +115,7 @@ impl Content<'_> {
         }
     }
 
-    /// The first cell that has a value, as it is shown.
+    /// The first non-empty cell, as displayed.
     fn first(&self) -> String {
         match self {
             Self::Texts(texts) => texts.iter().flatten().map(str::trim).find(|text| !text.is_empty()).unwrap_or_default().to_owned(),
@@ -123,7 +123,7 @@ impl Content<'_> {
         }
     }
 
-    /// Whether its points may set thousands apart, for all that its own texts show.
+    /// Whether its points may be thousands separators, judging by its own texts alone.
     fn may_be_thousands(&self) -> bool {
         let pointed = |text: &str| !text.trim().is_empty() && text.contains('.');
         let starts = match self {
@@ -143,13 +143,13 @@ impl Content<'_> {
     }
 }
 
-/// What the texts of a column show of the decimal sign.
+/// Evidence of the decimal sign in the texts of a column.
 fn evidence(batch: &SourceBatch, bound: &Bound<'_>) -> DecimalSigns {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
     texts.map_or_else(DecimalSigns::default, |texts| DecimalSigns::of(texts.iter().flatten()))
 }
 
-/// A text of the column that has a decimal comma.
+/// A text of the column with a decimal comma.
 fn decimal_comma(batch: &SourceBatch, bound: &Bound<'_>) -> Option<String> {
     let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok())?;
     texts.iter().flatten().find(|text| DecimalSigns::of(std::iter::once(*text)).comma).map(str::to_owned)
@@ -161,7 +161,7 @@ fn find<'b>(batch: &'b SourceBatch, name: &str) -> Option<&'b Column> {
     batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
 }
 
-/// The column that holds the member a path names, and the rest of the path.
+/// The column that contains the nested member a path names, and the rest of the path.
 fn find_inside<'b, 'n>(batch: &'b SourceBatch, name: &'n str) -> Option<(&'b Column, &'n str)> {
     let name = name.trim();
     path::heads(name).skip(1).find_map(|head| find(batch, head).map(|column| (column, &name[head.len() + 1..])))
@@ -178,19 +178,19 @@ fn whole(batch: &SourceBatch, bound: &Bound<'_>, height: usize, every: bool) -> 
     }
 }
 
-/// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
+/// The whole column of texts, where every row is kept and no text has to be replaced or split.
 fn whole_texts<'b>(batch: &'b SourceBatch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
     let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.item.is_none())?;
     let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
     texts.filter(|_| every && !bound.rule.explode)
 }
 
-/// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.
+/// Whether `rows` (positions, ascending unless a list was exploded) are all of `height`.
 pub(super) fn every_row(rows: &[usize], height: usize) -> bool {
     rows.len() == height && rows.iter().enumerate().all(|(i, row)| i == *row)
 }
 
-/// The cells of the rows that serve a column of ours; all empty where the batch lacks it.
+/// Cells of the given rows for a column of the schema; all null where the batch lacks it.
 pub(super) fn gather<'b>(batch: &'b SourceBatch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<RawCell<'b>>, String> {
     match (bound.constant, &bound.raw) {
         (Some(constant), _) => Ok(vec![RawCell::Text(constant.to_owned().into()); rows.len()]),
@@ -212,7 +212,7 @@ pub(super) fn gather_named<'b>(batch: &'b SourceBatch, name: &str, rows: &[usize
     Ok(rows.iter().map(|&row| cells.get(row).cloned().unwrap_or(RawCell::Null)).collect())
 }
 
-/// Takes the element of each list that `dataset.toml` asks for; a list too short, or no list, leaves the cell empty.
+/// Takes the list element that `dataset.toml` selects; null where the list is too short, or the cell is no list.
 fn take_item(cells: &mut [RawCell<'_>], bound: &Bound<'_>) {
     let Some(item) = bound.item else { return };
     for cell in cells {

@@ -1,4 +1,4 @@
-//! Checks of one table against another, once all are loaded. A contradiction between tables is a finding; no figure is changed here.
+//! Cross-checks between tables, once all are loaded. A contradiction between tables is a finding; no figure is changed here.
 
 use polars::prelude::DataFrame;
 
@@ -14,12 +14,12 @@ use crate::dataset::{
     rows::YieldRow,
 };
 
-/// The largest holders whose share is ever answered.
+/// Maximum number of largest holders whose share is answered.
 const LARGEST: usize = 50;
-/// Unknown chains that are named.
+/// Unknown chains listed in a finding.
 const CHAINS_SHOWN: usize = 5;
 
-/// Judges the tables of the dataset beside each other.
+/// Runs all cross-checks of the dataset.
 pub(super) fn run(dataset: &mut Dataset) {
     let mut broken: Vec<(Option<String>, Contradiction)> = Vec::new();
     let (mut over_supply, mut without_supply) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ pub(super) fn run(dataset: &mut Dataset) {
     shares_of_holders(dataset, &without_supply, over_supply);
 }
 
-/// What the balances of a token come to: all, those of burn addresses, and the largest of the others.
+/// Sums of a token's balances: all, those of burn addresses, and the largest of the others.
 #[derive(Default)]
 struct SumsOfBalances {
     all: f64,
@@ -78,7 +78,7 @@ impl SumsOfBalances {
     }
 }
 
-/// Tells of tokens whose supply is unknown, and of those whose largest holders hold more than there is outside burn addresses.
+/// Reports tokens of unknown supply, and those whose largest holders hold more than the supply outside burn addresses.
 fn shares_of_holders(dataset: &mut Dataset, without_supply: &[Address], over_supply: Vec<String>) {
     let Some(table) = dataset.table_mut("holders") else { return };
     let file = table.first_file();
@@ -96,7 +96,7 @@ fn shares_of_holders(dataset: &mut Dataset, without_supply: &[Address], over_sup
     }
 }
 
-/// The rules that are broken, as findings of the tables that break them.
+/// Reports broken rules as findings of the tables that break them.
 fn broken_rules(dataset: &mut Dataset, broken: Vec<(Option<String>, Contradiction)>) {
     for (file, (rule, row, value)) in broken {
         let rule = named(rule);
@@ -106,7 +106,7 @@ fn broken_rules(dataset: &mut Dataset, broken: Vec<(Option<String>, Contradictio
     }
 }
 
-/// Chains that are not in the list, as a misspelt one is not: a table's all in one finding, as lists of yields have many.
+/// Reports chains outside the list, such as misspelt ones: one finding per table, as lists of yields have many.
 fn unknown_chains(dataset: &mut Dataset) {
     // A coin without a contract has a chain of its own.
     let is_coin = |token: &Token| token.row.symbol.as_deref().is_some_and(|symbol| Address::coin(symbol) == token.row.token_address);
@@ -131,7 +131,7 @@ fn unknown_chains(dataset: &mut Dataset) {
     }
 }
 
-/// The texts of a column; none where there is no such column of texts.
+/// Texts of a column without adjacent repeats; empty where there is no such text column.
 fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let Some(texts) = frame.column(column).ok().and_then(|column| column.str().ok()) else { return all };
@@ -143,7 +143,7 @@ fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
     all
 }
 
-/// Yield pools that no plan can use.
+/// Reports yield pools that no plan can use.
 fn unusable_pools(dataset: &mut Dataset) {
     let told = |row: &YieldRow| row.unusable().map(|(column, reason)| (row.pool.clone(), column, reason));
     let found: Vec<_> = dataset.yields().iter().filter_map(told).collect();

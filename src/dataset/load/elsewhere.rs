@@ -1,5 +1,5 @@
-//! Tables whose files are remote: lists the objects, checks consent and budget, and remembers the listing, which is used while the source
-//! cannot be reached. Reading the objects is as of local files.
+//! Tables with remote files: lists the objects, checks consent and budget, and stores the listing for use while the source is unreachable.
+//! Objects are read like local files.
 
 use std::{
     collections::HashSet,
@@ -36,31 +36,31 @@ use crate::{
     wire::{Fault, Object, UrlPattern, Wire, amount},
 };
 
-/// How often a load that waits for bytes looks whether it was cancelled.
+/// Poll interval for cancellation of a load that waits for bytes.
 const LOOK: Duration = Duration::from_millis(30);
 
-/// Where a remote table's rows are from, for the faces.
+/// Origin of a remote table's rows, for the views and the API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// The names of its sources.
+    /// Names of its sources.
     pub sources: Vec<String>,
-    /// The source could not be reached: these are the rows of then.
+    /// Time of the earlier load whose rows are used, as the source could not be reached.
     pub as_of: Option<Time>,
-    /// The source could not be reached, and no rows were kept.
+    /// Whether the source could not be reached and no rows were kept.
     pub unreached: bool,
-    /// The table cannot stay in place as it is there.
+    /// Whether the table cannot stay in place in its present form.
     pub refused: bool,
 }
 
 impl Table {
-    /// When its rows were read, if that was by an earlier load: its source could not be reached by this one.
+    /// Time at which its rows were read by an earlier load, if this one could not reach the source.
     pub fn stale_since(&self) -> Option<Time> {
         self.elsewhere.as_ref().filter(|_| self.loaded())?.as_of
     }
 }
 
 impl Dataset {
-    /// What to say of tables whose rows are of an earlier load; none where all rows are of this one.
+    /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
     pub fn stale_tables(&self) -> Option<String> {
         let stale = self.tables.iter().filter_map(|table| Some((table.schema.name, table.stale_since()?)));
         let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` of {then}")).collect();
@@ -68,30 +68,30 @@ impl Dataset {
     }
 }
 
-/// The files of a table, remote ones as they were listed.
+/// Files of a table, remote ones as listed.
 #[derive(Default)]
 pub(super) struct Located {
     pub(super) files: Vec<LocatedFile>,
-    /// Objects that `where` leaves out by their partition folders.
+    /// Objects that `where` excludes by their partition folders.
     pub(super) left_out: usize,
-    /// When they were listed, if not now.
+    /// Time of the listing, if it is not current.
     pub(super) as_of: Option<Time>,
-    /// Why the source is not asked.
+    /// Reason why the source is not queried.
     pub(super) offline: Option<Fault>,
-    /// Files that were listed once and are no longer.
+    /// Files of an earlier listing that are missing now.
     pub(super) gone: Option<Gone>,
 }
 
-/// Files that a pattern matched at an earlier load and matches no longer: their rows are gone too.
+/// Files that a pattern matched at an earlier load and no longer matches: their rows are gone too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Gone {
-    /// When they were there last.
+    /// Time at which they were last listed.
     at: i64,
     count: usize,
     first: String,
 }
 
-/// What was listed when the table was last loaded.
+/// Listing of the table's last load, as stored on disk.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Listed {
     at: i64,
@@ -99,12 +99,12 @@ struct Listed {
     objects: Vec<Object>,
     #[serde(default)]
     answers: Vec<Answer>,
-    /// The files that went last.
+    /// The files that disappeared most recently.
     #[serde(default)]
     gone: Option<Gone>,
 }
 
-/// The paths that are URLs.
+/// Paths that are URLs.
 pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
     manifest.path.iter().map(String::as_str).filter(|path| UrlPattern::is_url(path))
 }
@@ -114,13 +114,13 @@ pub(super) fn is_any(manifest: &TableManifest) -> bool {
     manifest.engine.is_some() || urls(manifest).next().is_some()
 }
 
-/// The origins that the table needs the person's consent for.
+/// Origins for which the table needs the user's consent.
 fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
     let places = urls(manifest).filter_map(|url| UrlPattern::parse(url).ok()).map(|place| place.origin());
     places.chain(manifest.engine.iter().map(engine::origin))
 }
 
-/// The origins of the dataset that the person has not agreed to, if consent is what is missing.
+/// Origins of the dataset that the user has not consented to, where consent is to be asked for.
 pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = super::read_manifest(&real.join(crate::dataset::manifest::FILE)).unwrap_or_default();
@@ -128,7 +128,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     let mut origins: Vec<String> = manifest
         .tables
         .values()
-        // A source that the configuration does not name cannot be asked.
+        // A source missing from the configuration cannot be queried.
         .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
         .flat_map(origins)
         .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
@@ -138,7 +138,7 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     origins
 }
 
-/// Of a table that cannot be loaded.
+/// Origin of a table that could not be loaded.
 pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> Elsewhere {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
@@ -153,24 +153,24 @@ pub(super) fn stop_of(url: &str, fault: Fault) -> Stop {
     }
 }
 
-/// The person did not agree: nothing is wrong at the source, and nothing of it is shown.
+/// Error for missing consent: nothing is wrong at the source, and nothing of it is shown.
 pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
     Stop::Unusable(format!("`{url}` {fault}"))
 }
 
-/// What failed at the source, if that is why the table is not read: then the rows of the last load are used.
+/// Message of a failure at the source, if that is why the table is not read: then the rows of the last load are used.
 pub(super) fn source_failure(manifest: &TableManifest, stop: &Stop) -> Option<String> {
     let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
     match stop {
         Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
         Stop::Unusable(reason) if is_any(manifest) => Some(reason.clone()),
-        // A local file that is being written is read once it is whole.
+        // A local file that is being written is read once it is complete.
         Stop::Moved if is_any(manifest) && all() => Some("it changed while it was read".to_owned()),
         _ => None,
     }
 }
 
-/// Lists the files that `dataset.toml` names, of which some are remote.
+/// Lists the files that `dataset.toml` names, some of them remote.
 pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
@@ -198,7 +198,7 @@ pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, ma
     Ok(located)
 }
 
-/// Bytes of remote files that are not kept yet; none of a table that is in the cache.
+/// Bytes of remote files that are not stored locally yet; 0 for a table that is in the cache.
 fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
     if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
@@ -207,7 +207,7 @@ fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &T
     objects(files).map(|object| cache.map_or(object.bytes, |cache| ObjectParts::missing_of(cache, object))).sum()
 }
 
-/// Tells what is about to be fetched.
+/// Reports the size of the coming download.
 fn tell(context: &LoadContext<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
@@ -223,7 +223,7 @@ pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
     files.iter().filter_map(|file| file.answer.as_deref())
 }
 
-/// The objects that a URL matches, by name, and how many `where` leaves out.
+/// Lists the objects that a URL matches, by name, and counts those that `where` excludes.
 fn list(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
@@ -260,7 +260,7 @@ fn list(
     Ok((found, left_out))
 }
 
-/// Whether `where` may keep rows of the object, as far as its partition folders tell.
+/// Whether `where` may keep rows of the object, judging by its partition folders.
 fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Object) -> bool {
     let parts = partition::parts(&object.url);
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
@@ -268,7 +268,7 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
     manifest.keep.iter().all(|(column, rule)| {
         let ours = bound.iter().find(|bound| bound.column.name == column);
         let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(column);
-        // A column that the loader converts is compared row by row.
+        // A column that the loader converts is filtered row by row.
         let plain = ours.is_none_or(|bound| bound.rule.values.is_empty() && bound.rule.format.is_none() && bound.rule.scale.is_none());
         let part = parts.iter().find(|(name, _)| name.eq_ignore_ascii_case(theirs)).filter(|_| plain);
         part.is_none_or(|(_, value)| keep::may_hold(rule, value, ours.map(|bound| bound.column.kind)))
@@ -290,7 +290,7 @@ fn recorded(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<Liste
     serde_json::from_slice(&fs::read(record_of(context, manifest)?).ok()?).ok()
 }
 
-/// The files that the last load listed and this one did not, else those that went before.
+/// Files of the last listing that are missing from this one, else those that disappeared before.
 fn gone(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
     let before = recorded(context, manifest)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
@@ -300,7 +300,7 @@ fn gone(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFil
 }
 
 impl Located {
-    /// The finding about them.
+    /// Finding about the missing files.
     pub(super) fn gone_note(&self) -> Option<Finding> {
         let Gone { at, count, first } = self.gone.as_ref()?;
         let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
@@ -309,7 +309,7 @@ impl Located {
     }
 }
 
-/// Keeps the listing for an offline load.
+/// Stores the listing for offline loads.
 pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, located: &Located) {
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
@@ -332,12 +332,12 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
     }
 }
 
-/// The listing of the last load, for an offline load; `why` the source is not asked.
+/// Restores the listing of the last load, for an offline load; `why` is the reason why the source is not queried.
 pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
     let listed = recorded(context, manifest).filter(|_| is_agreed(context, manifest))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
-    // Rows of the snapshot that is asked for are not stale.
+    // Rows of the requested snapshot are not stale.
     let is_old = !context.snapshot.is_some_and(|snapshot| listed.answers.iter().all(|answer| snapshot.is_of(answer)));
     files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
@@ -345,17 +345,17 @@ pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: S
     Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
 }
 
-/// Whether the person agreed to every origin of the table: without consent the rows of earlier loads are not shown either.
+/// Whether the user consented to every origin of the table: without consent the rows of earlier loads are not shown either.
 pub(super) fn is_agreed(context: &LoadContext<'_>, manifest: &TableManifest) -> bool {
     origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
 }
 
-/// The finding of a table whose rows are of an earlier load.
+/// Finding about a table whose rows are from an earlier load.
 pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
     Finding::new(Severity::Warning, file, format!("is what it was at {then}: {why}"))
 }
 
-/// How far a load of objects is, for the thread that watches it.
+/// Progress of a load of objects, for the thread that watches it.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
     pub(super) watch: Arc<FetchState>,
@@ -364,7 +364,7 @@ pub(super) struct Pulse {
     ended: AtomicBool,
 }
 
-/// Runs `work`, while a second thread looks whether the load was cancelled, so that a wait for bytes ends at once.
+/// Runs `work`, while a second thread polls for cancellation, so that a wait for bytes ends at once.
 pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
@@ -383,7 +383,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
                 std::thread::park_timeout(LOOK);
             }
         };
-        // Without the thread the load looks between two batches, as for local files.
+        // Without the thread the load checks between two batches, as for local files.
         let thread = std::thread::Builder::new().name("attend".into()).spawn_scoped(scope, attend).ok();
         let end = End(&pulse.ended);
         let outcome = work();
@@ -395,7 +395,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
     })
 }
 
-/// Opens the object as a file; `offline` reads only the parts that are kept.
+/// Opens the object as a file; with `offline` only its locally stored parts are read.
 pub(super) fn open(context: &LoadContext<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
     let wire = context.wire.ok_or_else(|| Stop::Unusable("only files here are read".to_owned()))?;
     let cache = context.cache.folder.as_deref();
@@ -406,7 +406,7 @@ pub(super) fn open(context: &LoadContext<'_>, object: &Object, pulse: &Pulse, of
     Ok(file)
 }
 
-/// Why the source did not give the object, if that was the reason.
+/// Failure of the source, if that is why the object could not be read.
 pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<Stop> {
     file.fault().map(|fault| stop_of(url, fault))
 }

@@ -1,5 +1,5 @@
-//! Tables on a ClickHouse ("engine"): columns and rows are described and counted first; then the rows are read as those of a file. As many
-//! rows must come as were counted, else none is taken.
+//! Tables on a ClickHouse server ("engine"): columns are described and rows counted first; then the rows are read like those of a file. As
+//! many rows must arrive as were counted, else none is used.
 
 mod count;
 mod in_place;
@@ -31,31 +31,31 @@ use crate::{
     wire::{Fault, amount, clickhouse::Engine},
 };
 
-/// The server that a table is asked of, as the names of kept answers have it: those of another server, which a source of the same name may
-/// become, are never shown as its own. None where no such source is known.
+/// Identity of the queried server, part of the names of stored answers: those of another server, which a source of the same name may
+/// become, are never shown as its own. None where the source is unknown.
 pub(super) fn server_of(context: &LoadContext<'_>, asked: &EngineTable) -> Option<String> {
     let source = context.wire?.engine_source(&asked.source)?;
     Some(format!("{:?}", [&source.url, &source.database, &source.user]))
 }
 
-/// What a person agrees to: that the dataset queries the source of that name.
+/// Origin for consent: the user agrees that the dataset queries the source of that name.
 pub(super) fn origin(asked: &EngineTable) -> String {
     format!("{SCHEME}{}", asked.source)
 }
 
 const SCHEME: &str = "clickhouse://";
 
-/// Whether the name of a file is that of an engine's table.
+/// Whether a file name is that of an engine's table.
 pub(in crate::dataset) fn is_answer(file: &str) -> bool {
     file.starts_with(SCHEME)
 }
 
-/// The name of its source.
+/// Source in the file name of an engine's table.
 pub(super) fn source_of(file: &str) -> Option<&str> {
     file.strip_prefix(SCHEME)?.split('/').next()
 }
 
-/// How the table is called in findings: `clickhouse://SOURCE/TABLE`.
+/// Name of the table in findings: `clickhouse://SOURCE/TABLE`.
 fn name_of(asked: &EngineTable) -> String {
     let what = match &asked.from {
         Relation::Table(table) => table,
@@ -72,11 +72,11 @@ struct EngineQuery<'a> {
     asked: &'a EngineTable,
     engine: Engine,
     name: String,
-    /// An old server, which sends rows as CSV.
+    /// Whether the server is an old one, which sends rows as CSV.
     old: bool,
 }
 
-/// Counts the rows of the table as they are now; none is fetched yet.
+/// Counts the current rows of the table; none is fetched yet.
 pub(super) fn locate(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
@@ -96,7 +96,7 @@ pub(super) fn locate(
 }
 
 impl<'a> EngineQuery<'a> {
-    /// Refused where the person did not agree.
+    /// Fails without the user's consent.
     fn new(
         context: &'a LoadContext<'a>,
         schema: &'static TableSchema,
@@ -109,14 +109,14 @@ impl<'a> EngineQuery<'a> {
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-        // The server of a table in place was found new enough when the generation was made.
+        // The server of a table in place was found new enough when the generation was loaded.
         let old = context.snapshot.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
     }
 }
 
 impl<'a> EngineQuery<'a> {
-    /// A short answer, by row and column.
+    /// Runs a query with a short result; returns it by row and column.
     fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
         self.engine.ask(sql, &|| self.stopped()).map_err(|fault| stop_of(&self.name, fault))
     }
@@ -125,7 +125,7 @@ impl<'a> EngineQuery<'a> {
         self.context.progress.step(self.schema.name, 0, 0).is_err()
     }
 
-    /// What the queries select FROM.
+    /// Operand of FROM in the queries.
     fn from(&self) -> String {
         match &self.asked.from {
             Relation::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
@@ -133,7 +133,7 @@ impl<'a> EngineQuery<'a> {
         }
     }
 
-    /// The columns as the table has them, and ours that are read from them.
+    /// Columns of the engine's table, and their binding to the schema.
     fn columns(&self) -> Result<Columns<'a>, Stop> {
         let mut all = match self.context.snapshot {
             Some(snapshot) => snapshot.described.clone(),
@@ -161,7 +161,7 @@ impl<'a> EngineQuery<'a> {
         Ok(described.iter().filter_map(|row| Some(EngineColumn::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect())
     }
 
-    /// Counts the rows; the answer says how they are asked for.
+    /// Counts the rows; the answer includes the query that reads them.
     fn look(&self) -> Result<Answer, Stop> {
         let columns = self.columns()?;
         let conditions = self.conditions(&columns);
@@ -169,7 +169,7 @@ impl<'a> EngineQuery<'a> {
         let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
         let casts: Vec<String> =
             columns.picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
-        // From a subquery, as an alias would stand for the column in the conditions too.
+        // From a subquery, as an alias would shadow the column in the conditions too.
         let from = format!("(SELECT {} FROM {}{})", names.join(", "), self.from(), filter(&counted.conditions));
         let sql = format!("SELECT {} FROM {from}", casts.join(", "));
         let source = self.engine.source();
@@ -188,7 +188,7 @@ impl<'a> EngineQuery<'a> {
         })
     }
 
-    /// Whether the conditions in SQL keep exactly the rows that `where` keeps.
+    /// Whether the SQL conditions keep exactly the rows that `where` keeps.
     fn is_exact(&self, columns: &Columns<'_>) -> bool {
         self.manifest.keep.iter().all(|(name, keep)| match columns.of_condition(name) {
             (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
@@ -196,48 +196,48 @@ impl<'a> EngineQuery<'a> {
         })
     }
 
-    /// `where` in SQL, as far as it can be said so that no row is lost.
+    /// `where` in SQL, as far as it can be expressed without losing a row.
     fn conditions(&self, columns: &Columns<'_>) -> Vec<String> {
         let condition = |(name, keep): &(String, _)| {
             let (column, ours) = columns.of_condition(name);
-            // A column that the loader converts is compared by the loader.
+            // A column that the loader converts is filtered by the loader.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
         let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
-        // Where the server does not take so long a query, all rows come and the loader compares them.
+        // Where the server does not accept so long a query, all rows come and the loader filters them.
         let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
         if self.context.snapshot.is_some() || takes() { said } else { Vec::new() }
     }
 }
 
-/// The columns of a table on an engine.
+/// Columns of an engine's table.
 struct Columns<'a> {
     all: Vec<EngineColumn>,
-    /// Those that are asked for.
+    /// The columns that are queried.
     picked: Vec<EngineColumn>,
     bound: Vec<Bound<'a>>,
 }
 
 impl<'a> Columns<'a> {
-    /// Our column that is read from theirs.
+    /// Schema column that is bound to an engine column.
     fn ours(&self, column: &EngineColumn) -> Option<&Bound<'a>> {
         ours(column, &self.bound)
     }
 
-    /// The column that ours of this name is read from.
+    /// Engine column that provides the schema column of this name.
     fn serving(&self, name: &str) -> Option<&EngineColumn> {
         self.picked.iter().find(|column| self.ours(column).is_some_and(|bound| bound.column.name == name))
     }
 
-    /// The column that a member of `where` names, and ours that is read from it.
+    /// Engine column that a member of `where` names, and the schema column bound to it.
     fn of_condition(&self, name: &str) -> (Option<&EngineColumn>, Option<&Bound<'a>>) {
         let ours = self.bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
         let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
         (self.picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)), ours)
     }
 
-    /// About how many bytes a value of the column has on its way.
+    /// Approximate bytes per value in transfer.
     fn width(&self, column: &EngineColumn) -> u64 {
         match (column.form, self.ours(column).map(|bound| bound.column.kind)) {
             (ColumnType::Whole | ColumnType::Float | ColumnType::Single | ColumnType::Time | ColumnType::Day, _) => 8,
@@ -252,7 +252,7 @@ fn ours<'b, 'm>(column: &EngineColumn, bound: &'b [Bound<'m>]) -> Option<&'b Bou
     bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
 }
 
-/// The SHA-256 of some texts, each with its length.
+/// SHA-256 of length-prefixed texts.
 fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for text in texts {
@@ -262,20 +262,20 @@ fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Whether the loader reads the column without converting it.
+/// Whether the loader reads the column without conversion.
 fn is_plain(bound: &Bound<'_>) -> bool {
     let rule = bound.rule;
     let as_written = rule.values.is_empty() && rule.format.is_none() && rule.scale.is_none() && !rule.explode;
     as_written && bound.constant.is_none() && bound.item.is_none() && bound.units.is_none()
 }
 
-/// The fault where other rows came than were counted.
+/// Fault for rows that differ in number from those counted.
 fn fewer(came: u64, counted: u64) -> Fault {
     let [came, counted] = [came, counted].map(grouped);
     Fault::Unavailable(format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again"))
 }
 
-/// A number as people read it: `2,943,405`.
+/// A number with thousands separators: `2,943,405`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or_default()).collect();

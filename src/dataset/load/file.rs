@@ -1,4 +1,4 @@
-//! One file of a table: its batches become canonical frames, and faults become findings. Order and repeated keys are settled later, over
+//! One file of a table: its batches become canonical frames, and faults become findings. Sorting and duplicate keys are handled later, over
 //! all files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -27,80 +27,80 @@ use crate::dataset::{
     source::SourceBatch,
 };
 
-/// The rows and findings of one file so far.
+/// Rows and findings of one file so far.
 pub(in crate::dataset) struct FileRows<'a> {
     pub context: &'a LoadContext<'a>,
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub file: &'a str,
-    /// Those of the table so far; the reader of the file takes them back.
+    /// Findings of the table so far; the reader of the file takes them back.
     pub findings: Findings,
     pub rows_bad: u64,
     /// Rows of the file.
     pub rows: u64,
-    /// Rows that `where` does not keep.
+    /// Rows that `where` excludes.
     pub left_out: u64,
     /// Rows that break a rule of `invariants`, kept or not.
     pub broken: u64,
-    /// For columns whose cells may be empty: cells that could not be read, and cells that are filled.
+    /// Per column whose cells may be empty: unparsable cells, and non-empty cells.
     pub unread: BTreeMap<&'static str, (u64, u64)>,
-    /// What is learnt of the file as it is read.
+    /// State learnt while the file is read.
     pub state: FileState,
-    /// How times are written that could not be read, by column.
+    /// Formats of unparsable times, by column.
     pub written: BTreeMap<&'static str, Formats>,
-    /// The number in the file of each row of `frames`.
+    /// Row number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
 }
 
-/// A column of which some cells could not be read, so that they are left empty.
+/// A column with unparsable cells, which are left empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::dataset) struct Unread {
     pub column: &'static str,
     pub cells: u64,
-    /// Cells that are not empty, read or not.
+    /// Non-empty cells, parsed or not.
     pub filled: u64,
 }
 
-/// What is learnt of a file as it is read.
+/// State learnt while a file is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileState {
-    /// Statistics of the rows kept, in their order.
+    /// Statistics of the kept rows, in their order.
     pub series: Series,
-    /// How its columns are written.
+    /// Number and time formats of its columns.
     pub manners: Manners,
-    /// Transfers that got their time from `blocks`.
+    /// Number of transfers that got their time from `blocks`.
     pub timed: u64,
-    /// Columns that are not ours are kept.
+    /// Whether columns outside the schema are kept.
     pub others: bool,
-    /// Columns of amounts that came as floating-point numbers and lost digits.
+    /// Columns of amounts that were read as floating-point numbers and lost digits.
     pub approximate: BTreeSet<String>,
-    /// What the digits of amounts written as text show, by column.
+    /// Digit statistics of amounts written as text, by column.
     #[serde(default)]
     pub digits: BTreeMap<String, Digits>,
 }
 
-/// The most series of a file whose state is kept with a table of the cache.
+/// Maximum number of series in a file whose state is stored with a cached table.
 const SERIES_KEPT: usize = 20_000;
 
 impl FileState {
-    /// The state as JSON, so that reading can go on once the file was appended to; none where it is large.
+    /// The state as JSON, so that reading can resume once the file was appended to; none where it is too large.
     pub(super) fn kept(&self) -> Option<serde_json::Value> {
         if self.series.count() > SERIES_KEPT { None } else { serde_json::to_value(self).ok() }
     }
 }
 
-/// What is wrong with a cell that must not be empty.
+/// Reason of a finding about an empty cell that must not be empty.
 fn reason_if_empty(column: &schema::Column) -> String {
     format!("empty, and expected {}; {}", column.kind.expectation(), consequence(column.need).1)
 }
 
-/// What is wrong with a cell that is not what it should be.
+/// Reason of a finding about an invalid cell.
 fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
     format!("expected {expected}; {}", consequence(column.need).1)
 }
 
-/// What to add about a cell of JSON that holds an object or a list.
+/// Suffix of a reason for a JSON cell that is an object or a list.
 fn nested(value: &str) -> &'static str {
     match value.trim_start().as_bytes().first() {
         Some(b'{') => ", and the cell is an object of several",
@@ -109,7 +109,7 @@ fn nested(value: &str) -> &'static str {
     }
 }
 
-/// What happens to a cell that cannot be read.
+/// Severity and consequence of an unparsable cell.
 fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
         Need::Cell => (Severity::Error, "the row is rejected"),
@@ -149,7 +149,7 @@ impl FileRows<'_> {
         self.findings.add(Finding { column, value, ..Finding::new(severity, self.file, reason).at(row) });
     }
 
-    /// Takes in a batch; `names` are the columns of the file met so far.
+    /// Adds a batch; `names` are the columns of the file seen so far.
     pub(in crate::dataset) fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), String> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
@@ -184,7 +184,7 @@ impl FileRows<'_> {
         }
         for (i, cells) in units {
             let (filled, issues) = units::converted(self.context, self.schema, &columns, i, &bound[i], &cells);
-            // A token whose decimals nobody knows is no fault of the cell.
+            // Unknown decimals of a token are no fault of the cell.
             let unread = issues.iter().filter(|(.., reason)| *reason != units::NO_DECIMALS).count();
             self.count_unread(bound[i].column.name, unread as u64, (filled.len() - filled.null_count()) as u64);
             columns[i] = filled;
@@ -211,7 +211,7 @@ impl FileRows<'_> {
         self.keep(columns, &rows, &bad, first_row)
     }
 
-    /// Tells of units that follow from the names of columns alone.
+    /// Adds notes about units that follow from column names alone.
     fn note_units(&mut self, bound: &[Bound<'_>]) {
         for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
             let name = bound.units.as_deref().unwrap_or_default();
@@ -220,13 +220,13 @@ impl FileRows<'_> {
         }
     }
 
-    /// Judges the figures by the rules of `invariants`, and empties the cells that cannot be.
+    /// Checks the figures against the rules of `invariants`, and empties impossible cells.
     fn hold_to_rules(&mut self, columns: &mut [Column], rows: &[usize], first_row: u64, bad: &[bool]) {
         let mut broken = HashSet::new();
         for breach in invariants::judge(self.schema.name, columns) {
             let reason = breach.rule.reason();
             let mut told = 0;
-            // A rejected row has a finding already.
+            // A rejected row already has a finding.
             for (nth, row) in breach.rows.iter().enumerate().filter(|(_, row)| !bad[**row]) {
                 broken.insert(*row);
                 if let Some(value) = breach.values.get(nth) {
@@ -246,31 +246,31 @@ impl FileRows<'_> {
         self.broken += broken.len() as u64;
     }
 
-    /// At the end of the file: findings about the order of its rows. Returns what is to be judged beside other tables.
+    /// Ends the file: adds findings about the order of its rows. Returns figures to be cross-checked against other tables.
     pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
         self.sum_up();
         self.conclude()
     }
 
-    /// The columns of ours whose amounts went through floating-point numbers: by their type, or as their digits tell.
+    /// Schema columns whose amounts went through floating point, by their type or by the look of their digits.
     pub(in crate::dataset) fn approximate(&self) -> BTreeSet<String> {
         let told = self.state.digits.iter().filter(|(_, digits)| digits.are_floats()).map(|(name, _)| name.clone());
         self.state.approximate.iter().cloned().chain(told).collect()
     }
 
-    /// The columns with cells that could not be read and are left empty.
+    /// Columns with unparsable cells, which are left empty.
     pub(in crate::dataset) fn unread(&self) -> Vec<Unread> {
         let some = self.unread.iter().filter(|(_, (cells, _))| *cells > 0);
         some.map(|(column, (cells, filled))| Unread { column, cells: *cells, filled: *filled }).collect()
     }
 
-    /// Counts cells that could not be read, of those that are filled.
+    /// Counts unparsable cells, and those that were read.
     fn count_unread(&mut self, column: &'static str, cells: u64, read: u64) {
         let (unread, filled) = self.unread.entry(column).or_default();
         (*unread, *filled) = (*unread + cells, *filled + cells + read);
     }
 
-    /// Replaces findings that all rows share by one.
+    /// Merges findings that all rows share into one.
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
@@ -286,14 +286,14 @@ impl FileRows<'_> {
         }
     }
 
-    /// Findings about the file as a whole.
+    /// Adds findings about the file as a whole.
     pub(super) fn conclude(&mut self) -> Vec<Observed> {
         let (broken, observed) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
         self.broken += broken;
         observed
     }
 
-    /// Stores the rows that are not bad.
+    /// Appends the rows that are not rejected.
     fn keep(&mut self, columns: Vec<Column>, rows: &[usize], bad: &[bool], first_row: u64) -> Result<(), String> {
         let mut frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;
         if bad.contains(&true) {
@@ -307,7 +307,7 @@ impl FileRows<'_> {
         Ok(())
     }
 
-    /// Makes a row of every element of a list where `dataset.toml` says so; returns the cells of those columns.
+    /// Explodes lists into one row per element where `dataset.toml` says so; returns the cells of those columns.
     fn explode<'b>(
         &mut self,
         batch: &'b SourceBatch,
@@ -360,7 +360,7 @@ impl FileRows<'_> {
         Ok(out)
     }
 
-    /// Turns what could not be read into findings, and marks the rows that are lost by it.
+    /// Turns unparsable cells into findings, and marks the rows rejected for them.
     fn judge(&mut self, bound: &Bound<'_>, coerced: Coerced, rows: &[usize], first_row: u64, bad: &mut [bool]) -> Column {
         let column = bound.column;
         let severity = consequence(column.need).0;
@@ -406,7 +406,8 @@ impl FileRows<'_> {
     }
 }
 
-/// Tells how a file is written and what is odd in the order of its rows; how many rows that is, and what is to be judged beside other tables.
+/// Adds findings about a file's formats and about anomalies in the order of its rows; returns the number of such rows, and figures to be
+/// cross-checked against other tables.
 fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
     for (column, reason) in state.manners.told() {
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));

@@ -1,5 +1,5 @@
-//! Fills in what a table leaves out: intervals of candles, ids of yield pools, names of fee tiers. Figures that need other tables are derived by
-//! analyses.
+//! Fills in values missing from a table: intervals of candles, ids of yield pools, names of fee tiers. Figures that need other tables are
+//! derived by analyses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series
 
 use crate::dataset::{candles::Interval, schema::TableSchema, text_runs::rewritten};
 
-/// Writes the given intervals in their one spelling; those that are none become empty and are named.
+/// Normalizes the given intervals; invalid ones become null and are returned.
 pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, Vec<(usize, String)>) {
     let mut issues = Vec::new();
     let Some(column) = columns.iter_mut().find(|column| column.name() == "interval") else { return (None, issues) };
@@ -23,7 +23,8 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
     (Some("interval"), issues)
 }
 
-/// Fills empty intervals of one file's candles: the most frequent step of the token's rows, the finest of several; a day without any.
+/// Fills missing intervals of one file's candles: the most frequent step between the token's rows, of several the smallest; a day without
+/// any.
 pub(in crate::dataset) fn intervals(frame: &mut DataFrame) {
     let Some(filled) = filled_intervals(frame) else { return };
     if let Some(at) = frame.get_column_index("interval") {
@@ -50,7 +51,7 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
     Some(tokens.iter().zip(given.iter()).map(fill).collect())
 }
 
-/// What a whole table is filled with, its rows in input order.
+/// Fills in the columns of a whole table, its rows in input order.
 pub(in crate::dataset) fn table(schema: &TableSchema, frame: &mut DataFrame) {
     match schema.name {
         "yields" => yields(frame),
@@ -70,7 +71,7 @@ fn put(frame: &mut DataFrame, name: &'static str, values: Vec<Option<String>>) {
     }
 }
 
-/// A pool without an id is named `protocol:chain:symbol:pool_meta`, with `#2`, `#3` … for repeats; without a category it is a vault.
+/// Names a pool without an id `protocol:chain:symbol:pool_meta`, with `#2`, `#3` … for repeats; without a category it is a vault.
 fn yields(frame: &mut DataFrame) {
     let mut ids = column_texts(frame, "pool");
     let parts: Vec<_> = ["protocol", "chain", "symbol", "pool_meta"].iter().map(|name| column_texts(frame, name)).collect();
@@ -94,13 +95,13 @@ fn yields(frame: &mut DataFrame) {
     put(frame, "category", categories);
 }
 
-/// A tier without a name is named by its fee in percent: `0.3%`.
+/// Names a tier without a name by its fee in percent: `0.3%`.
 fn fee_tiers(frame: &mut DataFrame) {
     let mut tiers = column_texts(frame, "tier");
     if let Some(fees) = frame.column("fee").ok().and_then(|column| column.f64().ok()) {
         for (tier, fee) in tiers.iter_mut().zip(fees.iter()) {
             if let (None, Some(fee)) = (&tier, fee) {
-                // To a millionth of a percent: 0.003 × 100 must not read 0.30000000000000004.
+                // Rounded to a millionth of a percent: 0.003 × 100 must not read 0.30000000000000004.
                 let percent = (fee * 1e8).round() / 1e6;
                 *tier = Some(format!("{percent}%"));
             }

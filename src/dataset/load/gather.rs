@@ -1,4 +1,4 @@
-//! The rows of a table as they are read: held in memory until they are too many, then handed to the cache, which takes every further batch.
+//! Collects the rows of a table as they are read: in memory until they are too many, then in the cache, which takes every further batch.
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct Gathered {
     /// The rows of the files before this one.
     pub held: Option<DataFrame>,
-    /// File and row each row came from.
+    /// File and row number of each row.
     pub origins: Vec<(u32, u32)>,
     pub import: Option<CacheBuilder>,
     pub place: Option<Place>,
@@ -34,7 +34,7 @@ impl Gathered {
         self.import.as_ref().map_or(self.origins.len() as u64, CacheBuilder::rows)
     }
 
-    /// Hands the rows read of file `at` so far to the cache, if they are too many for memory.
+    /// Moves the rows read so far of file `at` to the cache, if they are too many for memory.
     pub(super) fn take(
         &mut self,
         schema: &'static TableSchema,
@@ -47,7 +47,7 @@ impl Gathered {
             let rows = (self.origins.len() + numbers.len()) as u64;
             let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
             if self.begin(&place, schema, wanted)?.is_some() {
-                // Another program began the import meanwhile and was cut off: it is begun anew.
+                // Another program began the import meanwhile and was interrupted: it restarts.
                 self.import.take().into_iter().for_each(CacheBuilder::abandon);
                 self.begin(&place, schema, wanted)?;
             }
@@ -72,7 +72,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Begins the import, or goes on with one that was cut off; stops if another program has made the table meanwhile.
+    /// Begins the import, or resumes an interrupted one; stops if another program has built the table meanwhile.
     pub(super) fn begin(
         &mut self,
         place: &Place,
@@ -88,7 +88,7 @@ impl Gathered {
         Ok(state)
     }
 
-    /// A file is read to its end, and its rows stay in memory.
+    /// Keeps the rows of a finished file in memory.
     pub(super) fn hold(&mut self, at: u32, mut frame: DataFrame, numbers: Vec<u32>) -> Result<(), String> {
         self.origins.extend(numbers.into_iter().map(|row| (at, row)));
         match &mut self.held {
@@ -102,33 +102,33 @@ impl Gathered {
     }
 }
 
-/// How far the sources were read.
+/// Position in the sources, for checkpoints.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReadState {
-    /// The file that is read, by its place among them; past the last once all are.
+    /// Index of the current file; past the last once all are read.
     pub(crate) file: u32,
-    /// Batches taken of it.
+    /// Batches read of it.
     pub(crate) batches: u64,
-    /// Of this file: rows, those set aside, those left out by `where`.
+    /// Rows of this file, rejected rows, rows excluded by `where`.
     pub(crate) rows: u64,
     pub(crate) file_bad: u64,
     pub(crate) left_out: u64,
-    /// What is learnt of this file.
+    /// State learnt about this file.
     pub(crate) learnt: FileState,
-    /// What was found so far, the sources up to this file among it.
+    /// Load report so far, including the sources up to this file.
     pub(crate) report: LoadReport,
-    /// Where reading goes on, of a file that was appended to.
+    /// Position where reading resumes, in a file that was appended to.
     #[serde(skip)]
     pub(crate) from: Option<ReadSoFar>,
 }
 
-/// A large table and what its load found.
+/// A large table with its load report.
 pub(super) type OpenedTable = (LargeTable, LoadReport);
 
-/// Bytes of a row, as a rule, in files that hold more rows than a table in memory may.
+/// Typical bytes per row in files with more rows than a table in memory may have.
 const ROW_BYTES: u64 = 100;
 
-/// Whether the table is large by the look of its files, and not yet in the cache.
+/// Whether the table is large, judging by its files, and not yet in the cache.
 pub(super) fn takes_a_while(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
@@ -140,15 +140,15 @@ pub(super) fn takes_a_while(
     place(context, schema, manifest, files).is_some_and(|placed| !placed.place.is_there() && large(&placed.place))
 }
 
-/// Where a table lies in the cache.
+/// Location of a table in the cache.
 pub(super) struct Placed {
     pub(super) place: Place,
-    /// Its key without its files.
+    /// Its cache key without its files.
     pub(super) stem: Key,
     pub(super) files: Vec<KeyFile>,
 }
 
-/// Where the table lies in the cache, if it may be large and there is one.
+/// Location of the table in the cache, if it may be large and there is a cache.
 pub(super) fn place(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
@@ -159,7 +159,7 @@ pub(super) fn place(
     crate::dataset::cache::kept(schema)?;
     let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
     let keys = keys?;
-    // A row takes a byte at least, but for columns that say the same over and over, which memory holds as well.
+    // A row takes a byte at least, except in repetitive columns, which fit into memory as well.
     if keys.iter().map(|file| file.bytes).sum::<u64>() < context.cache.rows_min {
         return None;
     }
@@ -173,7 +173,7 @@ pub(super) fn place(
     }
 }
 
-/// The file as the key of the cache names it; none where it cannot be read, or is no file.
+/// The file as part of the cache key; none where it cannot be read, or is no regular file.
 fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
     if let Some(object) = &file.object {
         let (path, bytes) = (file.path.clone(), object.bytes);

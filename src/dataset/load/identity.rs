@@ -1,4 +1,4 @@
-//! The identity of a source file, cheaply: name, size, time and a hash of its head and tail. Equal identities mean equal data.
+//! Cheap identity of a source file: name, size, modification time and a hash of its head and tail. Equal identities mean equal data.
 
 use std::{
     fs::File,
@@ -13,33 +13,33 @@ use crate::{
     wire::Object,
 };
 
-/// How much of each end of a file is hashed.
+/// Bytes hashed at each end of a file.
 const END: u64 = 64 << 10;
 
-/// How much of each end tells whether a file was appended to.
+/// Bytes hashed at each end to tell whether a file was appended to.
 const TIP: u64 = 4 << 10;
 
-/// As `ends`, of a remote file: the hash of its ETag.
+/// Like `ends`, for a remote file: the hash of its ETag.
 pub(crate) fn mark(object: &Object) -> [u8; 32] {
     Sha256::digest(object.mark.as_deref().unwrap_or_default().as_bytes()).into()
 }
 
-/// As `ends`, of the rows of a query: the hash of their count and checksum.
+/// Like `ends`, for the rows of a query: the hash of their count and checksum.
 pub(crate) fn answered(answer: &Answer) -> [u8; 32] {
     Sha256::digest(answer.mark.as_bytes()).into()
 }
 
-/// The hash of a file's head and tail.
+/// Hash of a file's head and tail.
 pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {
     hashed(path, u64::MAX, END)
 }
 
-/// As `ends`, of the file's first `size` bytes.
+/// Like `ends`, for the file's first `size` bytes.
 pub(crate) fn beginning(path: &Path, size: u64) -> io::Result<[u8; 32]> {
     hashed(path, size, END)
 }
 
-/// The hash of what the file's first `size` bytes begin and end with.
+/// Hash of the short head and tail of the file's first `size` bytes.
 pub(crate) fn tips(path: &Path, size: u64) -> io::Result<[u8; 32]> {
     hashed(path, size, TIP)
 }
@@ -61,7 +61,7 @@ fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
     Ok(hash.finalize().into())
 }
 
-/// The dataset's identity: the schema, `dataset.toml` and every file.
+/// Identity of the dataset: hash of the schema, `dataset.toml` and every file.
 pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile, &'a [u8; 32])>) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {
@@ -74,7 +74,7 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile,
     add(manifest.as_bytes());
     for (source, ends) in files {
         add(source.file.as_bytes());
-        // Equal rows of a query may come in more or fewer bytes.
+        // Equal rows of a query may arrive in more or fewer bytes.
         let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
         add(&bytes.to_le_bytes());
         add(&source.modified.map_or(0, |time| time.0).to_le_bytes());

@@ -1,4 +1,4 @@
-//! `where` of `dataset.toml`: which rows it keeps, and which partitions may hold such rows.
+//! `where` of `dataset.toml`: the row filter, and partition pruning.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::dataset::{
 };
 
 impl FileRows<'_> {
-    /// Positions of the rows that can be read and that `where` keeps.
+    /// Positions of the well-formed rows that `where` keeps.
     pub(super) fn kept_rows(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) -> Result<Vec<usize>, String> {
         let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
         let mut rows: Vec<usize> = (0..batch.height).filter(|row| !malformed.contains(row)).collect();
@@ -58,7 +58,7 @@ impl FileRows<'_> {
     }
 }
 
-/// Whether a partition, all of whose rows have this value in the column, may hold rows that the rule keeps.
+/// Whether a partition, all of whose rows have this value in the column, may contain rows that the rule keeps.
 pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
     let kind = kind.unwrap_or(Kind::Text);
     let cell = if value.is_empty() { RawCell::Null } else { RawCell::Text(value.into()) };
@@ -69,7 +69,7 @@ pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
         }
         Keep::Between { min, max } => {
             let bound = |text: &String| measure(&RawCell::Text(text.as_str().into()), kind);
-            // A bound that cannot be read is told where rows are judged.
+            // An invalid bound is reported where rows are filtered.
             let (min, max) = (min.as_ref().map(bound), max.as_ref().map(bound));
             if [min, max].contains(&Some(None)) {
                 return true;
@@ -82,7 +82,7 @@ pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
     }
 }
 
-/// The texts by which a cell and a value of `where` are compared.
+/// Normalized texts by which a cell and a value of `where` are compared.
 fn comparable(cell: &RawCell<'_>, kind: Kind) -> Vec<String> {
     let chain = |cell: &RawCell<'_>| cell.to_text().and_then(|text| Chain::parse(&text)).map(|chain| chain.to_string());
     match kind {

@@ -1,4 +1,4 @@
-//! How the columns of one file write numbers and times, as its rows show while they are read: learnt once, kept to the end, and told.
+//! Number and time formats of the columns of one file, inferred from its rows as they are read: once, kept to the end, and reported.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::dataset::{
     schema::{Column, Kind},
 };
 
-/// What is learnt of each column of a file.
+/// Inferred formats of each column of a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manners {
     columns: HashMap<String, Learnt>,
@@ -26,13 +26,13 @@ struct Learnt {
     comma: Option<bool>,
     /// Whether times are Excel's day numbers.
     days: Option<bool>,
-    /// The units of times met so far.
+    /// Units of the times seen so far, as bits of `Times`.
     times: u8,
-    /// A cell that showed it.
+    /// A cell that is evidence of it.
     shown: String,
 }
 
-/// Whether cells of the kind are numbers that people write with signs.
+/// Whether cells of the kind are numbers that people write with decimal and thousands signs.
 pub(super) fn is_number(kind: Kind) -> bool {
     matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256)
 }
@@ -42,7 +42,7 @@ impl Manners {
         self.columns.entry(column.name.to_owned()).or_default()
     }
 
-    /// How the column is read: as `dataset.toml` says, else as its rows have shown.
+    /// Format of the column: as `dataset.toml` says, else as inferred from its rows.
     pub(super) fn of(&self, bound: &Bound<'_>) -> Manner {
         let learnt = self.columns.get(bound.column.name);
         let decimal = |comma: bool| if comma { Decimal::Comma } else { Decimal::Point };
@@ -52,7 +52,7 @@ impl Manners {
         }
     }
 
-    /// Takes in the times of some rows. The first of them decide whether all are Excel's day numbers.
+    /// Records the times of some rows. The first of them decide whether all are Excel's day numbers.
     pub(super) fn note_times(&mut self, column: &Column, times: Times, shown: impl FnOnce() -> String) {
         if times == Times::default() {
             return;
@@ -65,8 +65,8 @@ impl Manners {
         learnt.times = Times::from_bits(learnt.times).and(times).bits();
     }
 
-    /// Learns the decimal sign of a column with commas: from its own texts, else from those of the other columns of numbers. False: they do
-    /// not tell.
+    /// Infers the decimal sign of a column with commas: from its own texts, else from those of the other numeric columns. Returns false
+    /// where they give no evidence.
     pub(super) fn learn(
         &mut self,
         column: &Column,
@@ -89,7 +89,7 @@ impl Manners {
         Ok(true)
     }
 
-    /// What was learnt, for the person: one sentence for each column.
+    /// The inferred formats, for the user: one sentence per column.
     pub(super) fn told(&self) -> Vec<(String, String)> {
         let mut told = Vec::new();
         for (name, learnt) in &self.columns {
@@ -111,7 +111,7 @@ impl Manners {
     }
 }
 
-/// The units in which the cells of a column are times, and the first that tells.
+/// Units in which the cells of a column are times.
 pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a RawCell<'a>>) -> Times {
     cells.fold(Times::default(), |all, cell| all.and(Times::of_cell(cell)))
 }

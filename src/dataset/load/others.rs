@@ -1,4 +1,4 @@
-//! Columns of `tokens` outside the schema: kept, and given the type that all of their cells have, so that they can be shown, sorted and
+//! Columns of `tokens` outside the schema: kept, with a type inferred from all of their cells, so that they can be shown, sorted and
 //! filtered.
 
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ use crate::{
     untrusted::guarded,
 };
 
-/// The prefix of their names while they are in one frame with ours.
+/// Prefix of their names while they share a frame with schema columns.
 const MARK: &str = "\u{1}";
-/// How many are kept; the others are listed as ignored.
+/// Maximum number kept; further ones are listed as ignored.
 pub(super) const MAX: usize = 64;
 
-/// Whether a table's other columns are kept.
+/// Whether columns of the table outside the schema are kept.
 pub(super) fn are_kept(schema: &TableSchema) -> bool {
     schema.name == "tokens"
 }
 
-/// The file's columns that serve none of ours.
+/// The file's columns that are bound to no schema column.
 pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str> {
     let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
     let mut free: Vec<&str> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str
     free
 }
 
-/// The columns that are not ours, as texts, under marked names.
+/// The unbound columns as texts, under prefixed names.
 pub(super) fn columns(batch: &SourceBatch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
     let column = |name: &str| {
         let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
@@ -51,7 +51,7 @@ pub(super) fn columns(batch: &SourceBatch, bound: &[Bound<'_>], all: &[String], 
     names(bound, all).into_iter().map(column).collect()
 }
 
-/// Gives both frames the columns of both, empty where one lacks them.
+/// Gives both frames the union of their columns, null where one lacks them.
 pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> {
     let named = |frame: &DataFrame| -> Vec<String> { frame.get_column_names().iter().map(ToString::to_string).collect() };
     if named(a) == named(b) {
@@ -71,7 +71,7 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
     Ok(())
 }
 
-/// Parts the frame into our columns, and the others in types of their own.
+/// Splits the frame into schema columns, and the others with inferred types.
 pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
     let height = frame.height();
     let (others, ours): (Vec<Column>, Vec<Column>) = frame.into_columns().into_iter().partition(|column| column.name().starts_with(MARK));
@@ -83,17 +83,17 @@ pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
     (DataFrame::new(height, ours).unwrap_or_default(), DataFrame::new(height, others).unwrap_or_default())
 }
 
-/// The column in the narrowest type that takes every cell; text where none does.
+/// The column in the narrowest type that fits every cell; text where none does.
 fn typed(column: &Column) -> Column {
     let Ok(texts) = column.str() else { return column.clone() };
     if texts.null_count() == texts.len() {
         return column.clone();
     }
-    // Digits with a leading zero are a code.
+    // Digits with a leading zero are a code, not a number.
     let named =
         texts.iter().flatten().any(|text| text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     let numbers: &[Kind] = if named { &[] } else { &[Kind::Integer, Kind::Float] };
-    // A number is no time here: its unit is not known.
+    // A number is not read as a time here: its unit is unknown.
     let plain = texts.iter().flatten().all(|text| text.parse::<f64>().is_ok());
     let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
     for kind in numbers.iter().chain(times) {
@@ -106,7 +106,7 @@ fn typed(column: &Column) -> Column {
     column.clone()
 }
 
-/// One row for each token: the first value that a row of its address has.
+/// One row per token: the first value among the rows of its address.
 pub(in crate::dataset) fn by_token(frame: &DataFrame, others: &DataFrame, tokens: &[String]) -> DataFrame {
     let Some(addresses) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return DataFrame::default() };
     let mut rows: HashMap<&str, Vec<u32>> = HashMap::new();

@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::dataset::coerce::cell::{RawCell, cells};
 
-/// The prefixes of a path that may be a column's name, the longest first.
+/// Prefixes of a path that may be a column's name, longest first.
 pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {
     let name = name.trim();
     std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(head, _)| head)).filter(|head| !head.is_empty())
 }
 
-/// The cells at the end of the path in the column.
+/// Cells at the end of the path in the column.
 pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     let mut column = Cow::Borrowed(column);
     let mut steps = way.split('.').peekable();
@@ -32,7 +32,7 @@ pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     cells(&column).into_iter().map(|cell| step(cell.into_owned(), &rest)).collect()
 }
 
-/// The member that the steps lead to from a cell; null where there is none.
+/// The member at the end of the steps from a cell; null where there is none.
 fn step(cell: RawCell<'static>, steps: &[&str]) -> RawCell<'static> {
     let Some((first, rest)) = steps.split_first() else { return cell };
     match cell {
@@ -45,7 +45,7 @@ fn step(cell: RawCell<'static>, steps: &[&str]) -> RawCell<'static> {
     }
 }
 
-/// The place in a list that a step names, the first being 1.
+/// Index of the list element that a step names, counting from 1.
 fn nth(step: &str) -> Option<usize> {
     step.parse::<usize>().ok()?.checked_sub(1)
 }

@@ -1,5 +1,5 @@
-//! Loads one table: its files one after the other, then repeated keys, order and the canonical frame; or, for a large one, the table in the
-//! cache.
+//! Loads one table: its files one after the other, then duplicate keys, sort order and the canonical frame; or, for a large one, the table
+//! in the cache.
 
 mod grow;
 mod notes;
@@ -36,11 +36,11 @@ use crate::{
     untrusted::guarded,
 };
 
-/// Whether the table is to be imported into the cache first, which takes a while.
+/// Whether loading the table takes a while: it is remote, or has to be imported into the cache first.
 pub(super) fn takes_a_while(context: &LoadContext<'_>, schema: &'static TableSchema) -> bool {
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
-    // A start does not wait for a network.
+    // A start does not wait for the network.
     if elsewhere::is_any(manifest) {
         return true;
     }
@@ -52,7 +52,7 @@ fn here(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifes
     if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
 }
 
-/// The files of the table, local or remote.
+/// Lists the files of the table, local or remote.
 fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
     if let Some(asked) = &manifest.engine {
         return engine::locate(context, schema, manifest, asked);
@@ -63,17 +63,17 @@ fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &Ta
     Ok(Located { files: here(context, schema, manifest)?, ..Located::default() })
 }
 
-/// Why a table is not read.
+/// Reason why a table is not read.
 pub(super) enum Stop {
     Cancelled,
     Unusable(String),
-    /// A file was written to while it was read.
+    /// A file was written to during the read.
     Moved,
     /// The import in the cache cannot be read back.
     Damaged,
-    /// Another program has put the table into the cache meanwhile.
+    /// Another program has built the table in the cache meanwhile.
     Ready(Box<OpenedTable>),
-    /// A remote file cannot be read: its URL, and why.
+    /// A remote file cannot be read: its URL, and the fault.
     Elsewhere(String, crate::wire::Fault),
 }
 
@@ -90,7 +90,7 @@ impl From<CacheBuildError> for Stop {
     }
 }
 
-/// The rows of a table, wherever they are held.
+/// The rows of a table, in memory or in the cache.
 enum Content {
     Memory(DataFrame),
     Large(Arc<LargeTable>),
@@ -108,7 +108,7 @@ impl From<String> for Stop {
     }
 }
 
-/// Loads a table, and the hash of the ends of each of its sources.
+/// Loads a table; returns it with the hash of the head and tail of each source.
 pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<(Table, Vec<[u8; 32]>), Cancelled> {
     let start = Instant::now();
     let plain = TableManifest::default();
@@ -123,7 +123,7 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
                 Ok((table, vec![mark]))
             }
             Err(stop) => {
-                // An answer without it would look as if the token had no figures. Without consent nothing was asked, as of any source.
+                // An answer without it would look as if the token had no figures. Without consent nothing was queried, as for any source.
                 let refused = matches!(stop, Stop::Unusable(_)) && elsewhere::is_agreed(context, manifest);
                 if refused {
                     let sources = vec![asked.source.clone()];
@@ -175,12 +175,12 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
     Ok((table, hashes))
 }
 
-/// The table without a row.
+/// A canonical frame of the table without rows.
 pub(super) fn empty(schema: &'static TableSchema) -> Result<DataFrame, String> {
     read::stacked(Vec::new(), schema)
 }
 
-/// The table, with why it is not read.
+/// Marks the table as unusable, with the reason.
 fn unusable(context: &LoadContext<'_>, mut table: Table, stop: Stop) -> Result<Table, Cancelled> {
     match stop {
         Stop::Cancelled => return Err(Cancelled),
@@ -190,7 +190,7 @@ fn unusable(context: &LoadContext<'_>, mut table: Table, stop: Stop) -> Result<T
             table.elsewhere = Some(elsewhere::unreached(context, &url));
         }
         Stop::Moved => {
-            // Before a file is read, the listing is what changed.
+            // Before a file is read, it is the listing that changed.
             let paths = context.manifest.tables.get(table.schema.name).map_or(&[][..], |manifest| &manifest.path);
             let listed = || paths.first().cloned().unwrap_or_else(|| table.schema.name.to_owned());
             let file = table.sources.last().map_or_else(listed, |source| source.file.clone());
@@ -202,33 +202,33 @@ fn unusable(context: &LoadContext<'_>, mut table: Table, stop: Stop) -> Result<T
     Ok(table)
 }
 
-/// The state of loading one table.
+/// State of loading one table.
 struct Reading<'a> {
     context: &'a LoadContext<'a>,
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     table: &'a mut Table,
     hashes: Vec<[u8; 32]>,
-    /// Where each file ended, with the findings of the file as a whole, which are not among the table's yet.
+    /// End state of each file, with its file-level findings, which are not among the table's yet.
     ends: Vec<FileEnd>,
-    /// The key of the table in the cache without its files, and the table it grew from.
+    /// Cache key of the table without its files, and name of the cache entry it grew from.
     stem: String,
     grown_from: Option<String>,
-    /// Only what was appended is read.
+    /// Whether only appended rows are read.
     grows: bool,
-    /// Bytes read and to read, all files together.
+    /// Bytes read and to read, over all files.
     done: u64,
     total: u64,
     start: Instant,
-    /// How far it is, for the thread that watches for cancellation.
+    /// Progress, for the thread that polls for cancellation.
     pulse: &'a Pulse,
-    /// Why sources are not asked.
+    /// Reason why sources are not queried.
     offline: Option<crate::wire::Fault>,
-    /// Columns of its files that transfers have.
+    /// Columns of its files that a list of transfers would have.
     movements: Vec<String>,
 }
 
-/// A file's size and time, to see whether it changes while it is read.
+/// Size and modification time of a file, to detect changes during the read.
 pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
     if let Some(object) = &file.object {
         return Ok((object.bytes, object.modified.map(Time)));
@@ -242,7 +242,7 @@ pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
 }
 
 impl Reading<'_> {
-    /// Reads the table from its source; if that fails, what was fetched of it last time.
+    /// Reads the table from its source; if that fails, the data stored at the last load.
     fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
         let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
         let Err(stop) = first else { return first };
@@ -267,7 +267,7 @@ impl Reading<'_> {
         self.offline.clone_from(&located.offline);
         let mut outcome = self.read_files(&located.files);
         if let Err(Stop::Damaged) = outcome {
-            // Once more from the start: what is written then is read right after.
+            // Restarts once: parts written now are read right after.
             self.forget();
             outcome = self.read_files(&located.files);
         }
@@ -299,7 +299,7 @@ impl Reading<'_> {
         let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.adopt(*opened))),
-            // What was imported of remote files stays, for the next try; rows of a query come in another order then.
+            // The parts imported from remote files stay for the next try; rows of a query would come in another order then.
             Err(stop) if files[0].answer.is_some() || matches!(stop, Stop::Unusable(_) | Stop::Damaged | Stop::Moved) => {
                 place.iter().for_each(Place::forget);
                 Err(stop)
@@ -308,7 +308,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The table as the cache has it, with what was found when it was brought there.
+    /// Uses the table in the cache, with the report of its import.
     fn adopt(&mut self, (large, report): OpenedTable) -> Content {
         self.forget();
         self.resume(report);
@@ -323,14 +323,14 @@ impl Reading<'_> {
         (self.grown_from, self.grows, self.done) = (None, false, 0);
     }
 
-    /// Takes in the findings of files as a whole, once no file is read any more.
+    /// Adds the file-level findings, once no file is read any more.
     fn tell_ends(&mut self) {
         for end in std::mem::take(&mut self.ends) {
             self.table.findings.absorb(&end.notes);
         }
     }
 
-    /// Goes on from what an earlier run found.
+    /// Continues from the report of an earlier run.
     fn resume(&mut self, report: LoadReport) {
         self.table.sources = report.sources.iter().map(SourceFile::source).collect();
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
@@ -340,7 +340,7 @@ impl Reading<'_> {
         self.ends = report.ends;
     }
 
-    /// What was found so far, in `files` files.
+    /// Load report so far, over the first `files` files.
     fn report(&self, files: usize, findings: &Findings) -> LoadReport {
         let sources = self.table.sources.iter().zip(&self.hashes).take(files);
         LoadReport {
@@ -356,7 +356,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads the files, those of an import that was cut off from where it was.
+    /// Reads the files; an interrupted import resumes where it was.
     fn gather(&mut self, files: &[LocatedFile], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
         let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();

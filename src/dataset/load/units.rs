@@ -1,4 +1,4 @@
-//! Converts figures that come in another unit than ours: amounts in smallest units or whole tokens, volumes in USD, values in tokens.
+//! Converts figures in another unit than the schema's: amounts in smallest units or whole tokens, volumes in USD, values in tokens.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 
@@ -18,10 +18,10 @@ const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, no 
 const NO_PRICE: &str = "without a price above zero USD cannot be converted to tokens; the cell is left empty";
 const NOT_A_NUMBER: &str = "expected a number; the cell is left empty";
 
-/// A figure that could not be worked out: position, value, reason.
+/// A figure that could not be converted: row, value, reason.
 pub(super) type UnitIssue = (usize, String, &'static str);
 
-/// Fills the empty cells of the column `at` from `cells`, which are in another unit.
+/// Fills the null cells of the column `at` from `cells`, which are in another unit.
 pub(super) fn converted(
     context: &LoadContext<'_>,
     schema: &TableSchema,
@@ -77,7 +77,7 @@ pub(super) fn converted(
     (filled.into_column(), issues)
 }
 
-/// The decimals of each row's token.
+/// Decimals of each row's token.
 struct Decimals<'a> {
     context: &'a LoadContext<'a>,
     own: Option<&'a Column>,
@@ -103,7 +103,7 @@ fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
     columns.iter().find(|column| column.name() == name)?.f64().ok()?.get(row)
 }
 
-/// A volume in USD divided by the candle's typical price, the mean of high, low and close.
+/// Converts a volume in USD to tokens, by the candle's typical price: the mean of high, low and close.
 fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
     let Some(usd) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     let prices: Option<Vec<f64>> = ["high", "low", "close"].iter().map(|name| float(columns, name, row)).collect();
@@ -111,7 +111,7 @@ fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) ->
     typical.map(|price| Some(usd / price)).ok_or(NO_PRICE)
 }
 
-/// An amount of the row's token times its price.
+/// Converts an amount of the row's token to USD, by its price.
 fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
     let Some(amount) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     float(columns, "price", row).filter(|price| *price > 0.0).map(|price| Some(amount * price)).ok_or(NO_PRICE)

@@ -1,4 +1,4 @@
-//! Rows compared by the columns a table is ordered by.
+//! Row comparison by the sort columns of a table.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use polars_arrow::array::{Array, Float64Array, Int64Array, StaticArray, Utf8View
 
 use super::keys::list_texts;
 
-/// The columns of a frame of one chunk, in the order in which they decide.
+/// Sort columns of a single-chunk frame, most significant first.
 pub(super) struct SortColumns {
     columns: Vec<(Values, Direction)>,
 }
@@ -22,12 +22,12 @@ enum Values {
     Text(Utf8ViewArray),
     Whole(Int64Array),
     Float(Float64Array),
-    /// Lists of texts, each as one.
+    /// Lists of texts, each joined to one text.
     List(Vec<Option<String>>),
 }
 
 impl SortColumns {
-    /// By these columns, `-` first for falling.
+    /// By these columns, `-` first for descending.
     pub(super) fn new(frame: &DataFrame, order: &[&str]) -> PolarsResult<Self> {
         let column = |name: &&str| {
             let (name, direction) = name.strip_prefix('-').map_or((*name, Direction::Rising), |name| (name, Direction::Falling));
@@ -36,7 +36,7 @@ impl SortColumns {
         order.iter().map(column).collect::<PolarsResult<Vec<_>>>().map(|columns| Self { columns })
     }
 
-    /// How row `a` compares to row `b`. An empty cell comes last either way.
+    /// Compares rows `a` and `b`. Nulls sort last in either direction.
     pub(super) fn compare(&self, a: usize, b: usize) -> Ordering {
         let orders = self.columns.iter().map(|(values, direction)| values.compare(a, b, *direction));
         orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
@@ -57,7 +57,7 @@ impl Values {
 
     fn compare(&self, a: usize, b: usize, direction: Direction) -> Ordering {
         match self {
-            // The same view is the same text, and need not be looked at.
+            // Equal views mean equal texts, without comparing bytes.
             Self::Text(texts) if texts.null_count() == 0 && texts.views()[a].as_u128() == texts.views()[b].as_u128() => Ordering::Equal,
             Self::Text(texts) => cells(texts.get(a), texts.get(b), direction, Ord::cmp),
             Self::Whole(numbers) => cells(numbers.get(a), numbers.get(b), direction, Ord::cmp),

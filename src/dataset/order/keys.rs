@@ -1,13 +1,13 @@
-//! Keys of rows as numbers: 128-bit hashes of cells, which tell rows apart, and sort keys of eight bytes, which compare as a cell does.
+//! Row keys as numbers: 128-bit hashes of cells, which identify rows, and eight-byte sort keys, which compare like a cell.
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, PolarsResult};
 
 use crate::dataset::schema::TableSchema;
 
-/// Tables whose rows have no key where this column is empty.
+/// Tables whose rows have no key where this column is null.
 const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
 
-/// A 128-bit hash of the cells of these columns in each row; equal rows, equal hashes.
+/// 128-bit hash of these columns' cells in each row; equal rows have equal hashes.
 pub(crate) fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
     let mut hashes = vec![KeyHash::default(); frame.height()];
     for name in columns {
@@ -16,7 +16,7 @@ pub(crate) fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u1
     Ok(hashes.into_iter().map(|hash| hash.0).collect())
 }
 
-/// Which rows have no key.
+/// Marks the rows without a key.
 pub(crate) fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let mut keyless = vec![schema.key.is_empty(); frame.height()];
     for (_, column) in KEYLESS.iter().filter(|(table, _)| *table == schema.name) {
@@ -28,12 +28,12 @@ pub(crate) fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<V
     Ok(keyless)
 }
 
-/// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
+/// Hash of a row's key so far; of 128 bits, so that collisions do not occur by chance.
 #[derive(Debug, Clone, Copy, Default)]
 struct KeyHash(u128);
 
 impl KeyHash {
-    /// Both steps can be undone, so keys that differ in one word alone never meet.
+    /// Both steps are invertible, so keys that differ in one word alone never collide.
     fn word(&mut self, word: u64) {
         // The multiplier of a 128-bit linear congruential generator (L'Ecuyer 1999, table 4).
         const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
@@ -73,7 +73,7 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
     Ok(())
 }
 
-/// Each list as one text, which orders and compares as the list does.
+/// Each list joined to one text, which compares like the list.
 pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
     let text = |value: AnyValue<'_>| match value {
         AnyValue::List(list) => list.str().ok().map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
@@ -82,26 +82,26 @@ pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
     column.as_materialized_series().rechunk().iter().map(text).collect()
 }
 
-/// A number's bits so that they compare as the numbers do; both zeros are one.
+/// Bits of a number that compare like the numbers; both zeros are equal.
 pub(crate) fn rising(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// As `rising`, of a whole number.
+/// Like `rising`, for an integer.
 pub(crate) fn rising_whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// The first eight bytes, which compare as the text does as far as they go.
+/// The first eight bytes as a number, which compares like the text as far as they go.
 pub(crate) fn rising_bytes(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
     u64::from_be_bytes(first)
 }
 
-/// A number for each row that compares as its cell of the column does, as far as it goes; `-` first for falling. An empty cell comes
-/// last either way.
+/// Sort key of each row, which compares like its cell as far as eight bytes go; `-` first for descending. Nulls sort last in either
+/// direction.
 pub(super) fn order_keys(frame: &DataFrame, column: &str) -> PolarsResult<Vec<u64>> {
     let (name, falls) = column.strip_prefix('-').map_or((column, false), |name| (name, true));
     let turned = |rising: Option<u64>| rising.map_or(u64::MAX, |rising| if falls { !rising } else { rising });

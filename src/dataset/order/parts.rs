@@ -1,5 +1,5 @@
-//! External sort of rows that do not fit into memory: a bucket is split by the first column in which its rows differ, until each part fits.
-//! The parts are in order, and equal rows lie in one part, in the order of the input.
+//! External sort of rows that do not fit into memory: a bucket is partitioned by the first column in which its rows differ, until each part
+//! fits. Parts are in sort order, and equal rows are in one part, in input order.
 
 use std::{
     fs, io,
@@ -11,14 +11,14 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 use super::{keys::order_keys, sorted, spool::Spool};
 
-/// Rows of a frame that are looked at to find where to part all of them.
+/// Rows of a frame that are sampled for the bounds of the parts.
 const SAMPLE: usize = 1_024;
 
-/// An external sort: its order, its memory, and the folder for its files.
+/// An external sort: its order, its memory limit, and the folder for its files.
 pub(crate) struct Parts<'a> {
-    /// The columns, `-` first for falling.
+    /// Sort columns, `-` first for descending.
     pub(crate) order: &'a [&'a str],
-    /// Bytes of rows that are ordered in memory at a time.
+    /// Bytes of rows that are sorted in memory at a time.
     pub(crate) bytes_max: u64,
     pub(crate) folder: &'a Path,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Parts<'a> {
 type Bounds<'a> = (&'a str, Vec<u64>);
 
 impl Parts<'_> {
-    /// Hands on the bucket's rows in order, after `prepare` has made of each frame what is to be ordered.
+    /// Passes the bucket's rows to `put` in sort order, after `prepare` has transformed each frame.
     pub(crate) fn each(
         &self,
         spool: &Spool,
@@ -44,7 +44,7 @@ impl Parts<'_> {
         };
         let path = self.path();
         let parted = part(spool, bucket, &path, (column, bounds), &prepared);
-        // The file is removed before it is read, so that nothing is left of it however this ends.
+        // The file is unlinked before it is read, so that nothing is left of it however this ends.
         fs::remove_file(&path).ok();
         let (parted, parts) = parted?;
         (0..parts).try_for_each(|part| self.each(&parted, part, &Ok, put))
@@ -55,14 +55,14 @@ impl Parts<'_> {
         self.folder.join(format!("part-{}", FILES.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// The first column by which the rows differ, and keys of it that part them; none where they do not differ.
+    /// The first column in which the rows differ, and keys of it as bounds of the parts; none where no column differs.
     fn bounds(
         &self,
         spool: &Spool,
         bucket: usize,
         prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
     ) -> io::Result<Option<Bounds<'_>>> {
-        // Of each column: smallest and largest key, and a sample.
+        // Per column: smallest and largest key, and a sample.
         let mut seen: Vec<(u64, u64, Vec<u64>)> = vec![(u64::MAX, 0, Vec::new()); self.order.len()];
         for frame in spool.frames(bucket) {
             let frame = prepared(frame?)?;
@@ -70,7 +70,7 @@ impl Parts<'_> {
                 let keys = order_keys(&frame, column).map_err(io::Error::other)?;
                 (*low, *high) = keys.iter().fold((*low, *high), |(low, high), key| (low.min(*key), high.max(*key)));
                 sample.extend(keys.iter().step_by(keys.len() / SAMPLE + 1));
-                // Those that differ in one column need not be told apart by the next.
+                // Where rows differ in one column, the next ones are not needed.
                 if low < high {
                     break;
                 }
@@ -80,7 +80,7 @@ impl Parts<'_> {
             return Ok(None);
         };
         sample.sort_unstable();
-        // Half full, as a sample tells the sizes roughly.
+        // Parts are planned half full, as a sample gives their sizes roughly.
         let parts = (2 * spool.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
         let mut bounds: Vec<u64> =
             (1..parts).filter_map(|part| sample.get(part * sample.len() / parts).copied()).filter(|key| *key > low).collect();
@@ -92,7 +92,7 @@ impl Parts<'_> {
     }
 }
 
-/// Spreads the bucket over a new file of parts; how many these are.
+/// Partitions the bucket into a new spool file; returns it with the number of parts.
 fn part(
     spool: &Spool,
     bucket: usize,
@@ -125,11 +125,11 @@ mod tests {
 
     type Row = (u32, Option<i8>, Option<u8>);
 
-    /// The rows, and their place in the input.
+    /// The rows with their position in the input.
     fn frame(rows: &[Row]) -> DataFrame {
         let columns = [
             Series::new("a".into(), rows.iter().map(|row| row.0).collect::<Vec<_>>()),
-            // Both zeros and a range, all of them often.
+            // Both zeros and a range of values, with many repeats.
             Series::new("b".into(), rows.iter().map(|row| row.1.map(|b| f64::from(b / 32) * -0.5)).collect::<Vec<_>>()),
             Series::new("c".into(), rows.iter().map(|row| row.2.map(|c| format!("0x{:040x}", c / 9))).collect::<Vec<_>>()),
             Series::new("place".into(), (0..rows.len() as u32).collect::<Vec<_>>()),
@@ -165,7 +165,7 @@ mod tests {
             }).unwrap();
             let expected: Vec<u32> = sorted(ORDER, all).unwrap().column("place").unwrap().u32().unwrap().iter().flatten().collect();
             assert_eq!(found, expected);
-            // What does not fit was parted, as often as something tells its rows apart.
+            // Rows that do not fit were partitioned, unless they are all equal.
             assert!(puts > 1 || spool.bytes(0) <= kilobytes << 10 || rows.iter().all(|row| row.0 == rows[0].0));
             assert!(rows.is_empty() || calls.get() > 0);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left but the spool");

@@ -1,5 +1,5 @@
-//! Finds rows whose key is repeated later in the input. Hashes of keys are spread over buckets, so that a table of any size is checked
-//! without holding all of them.
+//! Finds rows whose key repeats later in the input. Hashes of keys are spilled to buckets, so that a table of any size is checked without
+//! holding all of them.
 
 use std::{
     collections::{BTreeMap, BinaryHeap, HashMap, HashSet},
@@ -21,22 +21,22 @@ use crate::dataset::{
 
 const BUCKETS: usize = 64;
 
-/// The rows left out: how many of each file, and the first ones.
+/// Dropped rows: their number per file, and the first ones.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped {
     counts: BTreeMap<u32, u64>,
-    /// Of each file (place, row), the one that came last on top.
+    /// Per file a max-heap of (position, row): the latest is on top.
     first: BTreeMap<u32, BinaryHeap<(u32, u32)>>,
-    /// Of the first ones: the place of the row that is kept in place of each.
+    /// For the first ones: the position of the row kept instead of each.
     kept: HashMap<u32, u32>,
-    /// The rows left out and the rows kept instead, by place, until they are compared.
+    /// The dropped rows and those kept instead, by position, until they are compared.
     rows: HashMap<u32, DataFrame>,
-    /// By place of the row left out.
+    /// By position of the dropped row.
     differences: HashMap<u32, Difference>,
 }
 
 impl Dropped {
-    /// Tells whether a finding is kept of the row, as far as is known.
+    /// Records a dropped row; returns whether a finding is kept of it, as far as is known.
     pub(crate) fn add(&mut self, place: u32, file: u32, row: u32) -> bool {
         *self.counts.entry(file).or_default() += 1;
         let first = self.first.entry(file).or_default();
@@ -49,26 +49,26 @@ impl Dropped {
         beyond.is_none_or(|(beyond, _)| beyond != place)
     }
 
-    /// Notes in what the row at a place differs from the one that is kept.
+    /// Records the difference between the row at a position and the one kept instead.
     pub(crate) fn differs(&mut self, place: u32, difference: Option<Difference>) {
         self.differences.extend(difference.map(|difference| (place, difference)));
     }
 
-    /// Keeps the rows, of these at their places in the input, whose differences findings tell.
+    /// Collects the rows of a frame that findings will compare; `places` are their positions in the input.
     pub(crate) fn meet(&mut self, frame: &DataFrame, places: &[u32]) {
         if self.kept.is_empty() {
             return;
         }
         let wanted: HashSet<u32> = self.kept.iter().flat_map(|(row, kept)| [*row, *kept]).collect();
         for (row, place) in places.iter().enumerate().filter(|(_, place)| wanted.contains(place)) {
-            // Taken and not sliced: a slice would keep the whole frame in memory.
+            // `take`, as a slice would keep the whole frame in memory.
             if let Ok(own) = frame.take(&IdxCa::from_vec("row".into(), vec![row as IdxSize])) {
                 self.rows.insert(*place, own);
             }
         }
     }
 
-    /// Compares the rows that were met. `owner` is the token of a row, which is no column of it.
+    /// Compares the collected rows. `owner` gives the token of a row, which is no column of it.
     pub(crate) fn compare(&mut self, schema: &TableSchema, owner: impl Fn(&DataFrame) -> Option<String>) {
         let whose = schema.order.first().copied().filter(|whose| !schema.key.contains(whose));
         for (row, kept) in std::mem::take(&mut self.kept) {
@@ -81,7 +81,7 @@ impl Dropped {
         self.rows.clear();
     }
 
-    /// File, row and difference of those that a finding is kept of, in the order of the input.
+    /// File, row and difference of those with a finding, in input order.
     pub(crate) fn first(&self) -> Vec<(u32, u32, Option<Difference>)> {
         let mut all: Vec<(u32, u32, u32)> = Vec::new();
         for (file, first) in &self.first {
@@ -91,13 +91,13 @@ impl Dropped {
         all.into_iter().map(|(place, file, row)| (file, row, self.differences.get(&place).cloned())).collect()
     }
 
-    /// How many of each file.
+    /// Number of dropped rows per file.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.counts.iter().map(|(file, count)| (*file, *count))
     }
 }
 
-/// The row that is kept of the key of each of these, which are left out.
+/// For each of these dropped rows the row that is kept of its key.
 pub(crate) fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]) -> PolarsResult<Vec<usize>> {
     if dropped.is_empty() {
         return Ok(Vec::new());
@@ -112,19 +112,20 @@ pub(crate) fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]
     Ok(dropped.iter().map(|row| kept.get(&hashes[*row]).copied().unwrap_or(*row)).collect())
 }
 
-/// Whether rows of one key lie side by side once they are ordered: then no keys need to be kept.
+/// Whether rows with one key are adjacent once sorted: then no keys need to be kept.
 pub(crate) fn side_by_side(schema: &TableSchema) -> bool {
     !schema.key.is_empty() && schema.order.len() == schema.key.len() && schema.order.iter().all(|column| schema.key.contains(column))
 }
 
-/// The keys of the rows so far.
+/// Spill file of the keys of the rows so far.
 pub(crate) struct KeySpool {
     spool: Spool,
     schema: &'static TableSchema,
 }
 
 impl KeySpool {
-    /// In a new file, or one of which an earlier run left so many bytes; none for a table whose repeats show otherwise, or that has none.
+    /// Creates the file, or reopens the first `resume` bytes that an earlier run left; none for a table without a key, or whose duplicates
+    /// are adjacent once sorted.
     pub(crate) fn open(path: &Path, schema: &'static TableSchema, resume: Option<u64>) -> io::Result<Option<Self>> {
         if schema.key.is_empty() || side_by_side(schema) {
             return Ok(None);
@@ -136,7 +137,7 @@ impl KeySpool {
         Ok(Some(Self { spool, schema }))
     }
 
-    /// Takes in the keys of some rows of a file, the first of which is at `place` in the input.
+    /// Adds the keys of some rows of a file, the first of which is at `place` in the input.
     pub(crate) fn add(&mut self, frame: &DataFrame, place: u32, file: u32, numbers: &[u32]) -> io::Result<()> {
         let failed = io::Error::other;
         let hashes = hashes(frame, self.schema.key).map_err(failed)?;
@@ -155,12 +156,12 @@ impl KeySpool {
         self.spool.add(frame, &buckets)
     }
 
-    /// Writes what is gathered; gives back the length of the file.
+    /// Flushes the buffer; returns the length of the file.
     pub(crate) fn flush(&mut self) -> io::Result<u64> {
         self.spool.flush()
     }
 
-    /// The places of all but the last row of each key, in order.
+    /// Positions of all but the last row of each key, in order.
     pub(crate) fn repeats(&mut self, dropped: &mut Dropped) -> io::Result<Vec<u32>> {
         self.flush()?;
         let mut places = Vec::new();
@@ -184,7 +185,7 @@ impl KeySpool {
     }
 }
 
-/// Hash, place, file and row of each.
+/// Hash, position, file and row number of each.
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<(u128, u32, u32, u32)>> {
     let long = |name: &str| frame.column(name)?.u64()?.cont_slice();
     let short = |name: &str| frame.column(name)?.u32()?.cont_slice();

@@ -1,5 +1,5 @@
-//! A spool file: rows spread over buckets in one file that only grows. A chunk is a frame of one bucket with its checksum, so that an import
-//! that was cut off resumes with the whole chunks. What the columns are is not known here.
+//! Spill file: rows partitioned into buckets of one append-only file. A chunk is a frame of one bucket with its checksum, so that an
+//! interrupted import resumes with the complete chunks. The meaning of the columns is not known here.
 
 use std::{
     fs::{File, OpenOptions},
@@ -12,19 +12,19 @@ use polars::prelude::{
     Column, DataFrame, IdxCa, IdxSize, IpcStreamReader, IpcStreamWriter, PlSmallStr, PolarsResult, SerReader, SerWriter,
 };
 
-/// Bytes of rows that are gathered before they are written, as a rule.
+/// Default bytes of rows that are buffered before they are written.
 const GATHERED: usize = 24 << 20;
-/// Bytes of rows from which on they are a chunk of their own; fewer are put together.
+/// Bytes of rows that make a chunk of their own; smaller frames are combined.
 const CHUNK: usize = 2 << 20;
-/// Bucket, length, checksum.
+/// Header of a chunk: bucket, length, checksum.
 const CHUNK_HEAD: usize = 12;
-/// The longest chunk.
+/// Maximum length of a chunk.
 const CHUNK_MAX: u32 = 1 << 31;
 
 pub(crate) struct Spool {
     file: File,
     length: u64,
-    /// Bytes of rows that are not written yet, and from how many on they are.
+    /// Bytes of buffered rows, and the limit from which they are written.
     gathered: usize,
     gathered_max: usize,
     buckets: Vec<Bucket>,
@@ -33,16 +33,16 @@ pub(crate) struct Spool {
 #[derive(Clone, Default)]
 struct Bucket {
     rows: Vec<DataFrame>,
-    /// Where its chunks lie: place of the bytes, length, checksum.
+    /// Its chunks: offset of the bytes, length, checksum.
     chunks: Vec<(u64, u32, u32)>,
 }
 
-/// What was written is not what is read.
+/// Error for spill files that do not match their checksums or lengths.
 pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "what was written before is damaged")
 }
 
-/// The rows at these places, in this order.
+/// The rows at these positions, in this order.
 pub(crate) fn rows_at(frame: &DataFrame, places: Vec<IdxSize>) -> PolarsResult<DataFrame> {
     let height = places.len();
     let places = IdxCa::from_vec(PlSmallStr::EMPTY, places);
@@ -50,7 +50,7 @@ pub(crate) fn rows_at(frame: &DataFrame, places: Vec<IdxSize>) -> PolarsResult<D
     DataFrame::new(height, columns?)
 }
 
-/// The frames as one, in one chunk; none without any.
+/// Concatenates the frames into one chunk; none without frames.
 pub(crate) fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult<Option<DataFrame>> {
     let mut frames = frames.into_iter();
     let Some(mut whole) = frames.next() else { return Ok(None) };
@@ -62,18 +62,18 @@ pub(crate) fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult
 }
 
 impl Spool {
-    /// A new file of so many buckets.
+    /// Creates a file with this number of buckets.
     pub(crate) fn create(path: &Path, buckets: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         Ok(Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] })
     }
 
-    /// The same, which writes once it has gathered so many bytes.
+    /// Sets the limit of buffered bytes.
     pub(crate) fn gathering(self, gathered_max: usize) -> Self {
         Self { gathered_max, ..self }
     }
 
-    /// The first `length` bytes of a file that an earlier run left.
+    /// Reopens the first `length` bytes of a file that an earlier run left.
     pub(crate) fn reopen(path: &Path, buckets: usize, length: u64) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < length {
@@ -93,7 +93,7 @@ impl Spool {
         Ok(spool)
     }
 
-    /// Takes in rows; `buckets` tells where each belongs. Those of one bucket keep their order.
+    /// Adds rows; `buckets` gives the bucket of each. Rows of one bucket keep their order.
     pub(crate) fn add(&mut self, frame: DataFrame, buckets: &[u32]) -> io::Result<()> {
         if buckets.is_empty() {
             return Ok(());
@@ -125,12 +125,12 @@ impl Spool {
         if self.gathered >= self.gathered_max { self.flush().map(drop) } else { Ok(()) }
     }
 
-    /// Writes what is gathered; gives back the length of the file.
+    /// Flushes the buffer; returns the length of the file.
     pub(crate) fn flush(&mut self) -> io::Result<u64> {
         let mut bytes = Vec::new();
         for bucket in 0..self.buckets.len() {
             let (mut chunk, mut held) = (Vec::new(), 0);
-            // What is written is let go before the rest is looked at.
+            // Frames are freed as they are written, before the rest is processed.
             for rows in std::mem::take(&mut self.buckets[bucket].rows) {
                 held += rows.estimated_size();
                 chunk.push(rows);
@@ -145,7 +145,7 @@ impl Spool {
         Ok(self.length)
     }
 
-    /// Writes the rows as one chunk of the bucket; `bytes` is room for them.
+    /// Writes the rows as one chunk of the bucket; `bytes` is a reusable buffer.
     fn write(&mut self, bucket: usize, rows: Vec<DataFrame>, bytes: &mut Vec<u8>) -> io::Result<()> {
         let Some(mut frame) = whole(rows).map_err(io::Error::other)? else { return Ok(()) };
         bytes.clear();
@@ -161,7 +161,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Bytes written and gathered.
+    /// Bytes written and buffered.
     pub(crate) fn taken(&self) -> u64 {
         self.length + self.gathered as u64
     }
@@ -171,7 +171,7 @@ impl Spool {
         self.buckets.get(bucket).map_or(0, |bucket| bucket.chunks.iter().map(|chunk| u64::from(chunk.1)).sum())
     }
 
-    /// The frames written of the bucket, in the order of the rows.
+    /// The written frames of the bucket, in row order.
     pub(crate) fn frames(&self, bucket: usize) -> impl Iterator<Item = io::Result<DataFrame>> {
         self.buckets.get(bucket).into_iter().flat_map(|bucket| &bucket.chunks).map(|&(at, length, sum)| {
             let mut bytes = vec![0; length as usize];
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(all(&spool, 1).unwrap(), ["other"]);
         assert_eq!(all(&spool, 2).unwrap(), ["one", "two", "three", "four"]);
         assert!(spool.add(texts(&["none"]), &[3]).is_err(), "a bucket that cannot be");
-        // A flipped bit is seen.
+        // A flipped bit is detected.
         spool.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
         assert!(all(&spool, 2).is_err());
         assert!(Spool::reopen(&path, 2, spool.length).is_err(), "a bucket that cannot be");

@@ -1,5 +1,5 @@
-//! Rows of CSV and TSV (RFC 4180). A record that cannot be read costs that record only: after a quote that is never closed, reading
-//! resumes with the next line, which no CSV library does.
+//! Rows of CSV and TSV (RFC 4180). A malformed record costs that record only: after an unclosed quote, reading resumes with the next line,
+//! which no CSV library does.
 
 use super::{
     ColumnFilter, RowSource, SourceBatch,
@@ -7,7 +7,7 @@ use super::{
     text::{Input, MAX_RECORD},
 };
 
-/// Bytes that may be read twice because of unclosed quotes.
+/// Maximum bytes that are read twice because of unclosed quotes.
 const MAX_REREAD: usize = 256 << 20;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
@@ -25,12 +25,12 @@ pub(super) struct CsvRows {
     started: bool,
 }
 
-/// Where a field stands in the record, quotes left out.
+/// Range of a field in the record, without quotes.
 #[derive(Clone, Copy)]
 struct Field {
     start: usize,
     end: usize,
-    /// It holds doubled quotes.
+    /// Whether it contains doubled quotes.
     doubled: bool,
 }
 
@@ -39,7 +39,7 @@ struct Scan {
     /// Bytes up to the next record.
     length: usize,
     problem: Option<&'static str>,
-    /// The end of its first line, when it goes over several.
+    /// End of its first line, where it spans several.
     first_line: Option<usize>,
 }
 
@@ -48,12 +48,12 @@ enum State {
     Start,
     Plain,
     Quoted,
-    /// After a quote inside quotes: its end, or half of a doubled one.
+    /// After a quote inside quotes: the closing one, or the first of a doubled one.
     Quote,
 }
 
 impl CsvRows {
-    /// Reads the header. Without a delimiter, it is the comma, else what the header has in its place.
+    /// Reads the header. Without `delimiter`, the first of comma, semicolon, tab and vertical bar in the header is used.
     pub(super) fn open(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         let scan = rows.scan()?;
@@ -69,7 +69,7 @@ impl CsvRows {
         Ok(rows)
     }
 
-    /// Rows of a file that has no header: its columns are called `names`.
+    /// Rows of a file without header, whose columns are `names`.
     pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         for name in names {
@@ -79,7 +79,7 @@ impl CsvRows {
         Ok(rows)
     }
 
-    /// Rows of a file that has no header: its columns are called by their numbers, from 1.
+    /// Rows of a file without header, whose columns are numbered from 1.
     pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         rows.scan()?;
@@ -90,7 +90,7 @@ impl CsvRows {
         Ok(rows)
     }
 
-    /// The rows of `input`, appended to a file with this header of which `rows` were read before.
+    /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
     pub(super) fn going_on(&self, input: Input, rows: u64, wanted: ColumnFilter) -> Result<Self, String> {
         let mut more = Self::headless(input, self.records.names(), Some(self.delimiter), wanted)?;
         more.records.follow(rows);
@@ -115,7 +115,7 @@ impl CsvRows {
         })
     }
 
-    /// Finds the next record and its fields without consuming it; of length 0 at the end of the file.
+    /// Finds the next record and its fields without consuming it; its length is 0 at the end of the file.
     fn scan(&mut self) -> Result<Scan, String> {
         self.fields.clear();
         let (mut at, mut start, mut state) = (0, 0, State::Start);
@@ -185,7 +185,7 @@ impl CsvRows {
             return Err(RAGGED);
         }
         let data = self.input.data();
-        // All of the row is checked, so that it does not depend on which columns are wanted.
+        // The whole row is validated, so that the result does not depend on the selected columns.
         if std::str::from_utf8(&data[..scan.length]).is_err() {
             return Err(NOT_UTF8);
         }
@@ -227,7 +227,7 @@ impl RowSource for CsvRows {
                 match self.read_record(&scan) {
                     Ok(()) => self.records.end_record(),
                     Err(problem) => {
-                        // Over several lines because of a quote that went astray: only the first line is given up.
+                        // A record of several lines because of a stray quote: only its first line is rejected.
                         if let Some(first_line) = scan.first_line {
                             self.reread += scan.length;
                             if self.reread > MAX_REREAD {

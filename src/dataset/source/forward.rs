@@ -1,4 +1,4 @@
-//! A byte stream for a reader that reads by offset: it may read the first bytes again, and no others.
+//! A byte stream behind an interface of random access: bytes come in order, and only the first ones can be read again.
 
 use std::{
     io::{self, Read},
@@ -10,14 +10,14 @@ use super::read_at::ReadAt;
 /// Bytes at the beginning that can be read again.
 const KEPT: u64 = 1 << 20;
 
-/// A byte stream with its beginning kept.
+/// A byte stream that keeps its beginning.
 pub(crate) struct Forward {
     state: Mutex<State>,
 }
 
 struct State {
     reader: Box<dyn Read + Send>,
-    /// The first bytes, kept for being read again.
+    /// The first bytes, which can be read again.
     kept: Vec<u8>,
     at: u64,
 }
@@ -31,7 +31,7 @@ impl Forward {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads and drops up to `most` further bytes; how many there were.
+    /// Reads and drops up to `most` further bytes; returns their number.
     pub(crate) fn drain(&self, most: u64) -> io::Result<u64> {
         let mut state = self.lock();
         let drained = io::copy(&mut state.reader.by_ref().take(most), &mut io::sink())?;
@@ -52,7 +52,7 @@ impl State {
 }
 
 impl ReadAt for Forward {
-    /// The length is not known before the end.
+    /// The length is unknown before the end.
     fn bytes(&self) -> io::Result<u64> {
         Ok(u64::MAX)
     }

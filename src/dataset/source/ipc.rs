@@ -1,5 +1,5 @@
-//! Rows of Arrow IPC (`.arrow`, `.ipc`, `.feather`), in the file or the stream format, a record batch at a time, so that a file of any size
-//! takes the memory of a few batches. A message is read whole and its figures are checked before it is decoded.
+//! Rows of Arrow IPC (`.arrow`, `.ipc`, `.feather`), in the file or the stream format, one record batch at a time, so that a file of any
+//! size takes the memory of a few batches. A message is read whole and its figures are validated before it is decoded.
 
 use std::{
     io::{self, Cursor},
@@ -21,7 +21,7 @@ use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, sane};
 use crate::untrusted::guarded;
 
-/// Bytes that are announced ahead of reading.
+/// Bytes of read-ahead.
 const AHEAD: u64 = 16 << 20;
 const MAGIC: &[u8; 6] = b"ARROW1";
 
@@ -31,21 +31,21 @@ pub(super) struct IpcRows {
     schema: ArrowSchema,
     ipc_schema: IpcSchema,
     dictionaries: Dictionaries,
-    /// The columns that are decoded, by place; none is all.
+    /// Indexes of the columns to decode; none: all.
     projection: Option<Vec<usize>>,
     fields: Vec<ArrowField>,
-    /// Rows that are decoded and not yet taken.
+    /// Decoded rows that were not returned yet.
     decoded: DataFrame,
     done: u64,
     started: bool,
 }
 
-/// The messages of the file, and the next one.
+/// The messages of the file, with the position of the next one.
 struct Messages {
     file: Arc<dyn ReadAt>,
     bytes: u64,
     next: Next,
-    /// The end of the last one read, and how many bytes and rows it has.
+    /// End of the last message read, and its number of bytes and rows.
     at: u64,
     last: (u64, usize),
 }
@@ -53,7 +53,7 @@ struct Messages {
 enum Next {
     /// At the offsets that the footer of a file lists.
     Listed(std::vec::IntoIter<u64>),
-    /// One after the other, as in a stream.
+    /// Consecutive, as in a stream.
     At(u64),
 }
 
@@ -70,7 +70,8 @@ impl Messages {
         Ok(read)
     }
 
-    /// The message at `at`, without its body; none at the end. Its length comes first, after a marker of four bytes that old files lack.
+    /// Reads the message at `at`, without its body; none at the end. Its length comes first, after a continuation marker of four bytes that
+    /// old files lack.
     fn message(&self, mut at: u64) -> PolarsResult<Option<Message>> {
         let mut number = || -> PolarsResult<i32> {
             let read = self.read(at..at.saturating_add(4))?;
@@ -96,10 +97,10 @@ impl Messages {
     fn next(&mut self) -> PolarsResult<Option<Message>> {
         let at = match &mut self.next {
             Next::Listed(places) => places.next(),
-            // A stream may end without saying so.
+            // A stream may end without an end marker.
             Next::At(at) => Some(*at).filter(|at| *at < self.bytes),
         };
-        // What comes after it is read soon, most likely.
+        // The bytes after the message are read soon, most likely.
         let soon = at.map(|at| at..at.saturating_add(AHEAD).min(self.bytes));
         self.file.ahead(soon.as_slice());
         let message = at.map_or(Ok(None), |at| self.message(at))?;
@@ -152,7 +153,7 @@ impl IpcRows {
         let text = MessageRef::read_as_root(&message.text)?;
         let body = self.messages.read(message.body.clone())?;
         sane::ipc_batch(&text, &body)?;
-        // The default checks every offset and text.
+        // The default validates every offset and text.
         let (mut body, mut scratch, checked) = (Cursor::new(body), Vec::new(), <_>::default());
         match text.header()? {
             Some(MessageHeaderRef::RecordBatch(batch)) => {
@@ -194,7 +195,7 @@ impl IpcRows {
         }
     }
 
-    /// Decodes the next message; a batch of up to `pass` rows is passed over instead. Gives back the rows passed over; none at the end.
+    /// Decodes the next message; a batch of up to `pass` rows is skipped instead. Returns the number of rows skipped; none at the end.
     fn advance(&mut self, pass: u64) -> Result<Option<u64>, String> {
         guarded("Arrow IPC", || {
             let Some(message) = self.messages.next()? else { return Ok(None) };
@@ -217,10 +218,10 @@ impl IpcRows {
     }
 }
 
-/// The schema, and the offsets of dictionaries: from the head of a stream, or the footer of a file.
+/// Schema and offsets of the dictionaries, from the head of a stream or the footer of a file.
 type Outline = (ArrowSchema, IpcSchema, Vec<u64>);
 
-/// The schema message that a stream begins with.
+/// Reads the schema message at the start of a stream.
 fn head(messages: &mut Messages) -> PolarsResult<Outline> {
     let Some(first) = messages.next()? else { polars_bail!(ComputeError: "it has no columns") };
     let whole = messages.read(0..first.body.start)?;
@@ -228,7 +229,7 @@ fn head(messages: &mut Messages) -> PolarsResult<Outline> {
     Ok((metadata.schema, metadata.ipc_schema, Vec::new()))
 }
 
-/// The footer of a file, which lies before its own length and the magic.
+/// Reads the footer of a file, which is before its own length and the magic.
 fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
     let end = messages.bytes.saturating_sub(10);
     let tail = messages.read(end..messages.bytes)?;
@@ -251,7 +252,7 @@ impl RowSource for IpcRows {
         }
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
-            // Without a batch: the columns all the same.
+            // A file without a record batch still has its columns.
             let columns = guarded("Arrow IPC", || Ok(empty_columns(&self.fields)))?;
             return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
         }
@@ -261,7 +262,7 @@ impl RowSource for IpcRows {
     }
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {
-        // Whole record batches are passed over without being decoded.
+        // Whole record batches are skipped without decoding.
         self.started |= batches > 0;
         let mut left = batches.saturating_mul(BATCH_ROWS as u64);
         while left > 0 {
@@ -303,7 +304,7 @@ mod tests {
         DataFrame::new(rows.len(), columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
     }
 
-    /// A file with a record batch for each of these numbers of rows.
+    /// A file with a record batch for each of these row counts.
     fn file(batches: &[usize], stream: bool, compression: Option<IpcCompression>) -> File {
         let mut parts = Vec::new();
         for &rows in batches {
@@ -311,7 +312,7 @@ mod tests {
         }
         let mut bytes = Vec::new();
         if stream {
-            // Streams one after the other: the first with its columns, all without their end, which is eight bytes.
+            // Concatenated streams: the first with its columns, all without their end marker, which is eight bytes.
             for mut part in std::iter::once(part(0, 0)).chain(parts) {
                 let mut stream = Vec::new();
                 IpcStreamWriter::new(&mut stream).with_compression(compression).finish(&mut part).unwrap();
@@ -352,7 +353,7 @@ mod tests {
                     let frame = DataFrame::new(batch.height, batch.columns).unwrap();
                     assert!(frame.equals_missing(&part(seen, batch.height).select(["text", "whole"]).unwrap()), "{stream} {seen}");
                     seen += batch.height;
-                    // The largest batch, and what of the one before was no whole batch of ours.
+                    // The largest record batch, and the rest of the one before that did not fill a batch.
                     assert!(rows.decoded.height() < 30_000 + BATCH_ROWS);
                     assert!(rows.bytes_read() >= read && rows.bytes_read() <= rows.messages.bytes);
                     read = rows.bytes_read();
@@ -401,7 +402,7 @@ mod tests {
                     }
                     Ok(count)
                 });
-                // The end of a stream says nothing that is missed.
+                // The end marker of a stream carries no data.
                 let ends_early = stream && cut <= 8;
                 assert!(
                     read.as_ref().map_or_else(|error| error.starts_with("is damaged"), |count| ends_early && *count == 40_000),

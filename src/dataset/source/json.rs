@@ -9,7 +9,7 @@ use super::{
     text::Input,
 };
 
-/// The largest JSON file, unpacked.
+/// Maximum size of a JSON file in bytes, decompressed.
 const MAX_JSON: u64 = 2 << 30;
 
 const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is rejected";
@@ -26,7 +26,7 @@ impl JsonRows {
         Self { input: Some(input), elements: Vec::new().into_iter(), records: Records::new(wanted), bytes: 0 }
     }
 
-    /// Rows of objects that were found already, in a text of so many bytes.
+    /// Rows of objects that were already extracted from a text of `bytes` bytes.
     pub(super) fn of(elements: Vec<Box<RawValue>>, bytes: u64, wanted: ColumnFilter) -> Self {
         Self { input: None, elements: elements.into_iter(), records: Records::new(wanted), bytes }
     }

@@ -1,5 +1,5 @@
 //! Downloaded parts of remote objects, on disk: the bytes at their offsets in a sparse file, and a list of the parts, each with a checksum.
-//! They survive the program; parts that do not fit their checksum are fetched anew.
+//! They outlive the program; parts that do not match their checksum are fetched again.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -18,7 +18,7 @@ use crate::wire::Object;
 const BYTES: &str = "bytes";
 const PARTS: &str = "parts";
 
-/// A range that was downloaded.
+/// A downloaded byte range with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     start: u64,
@@ -29,15 +29,15 @@ struct Part {
 /// The downloaded parts of one object.
 #[derive(Debug)]
 pub(crate) struct ObjectParts {
-    /// Without a cache, and so without a folder, they last as long as the program.
+    /// None without a cache: the parts then last as long as the program.
     folder: Option<PathBuf>,
     file: File,
     parts: Vec<Part>,
-    /// Ranges being downloaded: how far each is, and its checksum so far.
+    /// Ranges being downloaded, each with the position reached and the checksum so far.
     begun: Vec<(Range<u64>, u64, crc32fast::Hasher)>,
 }
 
-/// A file name from a hash of these texts.
+/// File name from a hash of these texts.
 pub(crate) fn name_of(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -48,7 +48,7 @@ pub(crate) fn name_of(texts: &[&str]) -> String {
     digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name)))
 }
 
-/// The folder of downloaded objects, in the cache's.
+/// Folder of the downloaded objects, inside the cache folder.
 pub(crate) fn folder(cache: &Path) -> PathBuf {
     cache.join("objects")
 }
@@ -58,7 +58,7 @@ fn folder_of(cache: &Path, object: &Object) -> PathBuf {
 }
 
 impl ObjectParts {
-    /// The parts of the object that are on disk.
+    /// Opens the parts of the object that are on disk; those that do not match their checksum are dropped.
     pub(crate) fn open(cache: Option<&Path>, object: &Object) -> io::Result<Self> {
         let Some(cache) = cache else {
             let file = tempfile::tempfile()?;
@@ -66,11 +66,11 @@ impl ObjectParts {
             return Ok(Self { folder: None, file, parts: Vec::new(), begun: Vec::new() });
         };
         let folder = folder_of(cache, object);
-        // For the user alone, as the data may be.
+        // User-only permissions, as the data may be private.
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join(BYTES))?;
         file.set_len(object.bytes)?;
-        // The least recently used object is evicted first.
+        // The modification time records the last use, for LRU eviction.
         file.set_modified(SystemTime::now()).ok();
         let parts: Vec<Part> = fs::read(folder.join(PARTS)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut kept = Self { folder: Some(folder), file, parts: Vec::new(), begun: Vec::new() };
@@ -104,7 +104,7 @@ impl ObjectParts {
         Ok(hash.finalize())
     }
 
-    /// The gaps in the range.
+    /// Missing ranges within the range.
     pub(crate) fn missing(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         gaps(&self.parts, range)
     }
@@ -114,7 +114,7 @@ impl ObjectParts {
         self.file.read_exact_at(buffer, at)
     }
 
-    /// Bytes at `at` have come.
+    /// Stores bytes received for the offset `at`.
     pub(crate) fn take(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, at)?;
         let end = at + bytes.len() as u64;
@@ -122,7 +122,7 @@ impl ObjectParts {
             *next = end;
             hash.update(bytes);
         } else {
-            // Of no range that was begun: the server sends the whole file.
+            // Outside of every begun range: the server sends the whole file.
             let mut hash = crc32fast::Hasher::new();
             hash.update(bytes);
             self.begun.push((at..u64::MAX, end, hash));
@@ -130,12 +130,12 @@ impl ObjectParts {
         Ok(())
     }
 
-    /// A range is being downloaded.
+    /// Begins the download of a range.
     pub(crate) fn begin(&mut self, range: Range<u64>) {
         self.begun.push((range.clone(), range.start, crc32fast::Hasher::new()));
     }
 
-    /// The download of the range has ended: what has come of it is a part.
+    /// Ends the download of the range: the bytes received become a part.
     pub(crate) fn end(&mut self, range: &Range<u64>) {
         let (ended, begun): (Vec<_>, Vec<_>) = self.begun.drain(..).partition(|(begun, ..)| begun == range || begun.end == u64::MAX);
         self.begun = begun;
@@ -145,7 +145,7 @@ impl ObjectParts {
         self.note();
     }
 
-    /// Writes the list of parts. Where that fails, the next program fetches them once more.
+    /// Writes the list of parts. Where that fails, the next program fetches them again.
     fn note(&self) {
         let Some(folder) = &self.folder else { return };
         let Ok(text) = serde_json::to_vec(&self.parts) else { return };
@@ -154,7 +154,7 @@ impl ObjectParts {
     }
 }
 
-/// The gaps that no part covers in the range.
+/// Gaps in the range that no part covers.
 fn gaps(parts: &[Part], range: &Range<u64>) -> Vec<Range<u64>> {
     let mut covered: Vec<_> = parts.iter().filter(|part| part.start < range.end && part.end > range.start).collect();
     covered.sort_by_key(|part| part.start);
@@ -186,14 +186,14 @@ pub(crate) fn bytes(cache: &Path) -> u64 {
     all(cache).iter().map(|(_, bytes, _)| bytes).sum()
 }
 
-/// Removes all downloaded objects and listings; how many bytes that was.
+/// Removes all downloaded objects and listings; returns the bytes freed.
 pub(crate) fn clear(cache: &Path) -> u64 {
     let before = bytes(cache);
     fs::remove_dir_all(folder(cache)).ok();
     before - bytes(cache)
 }
 
-/// Evicts the least recently used objects until the others fit into `bytes_max`. Those used in the last day stay.
+/// Evicts the least recently used objects until the others fit into `bytes_max`. Objects used in the last day stay.
 pub(crate) fn evict(cache: &Path, bytes_max: u64) {
     let mut kept = all(cache);
     kept.sort();

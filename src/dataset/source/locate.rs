@@ -1,5 +1,5 @@
-//! Locates the files of a table: those named after it in the dataset's folder, or those that `dataset.toml` names. Every walk is bounded, as
-//! folders may hold loops and more than anyone meant.
+//! Locates the files of a table: those named after it in the dataset's folder, or those that `dataset.toml` names. Every directory walk is
+//! bounded, as folders may contain symlink loops and more files than intended.
 
 use std::{
     collections::HashSet,
@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 32;
 pub(crate) const MAX_ENTRIES: usize = 200_000;
 pub(crate) const MAX_FILES: usize = 10_000;
 
-/// How a glob is matched: `*` does not go over a slash, nor match a hidden file.
+/// Glob options: `*` matches neither a slash nor a hidden file.
 pub(crate) const GLOB: MatchOptions =
     MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
 
@@ -26,41 +26,41 @@ pub(crate) const GLOB: MatchOptions =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedFile {
     pub path: PathBuf,
-    /// For people: relative to the dataset's folder if it is in it, else as `dataset.toml` spells it.
+    /// Displayed name: relative to the dataset's folder if inside it, else as `dataset.toml` spells it.
     pub name: String,
-    /// It is remote; `path` is its URL then.
+    /// Set for a remote file; `path` is its URL then.
     pub object: Option<Object>,
-    /// It is the rows of a query; `path` is its name then.
+    /// Set for the rows of a query; `path` is their name then.
     pub answer: Option<Arc<Answer>>,
 }
 
-/// The rows of a query, as an engine counted them: equal answers, equal rows.
+/// Rows of a query, as an engine counted them: equal answers mean equal rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// For people: `clickhouse://SOURCE/TABLE`.
+    /// Displayed name: `clickhouse://SOURCE/TABLE`.
     pub name: String,
-    /// The name of the source in config.toml.
+    /// Name of the source in config.toml.
     pub source: String,
     /// The query.
     pub sql: String,
     /// Every column of the table, selected or not.
     pub columns: Vec<String>,
     pub rows: u64,
-    /// About so many bytes a row.
+    /// Approximate bytes per row.
     pub width: u64,
-    /// The hash of the query, the count and the checksum.
+    /// Hash of the query, the count and the checksum.
     pub mark: String,
     /// The newest block or time counted.
     pub as_of: Option<String>,
     /// Findings of the count.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// They come as an Arrow stream, else as CSV.
+    /// Whether they arrive as an Arrow stream, else as CSV.
     pub arrow: bool,
 }
 
 impl Answer {
-    /// About how many bytes it has.
+    /// Approximate size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.rows.saturating_mul(self.width)
     }
@@ -80,13 +80,13 @@ impl LocatedFile {
     }
 }
 
-/// The files named after the table, or why they are ambiguous. Empty: the table is absent.
+/// Lists the files named after the table; an error where they are ambiguous, empty where the table is absent.
 pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(MAX_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // A folder is listed for every table, so files of other tables are not looked at.
+        // The folder is listed once per table, so files of other tables are not opened.
         let as_file = format_of(&name).is_some_and(|(stem, _)| stem == table);
         if as_file || name == table {
             let is_folder = entry.path().is_dir();
@@ -113,7 +113,7 @@ pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, St
     }
 }
 
-/// The files `dataset.toml` names, in its order; a glob's in the order of their names.
+/// Lists the files that `dataset.toml` names, in its order; those of a glob by name.
 pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, String> {
     let mut files = Vec::new();
     let mut seen = HashSet::new();
@@ -155,7 +155,7 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     if files.is_empty() { Err(format!("`{spelled}` matches no file of a known format")) } else { Ok(files) }
 }
 
-/// The files of known formats below a folder, hidden ones left out.
+/// Files of known formats below a folder, except hidden ones.
 fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut files = walk(folder, &format!("{spelled}/"))?;
     files.retain(|file| {
@@ -165,7 +165,7 @@ fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     Ok(files)
 }
 
-/// Every file below `root`, ordered by name. A folder is entered once, by whatever links it is reached.
+/// Every file below `root`, by name. A folder is entered once, however many links lead to it.
 fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut files = Vec::new();
     let mut entered = HashSet::new();
@@ -195,7 +195,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     Ok(files)
 }
 
-/// The name of the file for people.
+/// Displayed name of the file.
 fn shown_name(folder: &Path, file: &LocatedFile) -> String {
     let name = file.name.trim_start_matches("./");
     Path::new(name).strip_prefix(folder).map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())

@@ -1,4 +1,4 @@
-//! Rows of newline-delimited JSON, one object a line. A number keeps its digits as text, so that it may be larger than any integer type.
+//! Rows of newline-delimited JSON, one object per line. A number keeps its digits as text, as it may be larger than any integer type.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ pub(super) struct NdjsonRows {
     started: bool,
 }
 
-/// The members of an object, in order, each value as it is written.
+/// Members of an object in order, each value unparsed.
 pub(super) struct JsonMembers<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for JsonMembers<'de> {
@@ -48,7 +48,7 @@ impl NdjsonRows {
         Self { input, records: Records::new(wanted), started: false }
     }
 
-    /// As `new`, from an offset in the file that `rows` come before.
+    /// Like `new`, for the part of a file after its first `rows` rows.
     pub(super) fn going_on(input: Input, rows: u64, wanted: ColumnFilter) -> Self {
         let mut more = Self::new(input, wanted);
         more.records.follow(rows);
@@ -56,9 +56,9 @@ impl NdjsonRows {
     }
 }
 
-/// Writes the object as the record's cells: strings without quotes, `null` as empty, anything else as it is written.
+/// Writes the object as the record's cells: strings without quotes, `null` as null, anything else as written.
 pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Result<(), String> {
-    // The last of two members of one name stands, as everywhere in JSON.
+    // Of members with one name the last wins, as everywhere in JSON.
     for (name, value) in object.0.iter().rev() {
         let column = records.column(name)?;
         if !records.is_wanted(column) {
@@ -69,7 +69,7 @@ pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Res
             Some(b'n') => records.put(column, None),
             Some(b'"') => match serde_json::from_str::<std::borrow::Cow<'_, str>>(raw) {
                 Ok(text) => records.put(column, Some(&text)),
-                // Half of a surrogate pair: the cell is no text.
+                // An unpaired surrogate: the cell is not valid text.
                 Err(_) => records.put(column, Some(raw)),
             },
             _ => records.put(column, Some(raw)),

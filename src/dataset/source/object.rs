@@ -1,5 +1,5 @@
-//! A remote object read as a file: ranges that are not on disk are fetched and kept, ranges that are announced are prefetched. A wait for
-//! bytes ends when the load is cancelled.
+//! A remote object as a file: missing ranges are fetched and stored on disk, announced ranges are prefetched. A wait for bytes ends when
+//! the load is cancelled.
 
 use std::{
     io,
@@ -15,18 +15,18 @@ use std::{
 use super::{kept::ObjectParts, read_at::ReadAt};
 use crate::wire::{ByteSink, Fault, Object, PartFetch, Wire};
 
-/// The most bytes of one range request.
+/// Maximum bytes of a range request.
 pub(crate) const PART: u64 = 8 << 20;
-/// Two ranges that are so close are fetched as one, as a request costs more than the gap.
+/// Ranges this close are fetched as one, as a request costs more than the gap.
 const GAP: u64 = 256 << 10;
 /// Objects of up to this size are prefetched whole.
 const SMALL: u64 = 1 << 20;
-/// The footer of a Parquet or Arrow file, which is read first.
+/// Bytes at the end with the footer of a Parquet or Arrow file, which is read first.
 const TAIL: u64 = 64 << 10;
-/// How often a wait looks whether the load was cancelled.
+/// Poll interval for cancellation while waiting.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether the load was cancelled, and how many bytes it has fetched; shared with the threads that watch it.
+/// Cancellation flag and number of bytes fetched; shared with the threads that watch the load.
 #[derive(Debug, Default)]
 pub(crate) struct FetchState {
     pub(crate) stopped: AtomicBool,
@@ -39,7 +39,7 @@ pub(crate) struct RemoteFile {
     object: Object,
     shared: Arc<Shared>,
     watch: Arc<FetchState>,
-    /// Why the source is not asked.
+    /// Reason why the source is not queried.
     offline: Option<Fault>,
     fetches: Mutex<Vec<PartFetch>>,
 }
@@ -97,13 +97,13 @@ impl RemoteFile {
         Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, fetches: Mutex::default() }))
     }
 
-    /// Prefetches what a reader reads first.
+    /// Prefetches the ranges that a reader reads first.
     pub(crate) fn prefetch(&self) {
         let end = self.object.bytes;
         if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
     }
 
-    /// Why bytes could not be fetched.
+    /// Fault by which bytes could not be fetched, if any.
     pub(crate) fn fault(&self) -> Option<Fault> {
         if self.watch.stopped.load(Ordering::Acquire) {
             return Some(Fault::Stopped);
@@ -111,7 +111,7 @@ impl RemoteFile {
         self.shared.lock().fault.clone()
     }
 
-    /// Requests what is neither on disk nor being fetched.
+    /// Requests the ranges that are neither on disk nor being fetched.
     fn request(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
         for range in joined(ranges, self.object.bytes) {
             let mut begun = Vec::new();
@@ -143,7 +143,7 @@ impl RemoteFile {
     }
 }
 
-/// The ranges in order, close ones joined.
+/// Sorts the ranges and joins close ones.
 fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<_> = ranges.iter().filter(|range| range.start < range.end && range.end <= bytes).cloned().collect();
     sorted.sort_by_key(|range| range.start);
@@ -157,7 +157,7 @@ fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     joined
 }
 
-/// What none of the others covers of the range.
+/// Parts of the range that none of the others covers.
 fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = vec![range];
     for other in others {
@@ -173,7 +173,7 @@ fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
 impl Drop for RemoteFile {
     fn drop(&mut self) {
         self.fetches.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-        // What has come of ranges that were being fetched is kept.
+        // The bytes received of unfinished ranges are kept.
         let mut state = self.shared.lock();
         for range in std::mem::take(&mut state.coming) {
             state.kept.end(&range);
@@ -212,7 +212,7 @@ impl ReadAt for RemoteFile {
         if self.offline.is_some() {
             return;
         }
-        // A failure comes again when the range is read.
+        // A failure is reported when the range is read.
         self.request(ranges).ok();
     }
 }

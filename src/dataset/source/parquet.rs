@@ -1,5 +1,5 @@
-//! Rows of a Parquet file, a part of a row group at a time. Only the wanted columns are read and decoded, so that files and row groups of any
-//! size take the memory of one part.
+//! Rows of a Parquet file, a part of a row group at a time. Only the selected columns are read and decoded, so that files and row groups of
+//! any size take the memory of one part.
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::untrusted::guarded;
 
-/// Rows decoded at a time: as many as most row groups have. The columns of a larger one are read once for each part, and only the part's
+/// Rows decoded at a time: the size of most row groups. The column chunks of a larger one are read once for each part, and only the part's
 /// pages are decompressed.
 const PART_ROWS: usize = 1 << 18;
-/// Rows of a batch at most. It is a slice of what is decoded, so it takes little more memory.
+/// Maximum rows of a batch. It is a slice of the decoded part, so it takes little more memory.
 const BATCH_ROWS: usize = 1 << 16;
 
 pub(super) struct ParquetRows {
@@ -29,10 +29,10 @@ pub(super) struct ParquetRows {
     names: Vec<String>,
     wanted: Vec<ArrowField>,
     rows: usize,
-    /// The row group that is read, and how many of its rows are taken.
+    /// The current row group, and the number of its rows that were returned.
     group: usize,
     taken: usize,
-    /// Rows that are decoded and not yet handed on.
+    /// Decoded rows that were not returned yet.
     decoded: DataFrame,
     done: usize,
     started: bool,
@@ -55,26 +55,26 @@ impl ParquetRows {
         Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded: DataFrame::default(), done: 0, started: false })
     }
 
-    /// Passes over row groups that have no rows left.
+    /// Skips row groups that have no rows left.
     fn pass(&mut self) {
         while self.metadata.row_groups.get(self.group).is_some_and(|group| self.taken >= group.num_rows()) {
             (self.group, self.taken) = (self.group + 1, 0);
         }
     }
 
-    /// Takes rows of the row group.
+    /// Counts rows of the row group as returned.
     fn take(&mut self, rows: usize) {
         self.taken += rows;
         self.done += rows;
     }
 
-    /// Decodes the next part of the row group, unless rows are left of the one before.
+    /// Decodes the next part of the row group, unless rows of the one before are left.
     fn decode(&mut self) -> Result<(), String> {
         self.pass();
         let Some(group) = self.metadata.row_groups.get(self.group).filter(|_| self.decoded.height() == 0) else { return Ok(()) };
         let (file, wanted) = (&*self.file, &self.wanted);
         if self.taken == 0 {
-            // This group, and the next while this one is decoded.
+            // Read-ahead: this row group, and the next while this one is decoded.
             let soon = self.metadata.row_groups.iter().skip(self.group).take(2).flat_map(|group| places(group, wanted));
             file.ahead(&soon.collect::<Vec<_>>());
         }
@@ -89,7 +89,7 @@ impl ParquetRows {
     }
 }
 
-/// Where the wanted columns of a row group lie.
+/// Byte ranges of the selected columns in a row group.
 fn places(group: &RowGroupMetadata, wanted: &[ArrowField]) -> Vec<Range<u64>> {
     wanted
         .iter()
@@ -98,7 +98,7 @@ fn places(group: &RowGroupMetadata, wanted: &[ArrowField]) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// The rows of a part of the row group.
+/// Decodes a column of a part of the row group.
 fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField, part: &Range<usize>) -> PolarsResult<Column> {
     let (mut parts, mut types) = (Vec::new(), Vec::new());
     for column in group.columns_under_root_iter(&field.name).into_iter().flatten() {
@@ -130,7 +130,7 @@ impl RowSource for ParquetRows {
         }
         self.decode()?;
         if self.decoded.width() == 0 {
-            // Without a row group: the columns all the same.
+            // A file without a row group still has its columns.
             batch.columns = guarded("Parquet", || Ok(empty_columns(&self.wanted)))?;
             return Ok(Some(batch));
         }
@@ -142,7 +142,7 @@ impl RowSource for ParquetRows {
     }
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {
-        // What is passed over is not decoded; batches do not go over the end of a row group.
+        // Skipped batches are not decoded; a batch does not span row groups.
         for _ in 0..batches {
             self.pass();
             let of_group = self.metadata.row_groups.get(self.group).map_or(0, |group| group.num_rows() - self.taken);
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows of numbers, texts, cells without a value and lists, in row groups of two parts and a bit.
+    /// Rows of numbers, texts, nulls and lists, in row groups of slightly more than two parts.
     fn frame() -> DataFrame {
         let lists: Vec<Option<Series>> =
             (0..1_000).map(|row: i64| (row % 5 != 0).then(|| Series::new("".into(), vec![row; row as usize % 3]))).collect();
@@ -230,7 +230,7 @@ mod tests {
                 None => assert_eq!(first, frame.height(), "{skipped}"),
             }
         }
-        // Without a column that is wanted only the rows are counted.
+        // Without a selected column only the rows are counted.
         let file: Arc<dyn ReadAt> = Arc::new(std::fs::File::open(file.path()).expect("the file"));
         let mut none = ParquetRows::open(file, &(Arc::new(|_: &str| false) as _)).expect("Parquet");
         none.skip(5).expect("passed over");

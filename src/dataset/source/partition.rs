@@ -1,4 +1,4 @@
-//! Hive partitions: columns in the names of folders, as in `symbol=ETH/interval=1d/part-0.parquet`.
+//! Hive partitioning: columns in folder names, as in `symbol=ETH/interval=1d/part-0.parquet`.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
 
 use super::{RowSource, SourceBatch};
 
-/// Rows of a file, each with the values of its partition.
+/// Rows of a file with the columns of its partition.
 pub(crate) struct Partitioned {
     rows: Box<dyn RowSource>,
     parts: Vec<(String, String)>,
     columns: Vec<String>,
 }
 
-/// Names and values of a file's partition; the innermost of two with one name.
+/// Partition keys and values in a file's path; of two with one name the innermost.
 pub(crate) fn parts(path: &str) -> Vec<(String, String)> {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     let mut parts: Vec<(String, String)> = Vec::new();
     for folder in folders.split('/') {
         let Some((name, value)) = folder.split_once('=').filter(|(name, _)| !name.is_empty()) else { continue };
-        // What Hive writes for a row without a value.
+        // Hive's value for null.
         let value = if value == "__HIVE_DEFAULT_PARTITION__" { String::new() } else { unescaped(value) };
         parts.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         parts.push((name.to_owned(), value));
@@ -28,13 +28,13 @@ pub(crate) fn parts(path: &str) -> Vec<(String, String)> {
     parts
 }
 
-/// The text with `%3A` and the like read.
+/// Percent-decodes a text, such as `%3A`.
 fn unescaped(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 impl Partitioned {
-    /// The rows with the partition's columns beside their own; a column of the file takes precedence.
+    /// Adds the partition's columns to the rows; a column of the file takes precedence.
     pub(crate) fn over(rows: Box<dyn RowSource>, parts: Vec<(String, String)>) -> Box<dyn RowSource> {
         if parts.is_empty() { rows } else { Box::new(Self { rows, parts, columns: Vec::new() }) }
     }

@@ -1,4 +1,4 @@
-//! Random access to the bytes of a local file or a remote object, for Parquet and Arrow; and in order, for text.
+//! Random access to the bytes of a local file or a remote object, for Parquet and Arrow; and sequential reads, for text.
 
 use std::{
     fs::File,
@@ -13,11 +13,11 @@ pub(crate) trait ReadAt: Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
     /// Fills `buffer` from offset `at`.
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
-    /// As `read_exact_at`, but stops at the end of the file.
+    /// Like `read_exact_at`, but stops at the end of the file.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.read_exact_at(buffer, at).map(|()| buffer.len())
     }
-    /// Announces ranges that are read soon, in this order, so that a remote object can prefetch them.
+    /// Announces ranges that will be read soon, in this order, so that a remote object can prefetch them.
     fn ahead(&self, _: &[Range<u64>]) {}
 }
 
@@ -35,12 +35,12 @@ impl ReadAt for File {
     }
 }
 
-/// Bytes announced ahead of reading in order.
+/// Bytes of read-ahead of sequential reads.
 const AHEAD: u64 = 24 << 20;
-/// Bytes of one read.
+/// Maximum bytes of one read.
 const STEP: u64 = 1 << 20;
 
-/// Reads bytes in order.
+/// Sequential reader.
 pub(super) struct InOrder {
     file: Arc<dyn ReadAt>,
     at: u64,
@@ -54,7 +54,7 @@ impl InOrder {
         Ok(Self { file, at: 0, end, told: 0 })
     }
 
-    /// For a reader that seeks: nothing is announced.
+    /// For a reader that seeks: without read-ahead.
     pub(super) fn at_places(file: Arc<dyn ReadAt>) -> io::Result<Self> {
         let end = file.bytes()?;
         Ok(Self { file, at: 0, end, told: end })

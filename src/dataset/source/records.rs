@@ -1,4 +1,4 @@
-//! Builds batches from records of text cells, whatever order and number of columns they have.
+//! Builds batches from records of text cells, whatever their order and number of columns.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunkedBuilder};
 
 use super::{BATCH_ROWS, ColumnFilter, SourceBatch};
 
-/// How many columns a file may have.
+/// Maximum number of columns of a file.
 pub(super) const MAX_COLUMNS: usize = 10_000;
 
-/// The batch that is being built.
+/// Builder of batches.
 pub(super) struct Records {
     wanted: ColumnFilter,
-    /// Every column met, in the order they were.
+    /// All columns seen, in order of first appearance.
     names: Vec<String>,
     index: HashMap<String, usize>,
-    /// The cells of each column that is wanted; shorter than `rows` where the last records lack it.
+    /// Cells of each selected column; shorter than `rows` where the last records lack it.
     cells: Vec<Option<StringChunkedBuilder>>,
     lengths: Vec<usize>,
     rows: usize,
@@ -37,12 +37,12 @@ impl Records {
         }
     }
 
-    /// So many rows come before the first one.
+    /// Sets the number of rows before the first one.
     pub(super) fn follow(&mut self, rows: u64) {
         self.first_row = rows + 1;
     }
 
-    /// The number of the row that comes next.
+    /// Number of the next row.
     pub(super) fn next_row(&self) -> u64 {
         self.first_row + self.rows as u64
     }
@@ -55,7 +55,7 @@ impl Records {
         self.rows >= BATCH_ROWS
     }
 
-    /// Adds a column, even if one of that name is there; returns its position.
+    /// Adds a column, even if one of that name exists; returns its index.
     pub(super) fn add_column(&mut self, name: &str) -> Result<usize, String> {
         if self.names.len() >= MAX_COLUMNS {
             return Err(format!("has more than {MAX_COLUMNS} columns"));
@@ -68,7 +68,7 @@ impl Records {
         Ok(position)
     }
 
-    /// The position of the column of that name, which is added if it is new.
+    /// Index of the column of that name, which is added if it is new.
     pub(super) fn column(&mut self, name: &str) -> Result<usize, String> {
         match self.index.get(name) {
             Some(&position) => Ok(position),
@@ -80,7 +80,7 @@ impl Records {
         self.cells[column].is_some()
     }
 
-    /// Writes a cell of the record that is being gathered; the first of a column stands.
+    /// Sets a cell of the current record; the first value of a column wins.
     pub(super) fn put(&mut self, column: usize, text: Option<&str>) {
         let (rows, length) = (self.rows, &mut self.lengths[column]);
         if let Some(cells) = &mut self.cells[column]
@@ -95,18 +95,18 @@ impl Records {
         }
     }
 
-    /// The record is complete.
+    /// Completes the record.
     pub(super) fn end_record(&mut self) {
         self.rows += 1;
     }
 
-    /// The record could not be read.
+    /// Completes the record as malformed.
     pub(super) fn malformed(&mut self, reason: &'static str) {
         self.malformed.push((self.rows, reason));
         self.rows += 1;
     }
 
-    /// The batch gathered so far; the next one begins.
+    /// Returns the batch built so far, and begins the next one.
     pub(super) fn take(&mut self) -> SourceBatch {
         let height = self.rows;
         let mut columns: Vec<Column> = Vec::new();

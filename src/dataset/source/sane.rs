@@ -1,5 +1,5 @@
-//! Checks that the figures in a file fit its size. The decoders allocate what a file says it holds, and a damaged figure would abort the
-//! program for want of memory, which cannot be caught; so the figures are checked before anything is decoded.
+//! Plausibility checks of the sizes stated in a file. Decoders allocate the sizes that a file claims, and a corrupt size would abort the
+//! program for want of memory, which cannot be caught; so sizes are checked before anything is decoded.
 
 use std::io::Cursor;
 
@@ -12,19 +12,19 @@ use polars_parquet::parquet::{
     read::PageReader,
 };
 
-/// No file decompresses to more than this times its size, and a row takes some bytes however well it compresses.
+/// Maximum ratio of decompressed size to file size; a row, too, takes some bytes however well it compresses.
 const MAX_RATIO: u64 = 4_096;
-/// Small files may unpack to this.
+/// Size to which even small files may decompress.
 const SMALL: u64 = 16 << 20;
 
 pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
 
-/// The most rows, or decompressed bytes, that are believed of so many bytes of a file.
+/// Maximum plausible rows, or decompressed bytes, for a number of bytes of a file.
 fn most(bytes: usize) -> u64 {
     SMALL + MAX_RATIO * bytes as u64
 }
 
-/// Checks the figures of a Parquet file of so many bytes: rows of groups, and values and places of columns.
+/// Checks the metadata of a Parquet file of `bytes` bytes: row counts of row groups, value counts and byte ranges of columns.
 pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
     let length = usize::try_from(bytes).unwrap_or(usize::MAX);
     for group in &metadata.row_groups {
@@ -41,13 +41,13 @@ pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
     Ok(())
 }
 
-/// Checks the figures of one column of a row group, given its bytes: values and sizes of pages. Gives back the bytes to decode.
+/// Checks the pages of one column chunk: value counts and sizes. Returns the bytes to decode.
 pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> PolarsResult<Buffer<u8>> {
     let length = chunk.len();
     let chunk = Buffer::from(chunk);
     let mut reader = PageReader::new(Cursor::new(chunk.clone()), column, Vec::new(), length);
     let unpacked = |size: usize| size as u64 <= most(length);
-    // A dictionary's figures cannot be seen here; they are 31 bits, never negative.
+    // The sizes of a dictionary page cannot be seen here; they have 31 bits and are never negative.
     reader.read_dict()?;
     let mut left = column.num_values() as usize;
     for page in reader {
@@ -60,7 +60,7 @@ pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> Po
     Ok(chunk)
 }
 
-/// Checks the figures of a message of an Arrow IPC file, given its body: rows of a batch or dictionary, and sizes of buffers.
+/// Checks a message of an Arrow IPC file against its body: row counts of a batch or dictionary, and buffer sizes.
 pub(super) fn ipc_batch(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<()> {
     match message.header()? {
         Some(MessageHeaderRef::RecordBatch(batch)) => batch_fits(&batch, body),
@@ -81,7 +81,7 @@ fn batch_fits(batch: &RecordBatchRef<'_>, body: &[u8]) -> PolarsResult<()> {
         let bytes = range.and_then(|(start, length)| body.get(start..start.checked_add(length)?));
         let Some(bytes) = bytes else { polars_bail!(ComputeError: DAMAGED) };
         if packed && !bytes.is_empty() {
-            // A packed buffer begins with its length unpacked, -1 where it is not packed after all.
+            // A compressed buffer begins with its decompressed length, -1 where it is stored uncompressed.
             let length = bytes.first_chunk::<8>().map(|length| i64::from_le_bytes(*length));
             let fits = length.is_some_and(|length| length == -1 || u64::try_from(length).is_ok_and(|length| length <= most(bytes.len())));
             polars_ensure!(fits, ComputeError: DAMAGED);

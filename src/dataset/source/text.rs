@@ -1,4 +1,4 @@
-//! The bytes of a text file, decompressed and in UTF-8, in a buffer. Knows gzip, zstd and UTF-16, not what a row is.
+//! The bytes of a text file, decompressed and in UTF-8, in a buffer. Knows gzip, zstd and UTF-16, but no rows.
 
 use std::{
     io::{self, Read},
@@ -10,20 +10,20 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-/// The longest record. A file without a line end must not fill the memory.
+/// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 
-/// The buffer at first: small, as most files are, and as touching new memory costs more than a read.
+/// Initial size of the buffer: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
 
-/// A packed file that unpacks to more than this many times its size, and to more than the floor, was made to fill memory or time.
+/// A file that decompresses to more than this many times its size, and to more than the floor, is a decompression bomb.
 const BOMB_RATIO: u64 = 500;
 const BOMB_FLOOR: u64 = 256 << 20;
 
-/// The text of a file.
+/// Buffered text of a file.
 pub(super) struct Input {
     reader: Box<dyn Read + Send>,
-    /// What is buffered lies in `start..end`.
+    /// The buffered bytes are in `start..end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -49,23 +49,23 @@ impl<R: Read> Read for Counted<R> {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// Whether a file that begins so has to be unpacked or decoded first: its lines are not where its bytes are.
+/// Whether a file with this beginning is compressed or UTF-16: its byte offsets are not those of the text.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP) || head.starts_with(ZSTD) || is_utf16(head)
 }
 
-/// Whether a file that begins so is UTF-16, by the mark that Excel's "Unicode text" has.
+/// Whether a file with this beginning is UTF-16, by the byte order mark that Excel's "Unicode text" has.
 fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
-/// UTF-16 as UTF-8; what is no text becomes U+FFFD.
+/// Decodes UTF-16 to UTF-8; invalid units become U+FFFD.
 struct Utf16<R> {
     source: R,
     big: bool,
-    /// A byte whose fellow is not read yet.
+    /// An odd byte, until the other half of its unit is read.
     rest: Vec<u8>,
-    /// The first half of a character of two units.
+    /// A high surrogate, until the low one is read.
     high: Option<u16>,
     ready: Vec<u8>,
     at: usize,
@@ -98,7 +98,7 @@ impl<R: Read> Read for Utf16<R> {
 }
 
 impl Input {
-    /// `head` is what the source begins with: packed ones are known by it. A leading byte order mark is left out.
+    /// `head` is the beginning of the source, by which compression is detected. A leading byte order mark is skipped.
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { source, read: Arc::clone(&read) };
@@ -126,7 +126,7 @@ impl Input {
         Ok(input)
     }
 
-    /// What is buffered and not yet consumed.
+    /// Buffered bytes that were not consumed yet.
     pub(super) fn data(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -139,7 +139,7 @@ impl Input {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Buffers more; false at the end of the file.
+    /// Reads more into the buffer; false at the end of the file.
     pub(super) fn fill(&mut self) -> Result<bool, String> {
         if self.ended {
             return Ok(false);
@@ -168,7 +168,7 @@ impl Input {
         Ok(n > 0)
     }
 
-    /// The length of the next line, its line end included; 0 at the end of the file.
+    /// Length of the next line including its line end; 0 at the end of the file.
     pub(super) fn line(&mut self) -> Result<usize, String> {
         let mut seen = 0;
         loop {
@@ -185,7 +185,7 @@ impl Input {
         }
     }
 
-    /// Everything there is, up to `limit` bytes.
+    /// Reads everything, up to `limit` bytes.
     pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, String> {
         while self.fill()? {
             if self.data().len() as u64 > limit {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn utf_16_is_read_as_utf_8_wherever_its_parts_are_cut() {
-        /// Gives out a few bytes at a time.
+        /// Returns a few bytes per read.
         struct Drop(Vec<u8>, usize);
         impl Read for Drop {
             fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

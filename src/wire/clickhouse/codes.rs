@@ -1,5 +1,5 @@
-//! ClickHouse's error codes as faults in words for the person. Its own message is shown where it is about the query, which the person or
-//! their dataset wrote; elsewhere it may name other people's hosts and users.
+//! Maps ClickHouse's error codes to faults in words for the user. The server's own message is shown where it is about the query, which the
+//! user or their dataset wrote; elsewhere it may name other people's hosts and users.
 
 use std::error::Error;
 
@@ -7,10 +7,10 @@ use reqwest::header::HeaderMap;
 
 use crate::wire::{Fault, fault::UNTRUSTED};
 
-/// Characters shown of a server's own message.
+/// Maximum characters shown of a server's own message.
 const SHOWN: usize = 240;
 
-/// Why a query failed.
+/// Kind of failure of a query.
 #[derive(Clone, Copy, PartialEq)]
 enum Why {
     /// Temporary: it may work later.
@@ -21,7 +21,7 @@ enum Why {
     Told,
 }
 
-/// The error codes with our words, in which `{source}` is the name of the source.
+/// Error codes with our messages, in which `{source}` is the name of the source.
 const CODES: &[(u32, Why, &str)] = &[
     (60, Why::Told, "is not there"),
     (81, Why::Told, "lies in a database that is not there"),
@@ -68,12 +68,12 @@ const CODES: &[(u32, Why, &str)] = &[
 const CUT: &str = "was cut off";
 const BUSY: &str = "is answered with 503: the server is busy";
 
-/// Whether a retry may work.
+/// Whether a retry may succeed.
 pub(super) fn may_pass(reason: &str) -> bool {
     reason == CUT || reason == BUSY
 }
 
-/// The error code in the headers of an answer.
+/// Error code in the headers of a response.
 pub(super) fn of_headers(headers: &HeaderMap) -> Option<u32> {
     headers.get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok().filter(|code| *code != 0)
 }
@@ -89,7 +89,7 @@ pub(super) fn in_text(text: &str) -> Option<u32> {
     })
 }
 
-/// The fault of an answer of the source.
+/// Fault for a response of the source.
 pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str) -> Fault {
     let Some(code) = code else {
         return Fault::Unavailable(match status {
@@ -119,7 +119,7 @@ fn shown(text: &str) -> String {
     said.split(" (version ").next().unwrap_or_default().trim().trim_end_matches('.').to_owned()
 }
 
-/// Why there is no answer of the source.
+/// Fault for a request to the source without a response.
 pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
     let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     let says = |words: &str| chain().any(|error| error.to_string().contains(words));

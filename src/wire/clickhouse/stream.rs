@@ -23,27 +23,27 @@ pub struct Stream {
     task: AbortHandle,
     stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     now: Bytes,
-    /// All has come, or nothing more will.
+    /// Whether the body has arrived in full, or nothing more will come.
     ended: bool,
     said: Arc<StreamEnd>,
 }
 
-/// How a stream ended, for the one who handed it to a reader.
+/// Outcome of a stream, for the caller that handed it to a reader.
 #[derive(Debug, Default)]
 pub struct StreamEnd {
     source: String,
     fault: OnceLock<Fault>,
-    /// The last bytes read, where a server that failed on the way says so.
+    /// Last bytes read, in which a server that failed midway reports it.
     tail: Mutex<Vec<u8>>,
 }
 
 impl StreamEnd {
-    /// Why it broke off, if it did.
+    /// Fault by which the stream broke off, if any.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
     }
 
-    /// The error in the last bytes. Rows may hold such a text, so this is only for an answer that is not what it should be.
+    /// Error message in the last bytes. Rows may contain such a text, so this is only for a malformed response.
     pub fn last_words(&self) -> Option<Fault> {
         let tail = locked(&self.tail);
         let text = String::from_utf8_lossy(&tail);
@@ -60,7 +60,7 @@ impl StreamEnd {
     }
 }
 
-/// Bytes at the end in which an error is looked for.
+/// Bytes at the end that are searched for an error message.
 const TAIL: usize = 4 << 10;
 
 impl Stream {
@@ -100,7 +100,7 @@ impl Stream {
         Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
     }
 
-    /// How it ends; filled in once it has.
+    /// Outcome of the stream; filled in once it has ended.
     pub fn said(&self) -> Arc<StreamEnd> {
         Arc::clone(&self.said)
     }
@@ -110,7 +110,7 @@ impl Stream {
             self.ended = true;
             return Ok(0);
         };
-        // A server that fails on the way writes its error before it breaks off.
+        // A server that fails midway writes its error before it breaks off.
         let fault = if fault == Fault::Stopped { fault } else { self.said.last_words().unwrap_or(fault) };
         let error = io::Error::other(fault.to_string());
         self.said.fault.set(fault).ok();

@@ -1,5 +1,5 @@
-//! A mapped file that somebody truncates. To read a page behind its new end raises SIGBUS, which would end the program. Here that page
-//! and those behind it become zeros, and the map knows that it was truncated; nothing that was read from it is to be trusted then.
+//! Truncation of a mapped file by another program. Reading a page beyond the new end raises SIGBUS, which would end the program. The signal
+//! handler here replaces that page and those after it by zeros, and marks the map as truncated; nothing read from it is to be trusted then.
 #![allow(unsafe_code, reason = "a signal's handler is given to the system, and pages are put in place of those that are gone")]
 
 use std::{
@@ -10,11 +10,11 @@ use std::{
     },
 };
 
-/// How many maps are watched at once. A dataset has two for each large table, and a few generations live side by side; a map beyond
-/// them is not watched, and the system ends the program as it would without this.
+/// Maximum number of watched maps. A dataset has two per large table, and a few generations are alive at once; a map beyond the limit is
+/// not watched, and there SIGBUS ends the program as usual.
 const WATCHED_MAX: usize = 1_024;
 
-/// Where a map lies; all zero: a free place.
+/// Address range of a map; all zero: a free slot.
 struct Watched {
     taken: AtomicBool,
     start: AtomicUsize,
@@ -26,7 +26,7 @@ static WATCHED: [Watched; WATCHED_MAX] = [const {
     Watched { taken: AtomicBool::new(false), start: AtomicUsize::new(0), end: AtomicUsize::new(0), truncated: AtomicBool::new(false) }
 }; WATCHED_MAX];
 
-/// Holds a place among the watched for as long as the map lives.
+/// Slot of a map in `WATCHED`, freed on drop.
 #[derive(Debug)]
 pub(super) struct Watch(Option<usize>);
 
@@ -40,7 +40,7 @@ impl Watch {
             let start = map.as_ptr() as usize;
             place.truncated.store(false, Ordering::Release);
             place.start.store(start, Ordering::Release);
-            // The end last: a place without one holds no address.
+            // The end last: a slot without an end contains no address.
             place.end.store(start + map.len(), Ordering::Release);
         }
         Self(free)
@@ -61,16 +61,16 @@ impl Drop for Watch {
     }
 }
 
-/// What was done at SIGBUS before: Rust's own handler, which tells of a stack that is used up.
+/// The previous action for SIGBUS: Rust's own handler, which reports a stack overflow.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the handler is there; the first to ask puts it there.
+/// Whether the handler is installed; the first call installs it.
 fn installed() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     *INSTALLED.get_or_init(|| {
-        // SAFETY: the structs are plain numbers, zero is a value of each; `on_bus_error` has the form that SA_SIGINFO asks for, and does
-        // nothing that a handler may not.
+        // SAFETY: the structs are plain numbers, zero is a valid value of each; `on_bus_error` has the signature that SA_SIGINFO requires,
+        // and does nothing that is forbidden in a handler.
         unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE);
             let mut before: libc::sigaction = std::mem::zeroed();
@@ -86,7 +86,7 @@ fn installed() -> bool {
     })
 }
 
-/// Runs on the thread that read, between two of its instructions: it may take no lock and no memory.
+/// Runs on the faulting thread, between two of its instructions: it must not lock or allocate.
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the system gives the handler a valid `info`.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -96,15 +96,15 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
         let length = place.end.load(Ordering::Acquire).saturating_sub(page);
         place.truncated.store(true, Ordering::Release);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: the pages from here to the map's end belong to the map, which only reads them; `mmap` is one call of the system.
+        // SAFETY: the pages from here to the map's end belong to the map, which only reads them; `mmap` is a single system call.
         let zeros = unsafe { libc::mmap(page as *mut libc::c_void, length, libc::PROT_READ, flags, -1, 0) };
         if zeros != libc::MAP_FAILED {
             return;
         }
     }
-    // Not ours: as it would have been without us.
-    // SAFETY: what was there before is called in the form it was put there with, or put there again, which ends the program as the
-    // reading is tried anew.
+    // Not one of the watched maps: the same behaviour as without this handler.
+    // SAFETY: the previous handler is called with the signature it was installed with; else the default action is restored, which ends the
+    // program when the read is retried.
     unsafe {
         match BEFORE.get() {
             Some(before) if before.sa_flags & libc::SA_SIGINFO != 0 => {

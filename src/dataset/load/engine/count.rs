@@ -1,5 +1,5 @@
-//! Counts the rows of an engine's table, up to its newest block or time, with a checksum: the table goes on growing while its rows are
-//! read, and what is read is the table as it was counted.
+//! Counts the rows of an engine's table up to its newest block or time, with a checksum: the table keeps growing while its rows are read,
+//! and the rows read are those that were counted.
 
 use super::{
     Columns, EngineQuery, filter,
@@ -13,7 +13,7 @@ use crate::{
     wire::Fault,
 };
 
-/// Append-only tables, and the columns that tell where their end is.
+/// Append-only tables, and the columns that mark their end.
 const GROW: &[(&str, &[&str])] = &[
     ("transfers", &["block_number", "timestamp"]),
     ("pool_events", &["block_number", "timestamp"]),
@@ -24,21 +24,21 @@ const GROW: &[(&str, &[&str])] = &[
     ("holder_counts", &["date"]),
 ];
 
-/// Append-only tables of up to so many rows get a checksum too: a few seconds of work for the server.
+/// Append-only tables of up to this many rows get a checksum too: a few seconds of work for the server.
 const SUMMED_MAX: u64 = 50_000_000;
 
-/// What was counted.
+/// Result of counting a table.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) rows: u64,
-    /// Of the content; `0` where the end tells enough, and for tables in place, whose sums tell it later.
+    /// Checksum of the content; `0` where the end is enough, and for tables in place, whose sums carry one later.
     pub(super) checksum: String,
-    /// The end does not tell enough: the content needs a checksum.
+    /// Whether the end is not enough to detect changes: the content needs a checksum.
     pub(super) summed: bool,
-    /// The conditions in SQL that keep the rows that were counted.
+    /// SQL conditions that keep the counted rows.
     pub(super) conditions: Vec<String>,
     pub(super) as_of: Option<String>,
-    /// Findings for the person: what was not compared.
+    /// Findings for the user, about checks that were not made.
     pub(super) notes: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl EngineQuery<'_> {
     pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, Stop> {
         let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
         if let Some(snapshot) = self.context.snapshot {
-            // The rows of the generation, whatever was added since.
+            // The rows of the generation, whatever was appended since.
             counted.conditions.extend(snapshot.until.iter().cloned());
             counted.as_of.clone_from(&snapshot.as_of);
             return self.counted(counted, columns);
@@ -76,7 +76,7 @@ impl EngineQuery<'_> {
             if let (Some((condition, as_of)), true) = (value.and_then(|value| up_to(end, &value, self.old)), rows > 0) {
                 counted.conditions.push(if end.nullable { format!("({condition} OR isNull({}))", end.sql()) } else { condition });
                 counted.as_of = Some(as_of);
-                // That a row was rewritten only the content tells.
+                // Only the content shows that a row was rewritten.
                 counted.summed = self.asked.last || rows <= SUMMED_MAX;
                 if !counted.summed {
                     counted.notes.push(format!(
@@ -127,14 +127,14 @@ impl EngineQuery<'_> {
         Err(stop_of(&self.name, Fault::Refused(reason)))
     }
 
-    /// The column that tells where an append-only table ends.
+    /// Column that marks the end of an append-only table.
     fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c EngineColumn> {
         let (_, names) = GROW.iter().find(|(table, _)| *table == self.schema.name)?;
         let tells = |column: &&EngineColumn| matches!(column.form, ColumnType::Whole | ColumnType::Time | ColumnType::Day);
         names.iter().filter_map(|name| columns.serving(name)).find(tells)
     }
 
-    /// The condition that leaves out blocks that a reorganisation may take back.
+    /// Condition that excludes blocks that a chain reorganisation may revert.
     fn settled(&self, end: &EngineColumn, columns: &Columns<'_>) -> Option<String> {
         let lag = self.engine.source().lag();
         let time = columns.serving("timestamp").filter(|_| is_block(end, columns) && lag > 0)?;
@@ -146,12 +146,12 @@ fn is_block(end: &EngineColumn, columns: &Columns<'_>) -> bool {
     columns.ours(end).is_some_and(|bound| bound.column.name == "block_number")
 }
 
-/// The condition for rows of an age, by a time or an epoch.
+/// Condition for rows of a minimum age, by a time or a Unix epoch.
 fn older(time: &EngineColumn, minutes: u32) -> Option<String> {
     let name = time.sql();
     match time.form {
         ColumnType::Time => Some(format!("{name} <= now() - INTERVAL {minutes} MINUTE")),
-        // Seconds, milliseconds, microseconds or nanoseconds by their size, as `coerce::time` has it.
+        // Seconds, milliseconds, microseconds or nanoseconds, told apart by magnitude as in `coerce::time`.
         ColumnType::Whole => Some(format!(
             "multiIf({name} < 100000000000, {name}, {name} < 100000000000000, intDiv({name}, 1000), {name} < 100000000000000000, \
              intDiv({name}, 1000000), intDiv({name}, 1000000000)) <= toUnixTimestamp(now()) - {}",
@@ -165,7 +165,7 @@ fn number(cell: Option<&Option<String>>) -> u64 {
     cell.and_then(Option::as_ref).and_then(|cell| cell.parse().ok()).unwrap_or(0)
 }
 
-/// The expression for the newest value.
+/// SQL expression for the newest value.
 fn newest(end: &EngineColumn, old: bool) -> String {
     let newest = format!("max({})", end.sql());
     match end.form {
@@ -175,7 +175,7 @@ fn newest(end: &EngineColumn, old: bool) -> String {
     }
 }
 
-/// The condition for rows up to the newest value, and that value for the person.
+/// Condition for rows up to the newest value, and that value for display.
 fn up_to(end: &EngineColumn, value: &str, old: bool) -> Option<(String, String)> {
     let name = end.sql();
     match end.form {
@@ -183,7 +183,7 @@ fn up_to(end: &EngineColumn, value: &str, old: bool) -> Option<(String, String)>
             let seconds: i64 = value.parse().ok()?;
             Some((format!("{name} <= toDateTime({seconds})"), Time(seconds * 1_000).to_string()))
         }
-        // The value was cut to the millisecond.
+        // The value was truncated to the millisecond.
         ColumnType::Time => {
             let milliseconds: i64 = value.parse().ok()?;
             Some((format!("{name} < {}", sql::time(milliseconds + 1)), Time(milliseconds).to_string()))

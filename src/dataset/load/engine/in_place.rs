@@ -1,5 +1,5 @@
-//! A table in place: its rows stay at the engine. Here it is counted and summed up when a generation is made; `on_demand` queries the
-//! rows of a token later, `stored` keeps the sums on disk for an offline start.
+//! A table in place: its rows stay at the engine. Here it is counted and aggregated when a generation is loaded; `on_demand` queries the
+//! rows of a token later, `stored` keeps the aggregates on disk for an offline start.
 
 mod on_demand;
 mod stored;
@@ -29,38 +29,38 @@ use crate::dataset::{
     source::locate::Answer,
 };
 
-/// The state of an engine's table that a generation was made of: later queries ask for these rows and no others.
+/// State of an engine's table that a generation was loaded from: later queries ask for exactly these rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EngineSnapshot {
-    /// Its columns, and how they are written.
+    /// Its columns, with the spelling of their values.
     pub(super) described: Vec<EngineColumn>,
-    /// Sums carry a checksum of the content of rows.
+    /// Whether sums carry a checksum of the rows' content.
     summed: bool,
-    /// The conditions in SQL that keep the rows there were, and how that is told.
+    /// SQL conditions that keep the rows of this state, and its end for display.
     pub(super) until: Vec<String>,
     pub(super) as_of: Option<String>,
 }
 
 impl EngineSnapshot {
-    /// Whether the answer is of this state.
+    /// Whether the answer belongs to this state.
     pub(in crate::dataset::load) fn is_of(&self, answer: &Answer) -> bool {
         answer.as_of == self.as_of && self.until.iter().all(|condition| answer.sql.contains(condition))
     }
 }
 
-/// A table in place, as it is loaded.
+/// A table in place, as loaded.
 struct InPlaceTable {
     snapshot: EngineSnapshot,
     rows: u64,
-    /// Findings for the person: of rows that are left out, and others.
+    /// Findings for the user: warnings, such as about excluded rows, and notes.
     warnings: Vec<String>,
     notes: Vec<String>,
     mark: [u8; 32],
-    /// The candles that the market's figures need, or how many holders each token has.
+    /// The candles that market figures need, or the number of holders per token.
     sums: DataFrame,
 }
 
-/// Loads the table: its sums, and a shelf that fetches the rest on demand. Where the engine fails, it is what it was last time.
+/// Loads the table: its aggregates, and a shelf that queries the rest on demand. Where the engine fails, the last load is used.
 pub(in crate::dataset::load) fn in_place(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
@@ -103,7 +103,7 @@ pub(in crate::dataset::load) fn in_place(
 }
 
 impl InPlaceTable {
-    /// As the engine has it now.
+    /// Queries the engine for the current state.
     fn ask(
         context: &LoadContext<'_>,
         schema: &'static TableSchema,
@@ -152,7 +152,7 @@ impl InPlaceTable {
         })
     }
 
-    /// As the shelf takes it.
+    /// The aggregates, in the form for the shelf.
     fn of_table(&self, schema: &TableSchema) -> Result<shelf::Prefetched, Stop> {
         if schema.name != "holders" {
             let known = market::states(&self.sums).map(|states| shelf::Prefetched::Candles(Box::new(HeldCandles::new(&self.sums)), states));
@@ -162,20 +162,20 @@ impl InPlaceTable {
     }
 }
 
-/// Sums over the whole table.
+/// Aggregates over the whole table.
 struct Summed {
     sums: DataFrame,
-    /// How many rows they count.
+    /// Number of rows that they count.
     seen: u64,
-    /// The checksum of these rows.
+    /// Checksum of these rows.
     content: u64,
-    /// Tokens are written in capitals by which their rows are not found.
+    /// Whether tokens are written in mixed case, by which their rows would not be found.
     odd: bool,
-    /// The finding about tokens of which no candle can be used.
+    /// Finding about tokens without a usable candle.
     unsound: Option<String>,
 }
 
-/// What of the rules for figures is not reported of a table in place.
+/// Note about the checks that are not made for a table in place.
 fn unchecked(schema: &TableSchema) -> &'static str {
     if schema.name == "holders" {
         "a balance below zero is left empty there, without a finding; that the balances are within the supply is not checked"
@@ -190,7 +190,7 @@ fn unread() -> Stop {
 }
 
 impl EngineQuery<'_> {
-    /// The candles that the market's figures need.
+    /// Queries the candles that market figures need.
     fn market(&self, base: &str, pulse: &Pulse) -> Result<Summed, Stop> {
         let ask = |sum: &Sum| {
             let frames = self.sum(sum, base, pulse)?;
@@ -222,7 +222,7 @@ impl EngineQuery<'_> {
         Ok(Summed { sums: market::frame(rows)?, seen, content, odd, unsound })
     }
 
-    /// How many holders each token has.
+    /// Queries the number of holders per token.
     fn listed(&self, base: &str, pulse: &Pulse) -> Result<Summed, Stop> {
         let frames = self.sum(&Sum::Listed, base, pulse)?;
         if let Some(coin) = frames.iter().find_map(market::coin) {
@@ -248,14 +248,14 @@ impl EngineQuery<'_> {
         Ok(Summed { sums, seen: faults.rows, content, odd: faults.mixed_case, unsound: None })
     }
 
-    /// Rows are queried by the address of a token, and a coin has many spellings.
+    /// Error for coins: rows are queried by token address, and a coin has many spellings.
     fn coins(&self, coin: &str) -> Stop {
         let name = &self.name;
         Stop::Unusable(format!("`{name}` cannot stay in place: it has coins without a contract, as `{coin}`; say read = \"bring\""))
     }
 }
 
-/// All columns; that of the tokens is marked where some are in mixed capitals.
+/// All columns; that of the tokens is marked where some are in mixed case.
 fn with_spelling(columns: Columns<'_>, odd: bool) -> Vec<EngineColumn> {
     let tokens = columns.serving("token_address").filter(|_| odd).map(|column| column.name.clone());
     let mut all = columns.all;

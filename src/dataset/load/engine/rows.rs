@@ -1,5 +1,5 @@
-//! The rows of a query as they come. Those of a small table are copied to disk as they come, for an offline start; those of a large one go
-//! into the cache, as rows of a file do.
+//! Rows of a query as a stream. Those of a small table are copied to disk as they arrive, for an offline start; those of a large one go
+//! into the cache, like rows of a file.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -27,35 +27,35 @@ use crate::{
     wire::{Fault, clickhouse::StreamEnd},
 };
 
-/// Bytes read on behind rows that cannot be read: the engine may say why.
+/// Bytes read beyond undecodable rows: the engine may add the reason.
 pub(super) const SAID_MAX: u64 = 1 << 20;
-/// Bytes written at once.
+/// Size of the write buffer in bytes.
 const WRITTEN: usize = 64 << 10;
-/// The file of a copy in its folder, and that of its checksum.
+/// Files in the folder of a copy: its bytes, and their checksum.
 const BYTES: &str = "bytes";
 const SUM: &str = "sum";
 
-/// How reading the rows went, for the one who began it.
+/// Outcome of reading the rows, for the caller that opened them.
 #[derive(Debug, Default)]
 pub(in crate::dataset::load) struct RowsOutcome {
     fault: Mutex<Option<Fault>>,
     bytes: AtomicU64,
-    /// How the stream from the server ended.
+    /// End of the stream from the server.
     said: OnceLock<Arc<StreamEnd>>,
 }
 
 impl RowsOutcome {
-    /// Why the rows did not come, if that was it.
+    /// Fault by which the rows did not arrive, if any.
     pub(in crate::dataset::load) fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes that came.
+    /// Bytes received.
     pub(in crate::dataset::load) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Blames the fault, or what the engine said last.
+    /// Records the engine's own error message as the fault, else `fault`.
     fn blame_unless_said(&self, fault: Fault) -> String {
         let said = self.said.get().and_then(|said| said.last_words());
         self.blame(said.unwrap_or(fault))
@@ -67,7 +67,7 @@ impl RowsOutcome {
     }
 }
 
-/// The rows of a query, and how reading them goes.
+/// Rows of a query, with the outcome of reading them.
 pub(in crate::dataset::load) struct QueryRows {
     pub(in crate::dataset::load) rows: Box<dyn RowSource>,
     pub(in crate::dataset::load) tell: Arc<RowsOutcome>,
@@ -77,12 +77,12 @@ fn place(context: &LoadContext<'_>, answer: &Answer) -> Option<PathBuf> {
     place_of(context, &[&answer.name, &answer.mark])
 }
 
-/// The folder of a copy that depends on these texts alone; none without a cache.
+/// Folder of a copy, named by these texts alone; none without a cache.
 pub(super) fn place_of(context: &LoadContext<'_>, texts: &[&str]) -> Option<PathBuf> {
     Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
-/// Writes a copy at once.
+/// Writes a whole copy.
 pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
     let writer = CopyWriter::begin(place).map_err(said)?;
@@ -92,12 +92,12 @@ pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Wr
     written.and_then(|()| copy.settle().map_err(said)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
-/// Whether there is a copy of the rows.
+/// Whether a copy of the rows exists.
 pub(super) fn is_kept(context: &LoadContext<'_>, answer: &Answer) -> bool {
     place(context, answer).is_some_and(|place| place.join(BYTES).is_file())
 }
 
-/// Begins to read the rows: of the copy, else from the engine, unless that is `offline`.
+/// Opens the rows: from the copy, else from the engine, unless `offline`.
 pub(in crate::dataset::load) fn open(
     context: &LoadContext<'_>,
     answer: &Arc<Answer>,
@@ -126,7 +126,7 @@ pub(in crate::dataset::load) fn open(
     begin(reader, answer, tell, wanted, copy)
 }
 
-/// The copy in the folder, if its checksum holds; a damaged one is removed.
+/// Opens the copy in the folder if its checksum matches; a damaged one is removed.
 pub(super) fn whole(place: &Path) -> Option<File> {
     let file = File::open(place.join(BYTES)).ok()?;
     let written = fs::read_to_string(place.join(SUM)).unwrap_or_default();
@@ -144,7 +144,7 @@ pub(super) fn whole(place: &Path) -> Option<File> {
         return None;
     }
     reader.rewind().ok()?;
-    // Copies that were not used for longest are evicted first.
+    // The modification time records the last use, for LRU eviction.
     file.set_modified(std::time::SystemTime::now()).ok();
     Some(file)
 }
@@ -172,13 +172,13 @@ fn begin(
     Ok(QueryRows { rows: Box::new(rows), tell })
 }
 
-/// The engine's own reason, else that its rows cannot be read.
+/// The engine's own error message, else a fault for undecodable rows.
 fn odd(tell: &RowsOutcome, reason: &str) -> Fault {
     tell.blame_unless_said(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
     tell.fault().unwrap_or(Fault::Changed)
 }
 
-/// A copy that is being made: its folder, the file it is written to until it is whole, and its checksum so far.
+/// A copy being written: its folder, its temporary file, and its checksum so far.
 #[derive(Clone)]
 struct Copy {
     place: PathBuf,
@@ -187,14 +187,14 @@ struct Copy {
 }
 
 impl Copy {
-    /// It is whole, and takes the place of the one before.
+    /// Completes the copy, which replaces the previous one.
     fn settle(&self) -> io::Result<()> {
         let sum = shown(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
         fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
     }
 }
 
-/// Writes a copy.
+/// Writer of a copy.
 struct CopyWriter {
     copy: Copy,
     file: File,
@@ -202,9 +202,9 @@ struct CopyWriter {
 
 impl CopyWriter {
     fn begin(place: &Path) -> io::Result<Self> {
-        // For the user alone, as the data may be.
+        // User-only permissions, as the data may be private.
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        // Of a name of its own: another program may fetch the same.
+        // A unique name: another program may fetch the same rows.
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
@@ -225,7 +225,7 @@ impl io::Write for CopyWriter {
     }
 }
 
-/// A tee: counts the bytes that come, and writes them to a copy.
+/// Tee: counts the bytes received, and writes them to a copy.
 struct TeeReader {
     reader: Box<dyn Read + Send>,
     tell: Arc<RowsOutcome>,
@@ -243,14 +243,14 @@ impl Read for TeeReader {
         if let Some(writer) = &mut self.writer
             && writer.write_all(&buffer[..read]).is_err()
         {
-            // Fetched once more next time.
+            // The rows are fetched again next time.
             self.writer = None;
         }
         Ok(read)
     }
 }
 
-/// Rows, of which as many must come as were counted.
+/// Rows of an answer; as many must arrive as were counted.
 struct AnswerRows {
     rows: Box<dyn RowSource>,
     forward: Option<Arc<Forward>>,
@@ -262,7 +262,7 @@ struct AnswerRows {
 }
 
 impl AnswerRows {
-    /// All rows came, and nothing else.
+    /// Checks at the end that all rows arrived, and nothing else.
     fn end(&mut self) -> Result<(), String> {
         let more = self.forward.as_ref().map_or(Ok(0), |forward| forward.drain(SAID_MAX));
         if let Some(fault) = self.tell.fault() {
@@ -276,7 +276,7 @@ impl AnswerRows {
             return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
         }
         if let Some(copy) = self.copy.take() {
-            // One that could not be written whole is shorter than what came.
+            // A copy that could not be written completely is shorter than the bytes received.
             let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
             if !is_whole || copy.settle().is_err() {
                 fs::remove_dir_all(&copy.place).ok();
@@ -286,7 +286,7 @@ impl AnswerRows {
     }
 }
 
-/// Texts that come as bytes: the user of such a server may not change the setting for it.
+/// Decodes texts that arrive as bytes: the user of such a server may not change the setting for it.
 fn as_text(column: Column) -> Result<Column, String> {
     let DataType::Binary = column.dtype() else { return Ok(column) };
     let bytes = column.binary().map_err(|error| error.to_string())?;

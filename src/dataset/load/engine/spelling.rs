@@ -1,4 +1,4 @@
-//! How an engine's table spells addresses and hashes (bytes, digits without `0x`, capitals), which decides how they are compared in SQL.
+//! How an engine's table spells addresses and hashes (bytes, digits without `0x`, mixed case), which decides how SQL compares them.
 
 use super::{
     EngineQuery, ours,
@@ -10,22 +10,22 @@ use crate::dataset::{
     schema::Kind,
 };
 
-/// Rows whose spelling is looked at.
+/// Rows sampled for their spelling.
 const LOOKED_AT: usize = 1_000;
 
-/// How many of these rows have which spelling.
+/// Number of sampled values by spelling.
 struct Ways {
     all: u64,
     /// As bytes.
     bytes: u64,
-    /// As digits alone.
+    /// As digits without `0x`.
     bare: u64,
-    /// With capitals.
+    /// With upper-case letters.
     mixed: u64,
 }
 
 impl EngineQuery<'_> {
-    /// Looks at the first rows.
+    /// Determines the spelling of each column from the first rows.
     pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), Stop> {
         let hex = |column: &EngineColumn| {
             ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex))
@@ -81,7 +81,7 @@ impl EngineQuery<'_> {
     }
 }
 
-/// Whether an address has capitals that no query compares with: neither all small, all large, nor those of EIP-55.
+/// Whether an address has a letter case that no query compares with: neither all lower, all upper, nor that of EIP-55.
 pub(super) fn is_odd(way: &str) -> bool {
     let known = |address: Address| [address.checksummed(), format!("0x{}", address.to_string()[2..].to_ascii_uppercase())];
     Address::parse(way.trim()).is_some_and(|address| way != address.to_string() && !known(address).iter().any(|known| known == way))

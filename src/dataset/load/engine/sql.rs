@@ -1,5 +1,4 @@
-//! SQL for a ClickHouse: identifiers, literals, casts by which each type comes without loss, and `where` as conditions. Nothing here sends
-//! a query.
+//! SQL for ClickHouse: identifiers, literals, lossless casts of each type, and `where` as conditions. Nothing here sends a query.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -12,40 +11,40 @@ use crate::dataset::{
     schema::Kind,
 };
 
-/// What a column of the engine holds, as far as it matters here.
+/// Type of an engine's column, as far as the loader distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ColumnType {
-    /// A whole number of up to 64 bits.
+    /// An integer of up to 64 bits.
     Whole,
-    /// A number of more bits, or a decimal: only as text it comes exactly.
+    /// A wider integer, or a decimal: exact only as text.
     Wide,
     Float,
-    /// A float of 32 bits: the number is its shortest decimal text.
+    /// A 32-bit float: the number is its shortest decimal text.
     Single,
     Text,
-    /// A text of so many bytes.
+    /// A text of a fixed number of bytes.
     Fixed(usize),
     Time,
     Day,
-    /// An enum, a dictionary word, a UUID or an IP address, which comes as text.
+    /// An enum, a LowCardinality text, a UUID or an IP address, read as text.
     Word,
-    /// A boolean, a list, an object: taken as it comes.
+    /// A boolean, a list, an object: read as it is.
     Other,
     /// The state of an aggregate function, which cannot be read.
     State,
 }
 
-/// How a column spells addresses or hashes.
+/// Spelling of addresses or hashes in a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum HexSpelling {
-    /// `0x` and digits, or anything that the loader judges.
+    /// `0x` and digits, or anything that the loader validates.
     #[default]
     Plain,
     /// As bytes.
     Bytes,
     /// Digits without `0x`.
     NoPrefix,
-    /// Some with capitals elsewhere than EIP-55 has them: compared in lower case, which no index of the table serves.
+    /// Some in mixed case other than that of EIP-55: compared in lower case, for which no index of the table can be used.
     MixedCase,
 }
 
@@ -69,7 +68,7 @@ impl EngineColumn {
     }
 }
 
-/// What stands inside `NAME(…)`.
+/// The argument of the type `NAME(…)`.
 fn inside<'a>(kind: &'a str, name: &str) -> Option<&'a str> {
     kind.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')
 }
@@ -81,7 +80,7 @@ fn form_of(kind: &str) -> (ColumnType, bool) {
     }
     if let Some(inner) = inside(kind, "LowCardinality") {
         let (form, nullable) = form_of(inner);
-        // Asked for as text, not as a dictionary.
+        // Queried as text, not as a dictionary.
         return (if form == ColumnType::Text { ColumnType::Word } else { form }, nullable);
     }
     if let Some(inner) = inside(kind, "SimpleAggregateFunction") {
@@ -112,7 +111,7 @@ pub(super) fn identifier(name: &str) -> String {
     format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
 }
 
-/// The name of a table, perhaps with its database.
+/// A table name, optionally with its database, as quoted identifiers.
 pub(super) fn table(name: &str) -> String {
     name.splitn(2, '.').map(identifier).collect::<Vec<_>>().join(".")
 }
@@ -121,19 +120,19 @@ pub(super) fn text(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// The expression by which each value of a column comes without loss. `old`: from a server that sends CSV.
+/// SQL expression that reads a column without loss. `old`: from a server that sends CSV.
 pub(super) fn cast(theirs: &EngineColumn, old: bool) -> String {
     let name = theirs.sql();
     let cast = match (theirs.form, theirs.spelling) {
         (ColumnType::Text | ColumnType::Fixed(_), HexSpelling::Bytes) => format!("concat('0x', lower(hex({name})))"),
-        // A dictionary of bytes, or of digits, is written out as a text of either is.
+        // A LowCardinality text of bytes or digits is written out like a plain one.
         (ColumnType::Word, HexSpelling::Bytes) => format!("concat('0x', lower(hex(toString({name}))))"),
         (ColumnType::Word, HexSpelling::NoPrefix) => format!("concat('0x', toString({name}))"),
         (ColumnType::Text, HexSpelling::NoPrefix) => format!("concat('0x', {name})"),
         (ColumnType::Fixed(_), HexSpelling::NoPrefix) => format!("concat('0x', toStringCutToZero({name}))"),
         (ColumnType::Fixed(_), HexSpelling::Plain | HexSpelling::MixedCase) => format!("toStringCutToZero({name})"),
         (ColumnType::Wide | ColumnType::Word, _) => format!("toString({name})"),
-        // A number would have no unit.
+        // As a number it would have no unit.
         (ColumnType::Time, _) if old => format!("toString({name}, 'UTC')"),
         (ColumnType::Day, _) if old => format!("toString({name})"),
         (ColumnType::Time | ColumnType::Day, _) => format!("toDateTime64({name}, 3, 'UTC')"),
@@ -142,13 +141,13 @@ pub(super) fn cast(theirs: &EngineColumn, old: bool) -> String {
     if old && theirs.nullable { format!("ifNull(toString({cast}), '')") } else { cast }
 }
 
-/// A checksum that does not depend on the order of rows.
+/// SQL expression for a checksum that is independent of row order.
 pub(super) fn checksum(columns: &[EngineColumn]) -> String {
     let value = |theirs: &EngineColumn| {
         let (name, text) = (theirs.sql(), format!("toString({})", theirs.sql()));
         match theirs.form {
             _ if theirs.nullable => format!("ifNull({text}, '\\\\N')"),
-            // Hashing them as they are costs a tenth of writing them out.
+            // Hashing the values themselves costs a tenth of hashing their text.
             ColumnType::Whole
             | ColumnType::Float
             | ColumnType::Single
@@ -163,7 +162,7 @@ pub(super) fn checksum(columns: &[EngineColumn]) -> String {
     format!("sum(cityHash64('', {}))", if values.is_empty() { "''".to_owned() } else { values.join(", ") })
 }
 
-/// The literals of an address for the column: in small letters, in capitals, and as EIP-55 has it.
+/// Literals of an address for the column: in lower case, in upper case, and in the case of EIP-55.
 fn spellings(address: &Address, theirs: &EngineColumn) -> Vec<String> {
     let small = address.to_string();
     let digits = &small[2..];
@@ -181,11 +180,11 @@ fn spellings(address: &Address, theirs: &EngineColumn) -> Vec<String> {
     all.iter().map(|digits| text(&format!("{start}{digits}"))).collect()
 }
 
-/// The most values of one condition.
+/// Maximum number of values in one condition.
 const VALUES_MAX: usize = 60_000;
 
-/// The condition that keeps all rows that `keep` keeps, and as few others as SQL can say; none where a row might be lost. It compares the
-/// column itself, so that the table's primary key serves. `kind` is that of our column, if one is read from it.
+/// SQL condition that keeps all rows that `keep` keeps, and as few others as SQL can express; none where a row might be lost. It compares
+/// the bare column, so that the table's primary key is used. `kind` is that of the schema column, if one is bound to it.
 pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, tokens: &HashSet<Address>, old: bool) -> Option<String> {
     let odd = theirs.spelling == HexSpelling::MixedCase;
     let name = if odd { format!("lower({})", cast(theirs, false)) } else { theirs.sql() };
@@ -223,7 +222,7 @@ pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, 
         Keep::OneOf(values) if is_text && kind.is_none_or(|kind| kind == Kind::Text) && theirs.spelling == HexSpelling::Plain => {
             one_of(values.iter().map(|value| text(value)).collect())
         }
-        // The unit of an epoch is not known here.
+        // The unit of a Unix epoch is unknown here.
         Keep::Between { .. }
             if matches!(kind, Some(Kind::Time | Kind::Date)) && !matches!(theirs.form, ColumnType::Time | ColumnType::Day) =>
         {
@@ -244,7 +243,7 @@ pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, 
     }
 }
 
-/// Whether `condition` keeps no other rows than `keep` does: a bound may lie between two values that the column has.
+/// Whether `condition` keeps no other rows than `keep` does: a bound may lie between two values of the column's type.
 pub(super) fn is_exact(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>) -> bool {
     let Keep::Between { min, max } = keep else { return true };
     let step = if theirs.form == ColumnType::Day { 86_400_000.0 } else { 1.0 };
@@ -259,7 +258,7 @@ enum Side {
     Most,
 }
 
-/// A bound as the column's own type has it, rounded away from what is kept.
+/// A bound as a literal of the column's type, rounded away from the kept range.
 fn literal(value: f64, form: ColumnType, side: Side, old: bool) -> Option<String> {
     let whole = |value: f64| if side == Side::Least { value.floor() } else { value.ceil() };
     match form {
@@ -272,7 +271,7 @@ fn literal(value: f64, form: ColumnType, side: Side, old: bool) -> Option<String
     }
 }
 
-/// A time in milliseconds since 1970.
+/// SQL literal of a time in milliseconds since 1970.
 pub(super) fn time(milliseconds: i64) -> String {
     format!("fromUnixTimestamp64Milli(toInt64({milliseconds}), 'UTC')")
 }
@@ -334,7 +333,7 @@ mod tests {
             (one(&["7"]), "Float64", None, None),
             (between(Some("10.5"), Some("20.5")), "UInt32", None, Some("`x` >= 10 AND `x` <= 21")),
             (between(Some("1"), None), "UInt256", None, None),
-            // 0.1 as it is stored is more than 0.1.
+            // 0.1 as stored in 32 bits is more than 0.1.
             (between(None, Some("0.1")), "Float32", Some(Kind::Float), None),
             (between(None, Some("2024-01-02T12:00:00Z")), "Date", Some(Kind::Time), Some("`x` <= toDate('2024-01-03')")),
             (

@@ -1,5 +1,5 @@
-//! Aggregations that the engine works out, so that the rows of a table in place need not come: a closed set. Each is SQL here; the tests
-//! work out the same over rows in memory.
+//! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set. Each is SQL here; the
+//! tests compute the same over rows in memory.
 
 pub(super) mod chart;
 pub(super) mod holders;
@@ -35,30 +35,29 @@ use crate::{
 /// An aggregation.
 #[derive(Debug, Clone)]
 pub(super) enum Sum {
-    /// For each token and interval the candles that the market's figures need, of those that start less than `RECENT_DAYS` before the last
-    /// one.
+    /// Per token and interval the candles that market figures need, of those that start less than `RECENT_DAYS` before the last one.
     Market,
-    /// As `Market`, of all candles of tokens whose last days are not enough.
+    /// Like `Market`, over all candles of tokens whose recent days are not enough.
     WholeMarket(Vec<Address>),
-    /// The candles of one token as its charts need them.
+    /// The candles of one token for its charts.
     Chart,
-    /// How many holders each token has.
+    /// The number of holders per token.
     Listed,
     /// The largest balances of one token, and sums of the others.
     Balances(Arc<Apart>),
     /// Number and checksum of one token's rows.
     State(&'static str),
-    /// Some rows of one token in the order of the table, from a place among them on.
+    /// A page of one token's rows in table order, from an offset on.
     Page { table: &'static str, from: u64, count: u64, behind: u64 },
 }
 
-/// The checksum of some rows, in any order.
+/// Checksum of rows, independent of their order.
 const MARK: &str = "sum(hash)";
-/// How many rows the answer has: a column of every aggregation.
+/// Column with the number of rows of the result, part of every aggregation.
 const ROWS: &str = "rows";
 
 impl Sum {
-    /// The query, over rows as `base` gives them: those of candles, or of holders.
+    /// The query over the rows of `base`: candles or holders.
     pub(super) fn sql(&self, base: &str) -> String {
         let sql = match self {
             Self::Market => market::sql(base, None),
@@ -67,7 +66,7 @@ impl Sum {
             Self::Listed => holders::listed_sql(base),
             Self::Balances(apart) => holders::balances_sql(base, apart),
             Self::State(table) => {
-                // That a holder comes twice was refused when the table was loaded.
+                // Duplicate holders were refused when the table was loaded.
                 let (again, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
                 format!("SELECT count() AS listed, {MARK} AS mark, toUInt64({again}) AS again FROM {base}{some}")
             }
@@ -76,7 +75,7 @@ impl Sum {
         format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
     }
 
-    /// The most rows that are taken.
+    /// Maximum number of result rows.
     fn rows_max(&self) -> u64 {
         match self {
             Self::Market | Self::WholeMarket(_) | Self::Listed => market::ROWS_MAX,
@@ -88,7 +87,7 @@ impl Sum {
 }
 
 impl EngineQuery<'_> {
-    /// The answer, a frame for each record batch: as many rows as it says, else a fault.
+    /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
     pub(super) fn sum(&self, sum: &Sum, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, Stop> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
@@ -97,7 +96,7 @@ impl EngineQuery<'_> {
         let said = stream.said();
         let forward = Arc::new(Forward::new(Box::new(stream)));
         let odd = |reason: String| {
-            // A server that fails on the way says why at the end.
+            // A server that fails midway gives the reason at the end.
             forward.drain(SAID_MAX).ok();
             refused(
                 said.fault()
@@ -134,17 +133,17 @@ impl EngineQuery<'_> {
         }
     }
 
-    /// The fault of an answer with other columns.
+    /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> Stop {
         stop_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
     }
 
-    /// The columns of these names as expressions over `renamed` rows.
+    /// SQL expressions of these schema columns over `renamed` rows.
     fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], Stop> {
         let column = |name: &&str| {
             let own = columns.bound.iter().find(|bound| bound.column.name == *name);
             let theirs = theirs_of(name, columns);
-            // A volume in USD would need each candle's price.
+            // Converting a volume in USD would need each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
             match (own.and_then(|own| own.constant), theirs) {
                 (Some(constant), _) => Ok(sql::text(constant)),
@@ -159,15 +158,15 @@ impl EngineQuery<'_> {
         taken.try_into().map_err(|_| self.unread())
     }
 
-    /// The rows that `conditions` keep, their columns renamed: an alias would hide a column of the same name.
+    /// Subquery of the rows that `conditions` keep, with renamed columns: an alias would hide a column of the same name.
     fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
         let columns: Vec<String> =
             columns.picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
         format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
     }
 
-    /// All rows of the table in the columns that aggregations take, also those that `base` leaves out. `hash` is a row's content, where that is
-    /// `summed`. Volumes and balances below zero are unknown, as the rule `not_negative` has it.
+    /// Subquery of all rows in the columns that aggregations read, including those that `base` excludes. `hash` is the hash of a row's
+    /// content if `summed`. Negative volumes and balances are unknown, as by the rule `not_negative`.
     fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(columns, conditions);
@@ -192,13 +191,13 @@ impl EngineQuery<'_> {
         ))
     }
 
-    /// The rows that aggregations take: candles without a time or a price are left out.
+    /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
     pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
         let all = self.all(columns, conditions, summed)?;
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
-    /// The aggregations cannot read the column: which type it must have there, or why it is not read as it is.
+    /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
     fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> Stop {
         let what = match name {
             "timestamp" => "a DateTime or a Date",
@@ -221,37 +220,37 @@ impl EngineQuery<'_> {
     }
 }
 
-/// A number to about a millionth: a `query` that adds up floats gives other last digits each time.
+/// A number to about a millionth: a `query` that sums floats gives other last digits each time.
 fn roughly(number: &str) -> String {
     format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
 }
 
-/// Whether a candle has all prices.
+/// SQL: whether a candle has all prices.
 const PRICED: &str = "isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c)";
 
-/// The length of an interval, as `Interval::parse` reads it; 0 where it reads none. The longest is checked by itself.
+/// SQL: length of an interval, as `Interval::parse` reads it; 0 where it is invalid. The maximum is checked separately.
 const LENGTH: &str = "if(match(frame, '^[0-9]{1,10}[a-zA-Z]*$'), toInt64OrZero(extract(frame, '^[0-9]+')) * \
                       transform(extract(frame, '[a-zA-Z]*$'), ['s', 'S', '', 'm', 'min', 'h', 'H', 'd', 'D', 'w', 'W'], \
                       [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0), 0)";
 const LENGTH_MAX: i64 = 366 * DAY_MS;
 
-/// The name of a column among renamed rows.
+/// Name of the `nth` column among renamed rows.
 fn under(nth: usize) -> String {
     format!("deck_{nth}")
 }
 
-/// The column that ours is read from, among renamed rows.
+/// The engine column that provides a schema column, among renamed rows.
 fn theirs_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
     let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
     Some(EngineColumn { name: under(nth), ..columns.picked[nth].clone() })
 }
 
-/// Whether the engine reads a column as the loader would. The engine knows no decimal comma.
+/// Whether the engine reads the column as the loader would. The engine knows no decimal comma.
 fn is_as_it_stands(own: &Bound<'_>, theirs: &EngineColumn) -> bool {
     super::is_plain(own) && (theirs.form != ColumnType::Text || own.rule.decimal.is_none())
 }
 
-/// The condition for rows with a text that the engine reads no number from.
+/// Condition for rows with a text that the engine cannot parse as a number.
 fn unread(names: &[&str], columns: &Columns<'_>) -> String {
     let texts = names.iter().filter_map(|name| theirs_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
     let said: Vec<String> =
@@ -259,10 +258,10 @@ fn unread(names: &[&str], columns: &Columns<'_>) -> String {
     if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
 }
 
-/// The value of a column as aggregations take it.
+/// SQL expression for a column's value in aggregations.
 fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
     let column = theirs.sql();
-    // The value behind a NULL is undefined in ClickHouse, so each is given one.
+    // The value behind a NULL is undefined in ClickHouse, so NULLs are replaced.
     match (name, theirs.form) {
         ("token_address" | "holder_address", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
             Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
@@ -282,17 +281,17 @@ fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
     }
 }
 
-/// A number that every row of the answer repeats.
+/// A number that every row of the result repeats.
 fn first(frame: &DataFrame, name: &str) -> Option<u64> {
     frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
 }
 
-/// Some candles of a token come twice: which of the two is right is not known.
+/// A token has duplicate candles: which of the two is right is unknown.
 #[derive(Debug)]
 pub(super) struct Repeated;
 
 impl Repeated {
-    /// Looks whether any row of the answer counts some.
+    /// Checks whether any row of the result counts duplicates.
     pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
         for frame in frames {
             let again = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
@@ -304,7 +303,7 @@ impl Repeated {
     }
 }
 
-/// The state of the token's rows that an answer is of.
+/// State of the token's rows that the result was computed from.
 pub(super) fn state(frames: &[DataFrame]) -> Option<State> {
     let frame = frames.first()?;
     Some(State { rows: first(frame, "listed")?, mark: first(frame, "mark")? })

@@ -1,4 +1,5 @@
-//! A large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new ones are read.
+//! Incremental load of a large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new
+//! ones are read.
 
 use std::path::Path;
 
@@ -17,23 +18,23 @@ use crate::dataset::{
     source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
 };
 
-/// New bytes up to which they are added to the table in the cache; with more it is imported anew.
+/// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;
 
-/// How a file differs from what the table was made of.
+/// Change of a file since the table was built.
 enum Change {
     None,
     /// Bytes were appended to it.
     Grown,
-    /// It was not there.
+    /// The file is new.
     New,
 }
 
 impl Reading<'_> {
-    /// The table in the cache with the new rows added; none where it has to be imported whole.
+    /// Builds the table from the cached one and the new rows; none where a full import is needed.
     pub(super) fn grow(&mut self, files: &[LocatedFile], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
         let place = &placed.place;
-        // An import that was cut off goes on.
+        // An interrupted import is resumed instead.
         if place.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
             return Ok(None);
         }
@@ -62,7 +63,7 @@ impl Reading<'_> {
             };
             first = first.min(at);
             match self.read_from(at as u32, &files[at], RowsFrom::Here, Some(&placed.files[at].ends), &mut gathered, &state) {
-                // What is wrong with it shows when it is read whole.
+                // The error is reported when the file is read in full.
                 Err(Stop::Unusable(_)) => return Ok(None),
                 outcome => outcome?,
             }
@@ -88,7 +89,7 @@ impl Reading<'_> {
         Ok(large)
     }
 
-    /// Where reading the file goes on. Its findings as a whole are taken back, as they are made anew.
+    /// State from which reading the file resumes. Its file-level findings are removed, as they are computed again.
     fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
@@ -98,7 +99,7 @@ impl Reading<'_> {
         Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
     }
 
-    /// Tells of rows whose key is repeated by new rows; their places are not known any more.
+    /// Adds a finding about rows whose key is repeated by new rows; their positions are no longer known.
     fn note_repeated(&mut self, file: &str, repeated: u64) {
         if repeated == 0 {
             return;
@@ -109,7 +110,7 @@ impl Reading<'_> {
     }
 }
 
-/// How each file differs from what the table was made of; none where it was otherwise written to, or too much is new.
+/// Change of each file since the table was built; none where one was changed otherwise, or too much is new.
 fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
     let same = |(source, file): (&SourceFile, &LocatedFile)| source.name() == file.name;
     if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
@@ -128,7 +129,7 @@ fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Opti
                 if !begins_so(&file.path, end) {
                     return None;
                 }
-                // Half a line does not count.
+                // An incomplete last line does not count.
                 if key.lines == end.bytes { Change::None } else { Change::Grown }
             }
             None => {

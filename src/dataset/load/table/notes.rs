@@ -1,4 +1,4 @@
-//! Findings of a table as a whole: repeated keys, ignored columns, approximate figures, remote files.
+//! Findings about a table as a whole: duplicate keys, ignored columns, approximate figures, remote files.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,12 @@ use crate::dataset::{
     source::locate::LocatedFile,
 };
 
-/// Pools from which it is told that all of them yield next to nothing.
+/// Minimum number of pools for a finding that all of them yield next to nothing.
 const FRACTIONS_MIN: usize = 10;
 
 impl Reading<'_> {
-    /// Repeated keys of a large table, as `finish` tells those in memory: the first of each file are kept, all are counted.
+    /// Adds findings about duplicate keys of a large table, as `finish` does for one in memory: the first of each file are kept, all are
+    /// counted.
     pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
         let mut told: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
@@ -32,7 +33,7 @@ impl Reading<'_> {
             told.insert(file, finding.clone());
             self.table.findings.add(finding);
         }
-        // Those beyond are counted with the last of them.
+        // Further ones are counted with the last of them.
         for (file, count) in dropped.counts() {
             let Some(Finding { file, column, reason, .. }) = told.get(&file) else { continue };
             self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
@@ -52,7 +53,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
-    /// The finding of a row left out for its repeated key; `differs` is the first column in which the kept row differs.
+    /// Finding about a row dropped for its duplicate key; `differs` is the first column in which the kept row differs.
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
         let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
@@ -69,7 +70,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Lists the columns that serve none of ours.
+    /// Adds notes about columns that are bound to no schema column.
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
@@ -90,7 +91,7 @@ impl Reading<'_> {
         }
     }
 
-    /// That volumes are taken as USD although `dataset.toml` does not say so.
+    /// Warns that volumes are taken as USD although `dataset.toml` does not say so.
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
         let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
         let reason = format!(
@@ -100,7 +101,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }
 
-    /// That several prices of a candle are one column.
+    /// Warns that several prices of a candle are read from one column.
     pub(super) fn note_one_price(&mut self, file: &str, bound: &[Bound<'_>]) {
         let prices = ["open", "high", "low", "close"];
         let of: Vec<&Bound<'_>> =
@@ -112,7 +113,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
 
-    /// Notes yields that look like fractions where percent are expected.
+    /// Warns about yields that look like fractions where percent are expected.
     pub(super) fn note_fractions(&mut self, frame: &DataFrame) {
         if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
             return;
@@ -131,7 +132,7 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Note, file, reason));
     }
 
-    /// Tells of remote files: their sources, their age, those that went.
+    /// Adds notes about remote files: their sources, their age, files that disappeared.
     pub(super) fn note_elsewhere(&mut self, located: &Located) {
         let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
         let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
@@ -164,7 +165,7 @@ impl Reading<'_> {
         elsewhere::remember(self.context, self.manifest, located);
     }
 
-    /// Marks amounts that are not exact: as `dataset.toml` says, or as they are stored as floating-point numbers.
+    /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
         let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
         let found = std::mem::take(&mut self.table.approximate);

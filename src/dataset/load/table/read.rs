@@ -1,4 +1,4 @@
-//! Reads the rows of one file of a table, batch by batch, and notes where it ends.
+//! Reads the rows of one file of a table, batch by batch, and records the state at its end.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -33,13 +33,13 @@ use crate::{
     untrusted::guarded,
 };
 
-/// Whether the file is of lines, and not packed.
+/// Whether the file is line-based text, uncompressed.
 fn is_text(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
-/// Where the rows of a file are read from.
+/// Source of the rows of a file.
 pub(super) enum RowsFrom<'a> {
     Here,
     Object(&'a Arc<RemoteFile>),
@@ -47,7 +47,7 @@ pub(super) enum RowsFrom<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads the rows of a query as those of a file.
+    /// Reads the rows of a query like those of a file.
     fn read_answer(
         &mut self,
         at: u32,
@@ -100,7 +100,7 @@ impl Reading<'_> {
         put(&mut self.table.sources, at, source);
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
-        // Lines appended while the file is read belong to the next load; so does half a line at its end, where the file is growing.
+        // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
         let lines = if let RowsFrom::Here = rows { source::lines_of(&file.path, before.0) } else { None };
         let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
         let names = self.manifest.headless.then(Vec::new);
@@ -130,7 +130,7 @@ impl Reading<'_> {
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.approximate.extend(rows.approximate());
         let observed = if outcome.is_ok() { rows.conclude() } else { Vec::new() };
-        // From here on findings are of the file as a whole.
+        // From here on findings are file-level.
         self.table.findings = std::mem::take(&mut rows.findings);
         if let Err(stop) = outcome {
             self.table.findings = of_rows;
@@ -143,7 +143,7 @@ impl Reading<'_> {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }
         let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        // Lines appended meanwhile were not read. A large table takes long, and is taken as far as it was read.
+        // Lines appended meanwhile were not read. A large table takes long, and is accepted as far as it was read.
         let after = stamp(file)?;
         let taken = self.context.growing || gathered.import.is_some();
         let appended = || taken && end.is_some_and(|end| after.0 >= end) && is_text(&file.name);
@@ -157,7 +157,7 @@ impl Reading<'_> {
             None => FileEnd { notes, ..FileEnd::default() },
         };
         if end.bytes == 0 && self.context.growing && lines.is_some_and(|lines| lines < before.0) {
-            // It lacks half a line, and its beginning is not known: no table can grow from this one.
+            // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
             self.stem.clear();
         }
         put(&mut self.ends, at, end);
@@ -168,7 +168,7 @@ impl Reading<'_> {
         self.done += before.0;
         if gathered.import.is_none() {
             let mut frame = stacked(frames, self.schema)?;
-            // The interval of appended rows is that of the rows before.
+            // Appended rows take the interval of the rows before.
             if self.schema.name == "candles" && !self.grows {
                 fill::intervals(&mut frame);
             }
@@ -177,7 +177,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Checks that the file has the columns the table needs, and tells what was made of the others.
+    /// Checks that the file has the columns the table needs, and adds notes about the others.
     fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), Stop> {
         let bound = bind(self.schema, self.manifest, columns)?;
         if let Some(reason) = missing(self.schema, self.manifest, &bound, columns) {
@@ -202,7 +202,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// For a large table: the files up to this one are in the cache for good, and the kept parts of remote ones are removed.
+    /// Checkpoint of a large table after a remote file: the files up to this one are in the cache for good, and their locally stored parts
+    /// are removed.
     pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), Stop> {
         let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
         import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
@@ -211,7 +212,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads the file to its end, batch by batch; `from` is its place among the files and the batches of it that were taken before.
+    /// Reads the file to its end, batch by batch; `from` is its index among the files, and the number of its batches that were read before.
     fn read_rows(
         &mut self,
         source: &mut dyn RowSource,
@@ -255,14 +256,14 @@ impl Reading<'_> {
     }
 }
 
-/// Puts the item at its place, which may be past the end.
+/// Sets the item at an index, which may be past the end.
 fn put<T: Clone + Default>(items: &mut Vec<T>, at: u32, item: T) {
     let at = at as usize;
     items.resize(items.len().max(at + 1), T::default());
     items[at] = item;
 }
 
-/// The frames of a file as one.
+/// Concatenates the frames of a file.
 pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
     let mut frames = frames.into_iter();
     let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());

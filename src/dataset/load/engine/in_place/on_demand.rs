@@ -1,4 +1,5 @@
-//! Queries of a table in place on demand: sums over one token, and its rows. An answer of another state than the generation's is refused.
+//! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another state than the generation's is
+//! refused.
 
 use std::{
     collections::HashMap,
@@ -38,7 +39,7 @@ use crate::{
     wire::{Fault, Wire},
 };
 
-/// Fetches what a question needs of the table.
+/// On-demand queries of the table.
 #[derive(Debug)]
 pub(super) struct OnDemand {
     folder: PathBuf,
@@ -47,7 +48,7 @@ pub(super) struct OnDemand {
     wire: Arc<Wire>,
     snapshot: EngineSnapshot,
     schema: &'static TableSchema,
-    /// The hash of the generation's state.
+    /// Hash of the generation's state.
     mark: String,
 }
 
@@ -70,7 +71,7 @@ impl OnDemand {
         }
     }
 
-    /// A load of one token's rows alone.
+    /// Runs `ask` with a load restricted to one token's rows.
     fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&LoadContext<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
@@ -94,14 +95,14 @@ impl OnDemand {
         ask(&context)
     }
 
-    /// All rows of the token, loaded as those of any table.
+    /// All rows of the token, loaded like those of any table.
     fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
         let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
         let (table, _) = loaded.map_err(|Cancelled| Unfetched::Cancelled)?;
         let then = table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of);
         match (&table.state, then) {
             (TableState::Loaded, None) => Ok(table),
-            // Of an earlier generation, most likely.
+            // Most likely of an earlier generation.
             (TableState::Loaded, Some(then)) => {
                 let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
                 let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
@@ -112,7 +113,7 @@ impl OnDemand {
         }
     }
 
-    /// A sum over the token's rows, as `read` has it. Answers are kept on disk, but for pages and states.
+    /// An aggregation over the token's rows, decoded by `read`. Results are kept on disk, except pages and states.
     fn sum<T>(&self, sum: &Sum, want: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, Unfetched> {
         let pulse = Pulse::default();
         let outcome = self.as_asked(want.token, want.progress, |context| {
@@ -166,7 +167,7 @@ impl OnDemand {
             )));
         }
         let frames = asking.sum(sum, &base, pulse)?;
-        // An answer of another state, or one that cannot be read, is not kept: it would be found again each time.
+        // A result of another state, or one that cannot be decoded, is not kept: it would be found again each time.
         if state(&frames) != Some(expected) {
             return Err(Stop::Moved);
         }
@@ -183,7 +184,7 @@ impl OnDemand {
     }
 }
 
-/// Why candles that come twice are not taken.
+/// Error for duplicate candles.
 fn twice() -> Unfetched {
     Unfetched::Unavailable(
         "some of its candles come twice there, with the same interval and time: say `final = true`, a `query` with one row for each candle, or \
@@ -204,7 +205,7 @@ impl Fetch for OnDemand {
         let sought = Request { token: &want.token(), state, progress };
         let all = || {
             let rows = self.rows(sought.token, progress)?;
-            // The loader would keep the one that came last, which the server decides anew each time.
+            // The loader would keep the last one, and the server may choose another order for each query.
             self.sum(&Sum::State(self.schema.name), &sought, Repeated::check)?.map_err(|Repeated| twice())?;
             Ok(Fetched::rows(rows))
         };

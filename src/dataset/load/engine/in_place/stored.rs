@@ -1,5 +1,5 @@
-//! The description and the sums of a table in place, kept on disk for an offline start. With them the rows of a token that were fetched
-//! before are found again.
+//! Description and aggregates of a table in place, stored on disk for an offline start. With them, rows of a token that were fetched before
+//! are found again.
 
 use std::{
     io::{Cursor, Read as _},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
 
-/// The first line of the file; the sums follow as an Arrow stream.
+/// First line of the file; the aggregates follow as an Arrow stream.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     at: i64,
@@ -31,7 +31,7 @@ struct Record {
 }
 
 impl InPlaceTable {
-    /// The folder of the file, named by a hash of all that `dataset.toml` says of the table, and of the server.
+    /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.
     fn place(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<PathBuf> {
         let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
         let server = server_of(context, manifest.engine.as_ref()?)?;
@@ -53,7 +53,7 @@ impl InPlaceTable {
         }
     }
 
-    /// The table as it was last kept, and when.
+    /// The last stored state of the table, and its time.
     pub(super) fn kept(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
         let place = Self::place(context, schema, manifest).filter(|_| elsewhere::is_agreed(context, manifest))?;
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The sums over rows in memory, and that they tell of a market, of a chart and of a token's holders what all rows tell.
+//! Aggregations over rows in memory: figures of a market, a chart and a token's holders equal those of all rows.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ use crate::{
 type Candle = (i64, [f64; 4]);
 type Series = BTreeMap<(Address, i64), Vec<Candle>>;
 
-/// The same as `Sum::sql` says.
+/// In-memory equivalent of `Sum::sql`.
 fn local(sum: &Sum, all: &Series) -> Vec<Row> {
     let span = RECENT_DAYS * DAY_MS;
     let mut rows = Vec::new();
@@ -111,7 +111,8 @@ impl Chance {
     }
 }
 
-/// Candles of some tokens: with gaps, with days that nothing can be believed of, short and long, daily ones beside finer ones or not.
+/// Random candles of some tokens: with gaps, with days without sound candles, short and long, with or without daily candles beside finer
+/// ones.
 fn market(chance: &mut Chance) -> Series {
     let mut all = Series::new();
     for token in 0..=chance.below(3) {

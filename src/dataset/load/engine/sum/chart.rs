@@ -1,5 +1,5 @@
-//! The candles of a token as its charts need them. No chart is finer than an hour: candles of intervals that divide an hour come resampled
-//! to hours, by the engine as by `frames::resample`; all others come as they are.
+//! Candles of a token for its charts. No chart is finer than an hour: candles of intervals that divide an hour are resampled to hours by
+//! the engine, as by `frames::resample`; all others are unchanged.
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
@@ -10,10 +10,10 @@ use crate::dataset::{
     time::HOUR_MS,
 };
 
-/// The columns of a candle.
+/// Value columns of a candle.
 const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 
-/// Over candles of one token as `base` gives them. `ok` is `candles::sound`; unknown volumes count as nothing.
+/// SQL over candles of one token in `base`. `ok` is `candles::sound`; unknown volumes count as nothing.
 pub(super) fn sql(base: &str) -> String {
     let marked = format!(
         "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
@@ -31,7 +31,7 @@ pub(super) fn sql(base: &str) -> String {
     )
 }
 
-/// The candles of an answer; refused where some come twice, as the right one of the two is not known.
+/// Decodes the candles of a result; duplicates are refused, as it is unknown which of the two is right.
 pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Result<HeldCandles, Repeated>> {
     let mut times: Vec<i64> = Vec::new();
     let mut lengths: Vec<i64> = Vec::new();

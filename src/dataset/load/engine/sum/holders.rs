@@ -1,5 +1,5 @@
-//! Holders of a table in place: how many each token has, and the balances of one token. The largest balances come row by row, and so do
-//! those of addresses that are counted apart; the others come as sums. Which measures these make is the analyses'.
+//! Holders of a table in place: their number per token, and the balances of one token. The largest balances are returned row by row, as are
+//! those of addresses counted apart; the others as sums. Computing measures from them belongs to the analyses.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,11 @@ use crate::dataset::{
     holding::{Apart, Balances, ListedBalances, Rest},
 };
 
-/// The largest that come row by row: more than any measure names.
+/// Number of largest balances that are returned row by row: more than any measure names.
 const LARGEST: u64 = 1_000;
 
-/// For each token: its rows, those above zero, how many holders come twice or are no addresses, and spellings in capitals.
+/// SQL, per token: its rows, those above zero, the number of duplicate holders and of holders that are no addresses, and spellings in mixed
+/// case.
 pub(super) fn listed_sql(base: &str) -> String {
     format!(
         "SELECT token AS token_address, count() AS listed, countIf(b > 0) AS held, {MARK} AS mark, count() - uniqExact(holder) AS again, \
@@ -26,19 +27,19 @@ pub(super) fn listed_sql(base: &str) -> String {
     )
 }
 
-/// Why a table of holders cannot stay in place.
+/// Reasons why a table of holders cannot stay in place.
 #[derive(Debug, Default)]
 pub(in super::super) struct Faults {
-    /// Rows of holders that come twice, and rows whose holder is no address.
+    /// Rows of duplicate holders, and rows whose holder is no address.
     pub(in super::super) again: u64,
     pub(in super::super) odd: u64,
-    /// All rows, those without a token among them.
+    /// All rows, including those without a token.
     pub(in super::super) rows: u64,
-    /// Tokens are written in capitals by which their rows are not found.
+    /// Whether tokens are written in mixed case, by which their rows would not be found.
     pub(in super::super) mixed_case: bool,
 }
 
-/// The counts of an answer, and why it cannot be used.
+/// Decodes the counts of a result, and the reasons why it cannot be used.
 pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, ListedBalances>, Faults)> {
     let (mut listed, mut faults) = (HashMap::new(), Faults::default());
     for frame in frames {
@@ -60,7 +61,7 @@ fn numbers(frame: &DataFrame, name: &str) -> Option<Column> {
     frame.column(name).ok()?.cast(&DataType::UInt64).ok()
 }
 
-/// The counts as a frame, and back.
+/// The counts as a frame; `of_frame` is the inverse.
 pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Option<DataFrame> {
     let mut all: Vec<(&Address, &ListedBalances)> = listed.iter().collect();
     all.sort_by_key(|(token, _)| **token);
@@ -84,7 +85,7 @@ pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, L
     let mut listed = HashMap::new();
     for (i, token) in tokens.str().ok()?.iter().enumerate() {
         let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
-        // Rows without a token are none here either.
+        // Rows without a token are dropped here as in the loader.
         listed.extend(Address::parse(token?).map(|token| (token, one)));
     }
     Some(listed)
@@ -99,7 +100,7 @@ fn is_one_of(addresses: &[Address]) -> String {
     if texts.is_empty() { "0".to_owned() } else { format!("holder IN ({})", texts.join(", ")) }
 }
 
-/// Of one token, over holders as `base` gives them. `free` are those that have something and are not set apart.
+/// SQL for one token, over holders in `base`. `free` marks holders with a balance that are not counted apart.
 pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
     let (named, burned, watched) = (is_one_of(&apart.named), is_one_of(&apart.burned), is_one_of(&apart.watched));
     let supply = apart.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
@@ -126,7 +127,7 @@ pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
     format!("SELECT * FROM ({all}) WHERE told OR (seen AND behind)")
 }
 
-/// The balances of an answer.
+/// Decodes the balances of a result.
 pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> {
     let mut balances = Balances::default();
     for frame in frames {
@@ -155,7 +156,7 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> 
             }
         }
     }
-    // In the order of the table: the largest first, those without a balance last.
+    // In table order: largest balance first, nulls last.
     let key = |balance: Option<f64>| balance.unwrap_or(f64::NEG_INFINITY);
     balances.rows.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
     balances.behind.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

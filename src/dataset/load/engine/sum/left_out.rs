@@ -1,4 +1,4 @@
-//! Rows that aggregations leave out, and why: counted only where some are missing, or where numbers are texts.
+//! Rows that aggregations exclude, by reason: counted only where some are missing, or where numbers are stored as texts.
 
 use super::{ColumnType, Columns, EngineQuery, PRICED, theirs_of};
 use crate::{
@@ -6,20 +6,20 @@ use crate::{
     wire::Fault,
 };
 
-/// How many rows are left out, by reason.
+/// Number of excluded rows by reason.
 #[derive(Debug, Default)]
 struct LeftOut {
     rows: u64,
     unread: u64,
     timeless: u64,
     unpriced: u64,
-    /// Without an interval that can be read.
+    /// Rows without a valid interval.
     without_interval: u64,
 }
 
 impl EngineQuery<'_> {
-    /// Findings of rows that no aggregation takes: `rows` were counted, `seen` were taken. Rows that the loader would read otherwise are an
-    /// error: the table cannot stay in place.
+    /// Findings about rows that no aggregation uses: `rows` were counted, `seen` were used. Rows that the loader would read differently are
+    /// an error: the table cannot stay in place.
     pub(in super::super) fn left_out(
         &self,
         columns: &Columns<'_>,
@@ -33,7 +33,7 @@ impl EngineQuery<'_> {
         if seen > rows || (holders && seen < rows) {
             return Err(changed());
         }
-        // A candle without a price is missing among `seen`; one without a volume, or a holder without a balance, is not.
+        // A candle without a price is missing from `seen`; one without a volume, or a holder without a balance, is not.
         if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
         }

@@ -1,5 +1,5 @@
-//! The candles that the market's figures need, for each token and interval: of the sound ones all of the last day, the last of each day, and
-//! those on either side of the times that the last price is compared with.
+//! Candles for market figures, per token and interval: of the sound ones all of the last day, the last of each day, and those on either
+//! side of the times that the last price is compared with.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,23 +18,23 @@ use crate::dataset::{
     time::DAY_MS,
 };
 
-/// The columns of the answer, for each token and interval: the times of the first and the last candle in the span, whether there are older
-/// ones, the candles as three lists, spellings of the token in capitals; how many candles there are, their checksum, and how many in the
-/// span repeat a time.
+/// Columns of the result, per token and interval: times of the first and the last candle in the span, whether there are older ones, the
+/// candles as three lists, mixed-case spellings of the token; the number of candles, their checksum, and the number of duplicate times in
+/// the span.
 const GIVES: [&str; 12] =
     ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "mark", "again"];
 
-/// The column with the number of candles of the whole answer, and the most that are held.
+/// Column with the number of candles in the whole result, and its maximum.
 pub(super) const CANDLES: &str = "candles";
 pub(super) const CANDLES_MAX: u64 = 5_000_000;
 
-/// The most rows: tokens times intervals.
+/// Maximum number of result rows: tokens times intervals.
 pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
 
-/// A time after all others; before all others with a minus.
+/// A time after all others; negated, before all others.
 pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
 
-/// Over candles as `base` gives them: those of the last days of all tokens, or all of some tokens.
+/// SQL over candles in `base`: those of the recent days of all tokens, or all of some tokens.
 pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     let span = RECENT_DAYS * DAY_MS;
     let (some, recent) = match tokens {
@@ -53,7 +53,7 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
          INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {MARK} AS content FROM {base} GROUP BY token, ms) AS g \
          USING (token, ms){recent} GROUP BY token, ms"
     );
-    // The price is the last close of the series that ends last, of two the finer.
+    // The price is the last close of the series that ends last; of two, the finer.
     let ends = format!(
         "SELECT *, argMax(tuple(if(empty(k), -{NEVER}, tupleElement(k[-1], 1)) + ms), tuple(newest, -ms)) OVER (PARTITION BY token) AS own \
          FROM ({series})"
@@ -79,35 +79,35 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
 /// Time, close and volume.
 type Candle = (i64, f64, f64);
 
-/// A row of the answer: a token and an interval.
+/// A result row: one token and interval.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Row {
     pub(in super::super) token: Address,
     pub(in super::super) interval: Interval,
-    /// The times of the first and the last candle in the span, sound or not.
+    /// Times of the first and the last candle in the span, sound or not.
     pub(in super::super) first: i64,
     pub(in super::super) newest: i64,
-    /// There are candles older than the span.
+    /// Whether there are candles older than the span.
     pub(in super::super) cut: bool,
     /// Sound candles, by time.
     pub(in super::super) candles: Vec<Candle>,
-    /// How many candles there are, and their checksum.
+    /// Number of candles, and their checksum.
     pub(in super::super) count: u64,
     pub(in super::super) mark: u64,
-    /// How many candles in the span repeat a time.
+    /// Number of duplicate times in the span.
     pub(in super::super) again: u64,
-    /// The token is written in capitals by which its rows are not found.
+    /// Whether the token is written in mixed case, by which its rows would not be found.
     pub(in super::super) odd: bool,
 }
 
-/// A coin without a contract among the tokens.
+/// Finds a coin without a contract among the tokens.
 pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
     let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
     let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
     tokens.str().ok()?.iter().flatten().find(is_coin).map(str::to_owned)
 }
 
-/// The rows of an answer.
+/// Decodes the rows of a result.
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
     let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
@@ -127,7 +127,7 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     };
     let row = |i: usize| {
         let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
-        // A row without a token or an interval is none here either.
+        // A row without a token or an interval is dropped here as in the loader.
         let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
         let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
         let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
@@ -162,7 +162,7 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     cut.dedup();
     for row in rows {
         let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
-        // Two ways to write an interval are one.
+        // Two spellings of an interval count as one.
         let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
         *days = own.len().max(*days);
     }
@@ -176,7 +176,7 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
-/// The finding about tokens of which no candle keeps the rules for prices: they have no price, and nothing else would say why.
+/// Finding about tokens without a sound candle: they have no price, and nothing else would say why.
 pub(in super::super) fn unsound(rows: &[Row]) -> Option<String> {
     let mut sound: BTreeMap<Address, bool> = BTreeMap::new();
     for row in rows {
@@ -191,11 +191,11 @@ pub(in super::super) fn unsound(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// The columns with number and checksum of the candles of a token and interval.
+/// Columns with the number and the checksum of the candles of a token and interval.
 const COUNT: &str = "count";
 const OWN_MARK: &str = "mark";
 
-/// The state of each token's candles, of a frame that `frame` made.
+/// State of each token's candles, from a frame made by `frame`.
 pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, State>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
     let number = |name: &str| frame.column(name).ok()?.u64().ok();
@@ -209,11 +209,11 @@ pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, Sta
     Some(states)
 }
 
-/// The rows as a table of candles. The first and the last are there even if unsound: they say how far a series reaches.
+/// The rows as a candle table. The first and the last candle are included even if unsound: they give the extent of a series.
 pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
     let mut series: BTreeMap<(Address, String), (State, Vec<Candle>)> = BTreeMap::new();
     for row in rows {
-        // Two ways to write an interval are one.
+        // Two spellings of an interval count as one.
         let (state, candles) = series.entry((row.token, row.interval.to_string())).or_default();
         state.rows += row.count;
         state.mark = state.mark.wrapping_add(row.mark);
@@ -227,7 +227,7 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
         candles.dedup_by_key(|(time, ..)| *time);
     }
     let height = series.values().map(|(_, candles)| candles.len()).sum();
-    // A repeated text is in memory once. Open, high and low are the close: no figure of the market needs them.
+    // A repeated text is in memory once. Open, high and low are set to the close: no market figure needs them.
     let texts = |name: &str, text: &dyn Fn(&(Address, String)) -> String| {
         let mut texts = Texts::with_capacity(height);
         for (key, (_, candles)) in &series {

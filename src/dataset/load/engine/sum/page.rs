@@ -1,17 +1,17 @@
-//! A page of a token's rows, in the order of the table.
+//! A page of a token's rows, in table order.
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
 use super::{MARK, Repeated, first};
 use crate::dataset::{order, schema::TableSchema};
 
-/// An interval as `Interval` shows it.
+/// SQL: an interval as `Interval` prints it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
                     concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
-/// Over rows of one token as `base` gives them: `count` of them, with `from` before and `behind` after them. A page nearer to the end is
-/// ordered from there. `listed` and `mark` are number and checksum of all rows, so that pages of two states are not mixed.
+/// SQL over rows of one token in `base`: `count` of them, with `from` before and `behind` after them. A page nearer to the end is sorted
+/// from there. `listed` and `mark` are number and checksum of all rows, so that pages of two states are not mixed.
 pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> String {
     let (rows, order, reversed) = if table == "holders" {
         let all = format!(
@@ -31,7 +31,7 @@ pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> S
     format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
 }
 
-/// The rows of an answer as canonical columns; refused where some come twice, as the right one of the two is not known.
+/// Decodes the rows of a result to canonical columns; duplicates are refused, as it is unknown which of the two is right.
 pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Repeated>> {
     let all = order::whole(frames.iter().cloned()).ok()??;
     if all.column("again").is_ok() && first(&all, "again")? > 0 {
@@ -43,7 +43,7 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
         match column.name {
             "timestamp" => theirs.cast(&DataType::Int64).ok()?.cast(&time).ok(),
             "token_address" | "holder_address" | "interval" => theirs.cast(&DataType::String).ok(),
-            // NaN is an unknown figure: an empty cell.
+            // NaN is an unknown figure: null.
             _ => {
                 let floats = theirs.cast(&DataType::Float64).ok()?;
                 let known = floats.f64().ok()?.iter().map(|value| value.filter(|value| value.is_finite()));

@@ -1,4 +1,4 @@
-//! What balances come to as a sum gives it makes the answers that all rows make.
+//! Answers from aggregated balances equal those from all rows.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -25,10 +25,10 @@ use crate::{
     },
 };
 
-/// A token's rows in the order of the table.
+/// A token's rows in table order.
 type Rows = Vec<(Address, Option<f64>)>;
 
-/// The same as `holders::balances_sql` says, with `largest` told one by one.
+/// In-memory equivalent of `holders::balances_sql`, with `largest` balances listed one by one.
 fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
     let is_named = |holder: &Address| apart.named.contains(holder) || holder.is_burn_address();
     let is_gone = |holder: &Address| apart.burned.contains(holder) || (holder.is_burn_address() && !apart.named.contains(holder));

@@ -1,4 +1,4 @@
-//! The candles of charts as a sum gives them make the charts that all candles make.
+//! Charts from aggregated candles equal those from all candles.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 
 use super::Chance;
 
-/// The same as `chart::sql` says, of candles that come once.
+/// In-memory equivalent of `chart::sql`, for candles without duplicates.
 fn local(all: &BTreeMap<Interval, CandleVec>) -> BTreeMap<Interval, CandleVec> {
     let by_the_hour = |(interval, candles): (&Interval, &CandleVec)| {
         let fine = *interval < Interval::HOUR && HOUR_MS % interval.0 == 0;
@@ -21,7 +21,7 @@ fn local(all: &BTreeMap<Interval, CandleVec>) -> BTreeMap<Interval, CandleVec> {
     all.iter().map(by_the_hour).collect()
 }
 
-/// Hours that nothing can be believed of are there as candles that nobody believes.
+/// Hours without a sound candle are included as candles that are not sound.
 fn hours(candles: &Candles<'_>, interval: Interval) -> CandleVec {
     let mut made = resample(candles, interval, Interval::HOUR);
     if made.timestamp.is_empty() && !candles.is_empty() {

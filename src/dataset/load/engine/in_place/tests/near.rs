@@ -1,4 +1,4 @@
-//! Whether two answers say the same, figures to 1e-12: sums are added up in another order elsewhere. `tests/it` takes it too.
+//! Equality of two answers, figures to 1e-12: the engine adds up sums in another order. Also used by `tests/it`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ pub(crate) fn near(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-12 * a.abs().max(1e-2)
 }
 
-/// Holds that they are equal, figures to 1e-12, in sentences too.
+/// Asserts equality, figures to 1e-12, also within sentences.
 pub(crate) fn same(a: &Value, b: &Value, at: &str) {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
