@@ -111,7 +111,7 @@ pub(crate) const KEYS_SECTION: &str = "terminal.keys";
 
 settings! {
     "datasets" datasets Datasets "The data." {
-        dir: PathBuf = "\"datasets\"", Expect::Path, "The folder the dataset lies in; `--data` overrides it.";
+        dir: PathBuf = "\"datasets\"", Expect::Path, "The dataset's folder; `--data` overrides it.";
         watch: bool = "true", Expect::Switch, "Whether changed files are loaded anew while the program runs.";
     }
     "cache" cache Cache "Large tables, brought into order once and then read from disk." {

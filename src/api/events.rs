@@ -49,7 +49,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
         name: MISSED,
-        meaning: "Events after `Last-Event-ID` are no longer kept: fetch again what you follow. It has no id of its own.",
+        meaning: "Events after `Last-Event-ID` are no longer kept: fetch the resources you follow again. It has no id of its own.",
         data: SchemaGenerator::subschema_for::<Missed>,
     },
 ];

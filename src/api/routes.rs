@@ -226,7 +226,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
             Verb::Get,
             "/alerts",
             "alerts",
-            "The alerts of the dataset, and what fired, newest first.",
+            "The alerts of the dataset and their firings, newest first.",
             Handler::Plain(handlers::alerts),
         )
     },

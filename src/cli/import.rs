@@ -33,7 +33,7 @@ use crate::dataset::{
 const PRINTED_PER_REASON: usize = 5;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Formats are told by what a file holds, packed as .gz, .zst or .zip too; --formats lists them.")]
+#[command(after_help = "Formats are recognised by content, compressed as .gz, .zst or .zip too; --formats lists them.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ImportArgs {
     /// The files to take; `-` is what is piped in

@@ -117,8 +117,8 @@ fn keys_of(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> Strin
             "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment".to_owned()
         }
         SourceKind::S3 => "from the environment, else ~/.aws, else the container or the machine, else none".to_owned(),
-        SourceKind::Gcs => "from GOOGLE_APPLICATION_CREDENTIALS and its like, else the machine".to_owned(),
-        SourceKind::Azure => "from AZURE_STORAGE_ACCOUNT_KEY and its like, else the machine".to_owned(),
+        SourceKind::Gcs => "from GOOGLE_APPLICATION_CREDENTIALS and similar variables, else the machine".to_owned(),
+        SourceKind::Azure => "from AZURE_STORAGE_ACCOUNT_KEY and similar variables, else the machine".to_owned(),
     }
 }
 

@@ -88,7 +88,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| text(value)?,
         "\"https://files.example.org/data\"",
         "a URL",
-        "Of https: what its URLs begin with; of clickhouse: its HTTP interface."
+        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface."
     ),
     row!(
         token_env,

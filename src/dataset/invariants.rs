@@ -116,7 +116,7 @@ pub const RULES: &[Rule] = rules! {
         "the candle begins before the one beside it has ended";
     interval Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
-        "the candles do not lie as far apart as their interval says";
+        "the candles are not as far apart as their interval says";
     gap Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
         "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \

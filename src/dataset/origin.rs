@@ -72,7 +72,7 @@ pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
     let left = telling().count().saturating_sub(TOLD);
     let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(0, format!("imported from {left} more files of which something was said or assumed, before the following"));
+        told.insert(0, format!("imported from {left} more files with options or assumptions, before the following"));
     }
     told
 }

@@ -169,12 +169,8 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
         Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(file, head, &Layout { delimiter, ..layout.clone() }, wanted),
         Some(SourceFormat::Ndjson) => json_lines(file, head, wanted),
         Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
-        Some(SourceFormat::Parquet) => {
-            Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned())
-        }
-        Some(SourceFormat::Ipc) => {
-            Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds".to_owned())
-        }
+        Some(SourceFormat::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of its format".to_owned()),
+        Some(SourceFormat::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format".to_owned()),
         None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
     }
 }

@@ -180,7 +180,7 @@ fn checklist(part: &Value) -> PartSection {
         }
     }
     if section.blocks.is_empty() {
-        section.say(if checks.is_empty() { "no check is told" } else { "every check passed" }, Tone::Quiet);
+        section.say(if checks.is_empty() { "no check is listed" } else { "every check passed" }, Tone::Quiet);
     }
     Ok(section)
 }

@@ -39,10 +39,10 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
     let mut warn = |says: &str| section.blocks.push(Block::Say(Piece::new(says, Tone::Warning)));
     if newer {
-        warn("Files marked here were written after the job was started: what it found may be of older data.");
+        warn("Files marked here were written after the job was started: its results may be of older data.");
     }
     if sources.changed {
-        warn("The data changed while the job ran: these are the files it began with, and some of what it found is of newer ones.");
+        warn("The data changed while the job ran: these are the files it began with, and some of its results are of newer ones.");
     }
     section
 }

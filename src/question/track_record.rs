@@ -67,7 +67,7 @@ impl Question for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
     const SUMMARY: &'static str =
-        "What became of the chart patterns confirmed in the past, and what prices did after trend words and ranks of growth.";
+        "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn heavy(&self) -> bool {

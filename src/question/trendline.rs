@@ -31,7 +31,7 @@ request! {
         timeframe: Option<&'static str> = parameter(
             "timeframe",
             ParameterKind::Word { words: TIMEFRAMES, default: None },
-            "Length of a candle; without it daily, or what the data have where they are coarser.",
+            "Length of a candle; by default daily, or that of the data where they are coarser.",
         ),
         explain: bool = EXPLAIN,
     }

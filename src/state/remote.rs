@@ -89,7 +89,7 @@ impl Ledger for Remote {
             notes.day = day;
         });
         if let Err(reason) = noted {
-            tracing::warn!("what was fetched today is not counted: {reason}");
+            tracing::warn!("today's fetched bytes are not counted: {reason}");
         }
     }
 }

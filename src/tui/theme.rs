@@ -24,7 +24,7 @@ macro_rules! roles {
 
 roles! {
     Text "text" "What is read.";
-    Dim "dim" "Titles, units, axes' figures, what is missing.";
+    Dim "dim" "Titles, units, axes' figures, missing values.";
     Grid "grid" "Rules, axes, tracks of bars.";
     Accent "accent" "Focus, the active tab, matches.";
     AccentSoft "accent_soft" "The quieter accent.";
@@ -35,7 +35,7 @@ roles! {
     Warning "warning" "Needs a look.";
     WarningSoft "warning_soft" "The quieter warning.";
     Background "background" "Behind everything (a background).";
-    Panel "panel" "Behind what floats (a background).";
+    Panel "panel" "Background of overlays.";
     Selection "selection" "Behind the selected row (a background).";
 }
 

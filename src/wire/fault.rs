@@ -70,9 +70,7 @@ impl AskedStore {
         use object_store::Error as E;
         match error {
             E::NotFound { .. } if self.web => Fault::Unavailable("is not there".to_owned()),
-            E::NotFound { .. } => {
-                Fault::Unavailable(format!("is not there: look at its path, and whether `{}` is what it lies in", self.root))
-            }
+            E::NotFound { .. } => Fault::Unavailable(format!("is not there: check its path, and whether `{}` contains it", self.root)),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(error),
             E::Precondition { .. } | E::NotModified { .. } => Fault::Changed,
             _ => self.of_chain(error),
@@ -85,7 +83,9 @@ impl AskedStore {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
             (AccessKind::Public, true) => {
-                format!("is not open to everybody: name `{root}` as `url` of a source in config.toml, and what it wants in its `token_env`")
+                format!(
+                    "is not open to everybody: name `{root}` as `url` of a source in config.toml, and its token's variable as `token_env`"
+                )
             }
             (AccessKind::Public, false) => {
                 format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
@@ -128,7 +128,7 @@ impl AskedStore {
             return unavailable(UNTRUSTED);
         }
         if says(NEAR) {
-            return Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml"));
+            return Fault::Refused(format!("is at {NEAR}: name it in `[sources]` of config.toml"));
         }
         // A redirect without a location has no status here.
         let away = says("redirect without LOCATION").then_some(301);
@@ -140,7 +140,7 @@ impl AskedStore {
                     "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
                      config.toml"
                 )),
-                301 | 307 => Fault::Unavailable(format!("lies in another region: say `region` in [sources.{name}] of config.toml")),
+                301 | 307 => Fault::Unavailable(format!("is in another region: say `region` in [sources.{name}] of config.toml")),
                 412 | 416 => Fault::Changed,
                 429 | 500.. => Fault::Unavailable(format!("is answered with {status} {AGAIN}")),
                 status => Fault::Unavailable(format!("is answered with {status}")),
@@ -160,7 +160,7 @@ impl AskedStore {
             }
             _ if says("timed out") => unavailable("cannot be reached in time"),
             _ => Fault::Unavailable(format!(
-                "cannot be read: `{name}` answers in a way that is not understood; is that what its `kind` in config.toml says?"
+                "cannot be read: `{name}` gives an answer that is not understood; is its `kind` in config.toml right?"
             )),
         }
     }

@@ -71,7 +71,7 @@ fn of_unnamed(bucket: &str, error: &object_store::Error) -> Fault {
     let why = if says.contains("not found") {
         "has no bucket of that name"
     } else if says.contains("parse the region") {
-        "does not say where it lies"
+        "does not say where it is"
     } else {
         "cannot be reached"
     };

@@ -95,7 +95,7 @@ impl Source {
     /// Reason why the source is invalid as configured. Continues "`sources.NAME` …".
     pub fn fault(&self) -> Option<String> {
         let lacks = match self.kind {
-            SourceKind::Https if self.url.is_empty() => "has no `url`: what its URLs begin with",
+            SourceKind::Https if self.url.is_empty() => "has no `url`: the prefix of its URLs",
             SourceKind::ClickHouse if self.url.is_empty() => "has no `url`: that of ClickHouse's HTTP interface, as https://host:8443",
             SourceKind::ClickHouse if !self.password_env.is_empty() && !self.password_file.is_empty() => {
                 "has `password_env` and `password_file`: keep one"

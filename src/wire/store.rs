@@ -27,7 +27,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
             return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
         }
         if place.host().is_some_and(is_near) {
-            return Err(Fault::Refused(format!("lies at {}: name it in `[sources]` of config.toml", NEAR)));
+            return Err(Fault::Refused(format!("is at {}: name it in `[sources]` of config.toml", NEAR)));
         }
     }
     if let Some(reason) = source.and_then(Source::fault) {
@@ -78,9 +78,9 @@ fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
         },
         web,
         keys: match place.scheme {
-            Scheme::Gs => "GOOGLE_APPLICATION_CREDENTIALS and its like in the environment, or `buckets`",
-            Scheme::Az => "AZURE_STORAGE_ACCOUNT_KEY and its like in the environment, or `account`",
-            _ => "AWS_ACCESS_KEY_ID and its like in the environment, ~/.aws, or `profile`",
+            Scheme::Gs => "GOOGLE_APPLICATION_CREDENTIALS and similar variables, or `buckets`",
+            Scheme::Az => "AZURE_STORAGE_ACCOUNT_KEY and similar variables, or `account`",
+            _ => "AWS_ACCESS_KEY_ID and similar variables, ~/.aws, or `profile`",
         },
     }
 }

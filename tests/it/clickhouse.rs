@@ -269,7 +269,7 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
         assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
-        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")));
+        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is as of 2")));
         // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("candles", candles(4_000));

@@ -139,7 +139,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
     let mut shape = functions::shape(input.runtime);
     if shape.failed {
-        report.unfinished.push("the functions could not be told apart".into());
+        report.unfinished.push("the functions could not be separated".into());
     }
     if shape.too_many {
         report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
@@ -180,7 +180,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     } else if exchanged {
         "it is a proxy: the contract that decides all it does can be exchanged"
     } else {
-        "other contracts, whose addresses stand in it, decide what it does"
+        "other contracts, whose addresses are in it, decide its behaviour"
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
     for behind in behind {

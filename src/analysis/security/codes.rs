@@ -117,7 +117,7 @@ codes! {
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";
     BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
     Pausable "PAUSABLE" Code Sell Power 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
-    Proxy "PROXY" Code Change Power 0.15 "its code can be replaced" "its code names no other contract that decides what it does";
+    Proxy "PROXY" Code Change Power 0.15 "its code can be replaced" "its code names no other contract that decides its behaviour";
     OwnerMint "OWNER_MINT" Code Change Power 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
     Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "its source is not in the dataset" "its source is known (contracts)";
     LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "most of a pool's liquidity was taken at once" "no pool lost most of its liquidity within a day";

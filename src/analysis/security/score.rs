@@ -87,7 +87,7 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
     let applies = [
         (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
         (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
-        (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code told too little".to_owned()),
+        (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code showed too little".to_owned()),
         (!known.transfers, CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
         (!known.holders, CAP_NO_HOLDERS, "there are no holders".to_owned()),
     ];

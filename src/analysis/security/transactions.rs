@@ -102,7 +102,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     }
     let mut unfinished = Vec::new();
     if seen.ledger.overflowed {
-        unfinished.push(format!("only {} wallets are told apart", ledger::WALLETS_MAX));
+        unfinished.push(format!("only {} wallets can be distinguished", ledger::WALLETS_MAX));
     }
     if seen.wash.unfinished {
         unfinished.push("windows with too many pairs of traders were not checked for wash trading".to_owned());

@@ -56,7 +56,7 @@ impl Formats {
     pub(crate) fn advice(&self, table: &str) -> Option<String> {
         let fitting = self.fitting.as_ref().filter(|fitting| !fitting.is_empty())?;
         let lines: Vec<String> = fitting.iter().take(2).map(|format| format!("format = \"{format}\"")).collect();
-        let several = if lines.len() > 1 { ", whichever of day and month stands first" } else { "" };
+        let several = if lines.len() > 1 { ", whichever of day and month comes first" } else { "" };
         Some(format!(
             "{} times are written as `{}`: write {} under [tables.{table}] in dataset.toml{several}",
             self.count,

@@ -79,7 +79,7 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
                  we know",
                 repeated * 100.0
             ),
-            "say which column tells them apart, and which to take: --pick COLUMN=VALUE",
+            "say which column distinguishes them, and which to take: --pick COLUMN=VALUE",
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }

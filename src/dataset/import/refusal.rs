@@ -28,10 +28,10 @@ pub const BLANKS: &[(&str, &str)] = &[
     (CHAIN, "one of `tokendeck schema --chains`"),
     (DEX, "who runs the pools, as uniswap-v3"),
     (PROTOCOL, "who runs the pools, as curve"),
-    (LABEL, "what the addresses are, as exchange"),
+    (LABEL, "the kind of the addresses, as exchange"),
     (UNIT, "raw or whole; of yields percent or fraction, both a year"),
     (DECIMALS, "the decimals of the token"),
-    (DATES, "day or month, whichever stands first"),
+    (DATES, "day or month, whichever comes first"),
 ];
 
 /// Refuses options whose value is still a placeholder.

@@ -89,7 +89,7 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
         Ok(meta) if meta.is_dir() => return fail("is a folder: name the files in it, as in DIR/*.csv".to_owned()),
-        Ok(_) => return fail("is not a regular file: to import what a program writes, pipe it in and name `-`".to_owned()),
+        Ok(_) => return fail("is not a regular file: to import a program's output, pipe it in and name `-`".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
     sniff_as(path, &name, None)

@@ -301,7 +301,7 @@ impl TokenCandles {
         let Some(most) = self.steps.iter().max_by_key(|step| step.count) else { return };
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
         if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
-            let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
+            let value = format!("{}: {}, and they are {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
     }

@@ -231,7 +231,7 @@ fn list(
     url: &str,
 ) -> Result<(Vec<Object>, usize), Stop> {
     let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
-    let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
+    let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` is remote, and only local files are read"))) };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
     if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
@@ -304,7 +304,7 @@ impl Located {
     pub(super) fn gone_note(&self) -> Option<Finding> {
         let Gone { at, count, first } = self.gone.as_ref()?;
         let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
-        let reason = format!("was there at {} and is listed no more{more}: the rows of what is gone are left out", Time(*at));
+        let reason = format!("was there at {} and is no longer listed{more}: its rows are left out", Time(*at));
         Some(Finding::new(Severity::Warning, first, reason))
     }
 }
@@ -328,7 +328,7 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
         kept::evict(cache, context.cache.size_max / 4);
     }
     if let Err(error) = write() {
-        tracing::warn!("what was listed cannot be kept, and is not there once nobody answers: {error}");
+        tracing::warn!("the listing cannot be stored, so it is missing when the source does not answer: {error}");
     }
 }
 
@@ -352,7 +352,7 @@ pub(super) fn is_agreed(context: &LoadContext<'_>, manifest: &TableManifest) -> 
 
 /// Finding about a table whose rows are from an earlier load.
 pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
-    Finding::new(Severity::Warning, file, format!("is what it was at {then}: {why}"))
+    Finding::new(Severity::Warning, file, format!("is as of {then}: {why}"))
 }
 
 /// Progress of a load of objects, for the thread that watches it.

@@ -105,7 +105,7 @@ impl<'a> EngineQuery<'a> {
     ) -> Result<Self, Stop> {
         let name = name_of(asked);
         let refused = |fault: Fault| stop_of(&name, fault);
-        let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
+        let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` is remote, and only local files are read"))) };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();

@@ -257,7 +257,7 @@ impl Reading<'_> {
                 Err(stop)
             }
             read => {
-                tracing::warn!("`{}` is what it was last time: {why}", self.schema.name);
+                tracing::warn!("`{}` is as of the last load: {why}", self.schema.name);
                 read
             }
         }

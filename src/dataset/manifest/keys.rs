@@ -31,7 +31,7 @@ macro_rules! keys {
 }
 
 pub const MAPPING_KEYS: &[MappingKey] = keys! {
-    "title" Dataset "title = \"Majors\"" "what the dataset is called";
+    "title" Dataset "title = \"Majors\"" "the dataset's name";
     "license" Dataset "license = \"CC BY-NC 4.0\"" "under which terms it may be used";
     "synthetic" Dataset "synthetic = true" "the data are invented, which the header then says";
     "tables" Dataset "[tables.candles]" "what follows is about this table";
@@ -40,7 +40,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them";
     "table" Table "table = \"ethereum.token_transfers\"" "of a source: its table";
     "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
-    "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and its like)";
+    "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";
     "read" Table "read = \"in place\""
         "of a source, and of candles or holders: the rows stay there, and an answer queries those of its token; else \"bring\"";
     "header" Table "header = false" "the file has no header: its columns are called 1, 2, 3, …";
@@ -54,7 +54,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
         "keeps rows with one of the values, from `min` to `max` (both included), or of a token of the dataset";
     "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "replaces values of a column";
     "null" Both "null = [\"-\", \"n/a\"]" "texts that stand for no value";
-    "decimal" Both "decimal = \",\"" "the decimal sign; else what the column's own cells show";
+    "decimal" Both "decimal = \",\"" "the decimal sign; otherwise as the column's cells show";
     "format" Both "format = \"%m/%d/%Y\"" "how times are written";
     "unit" Both "unit = \"raw\""
         "amounts: `raw` (smallest units, by the token's decimals) or `whole`; volumes and prices: `usd` or `token`";
@@ -74,7 +74,7 @@ pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
 
 /// The table of keys in Markdown.
 pub fn keys_table() -> String {
-    let mut text = String::from("| where | key | what it does |\n|---|---|---|\n");
+    let mut text = String::from("| where | key | meaning |\n|---|---|---|\n");
     for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
         let place = match key.place {
             KeyPlace::Dataset => "dataset",

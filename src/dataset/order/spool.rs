@@ -39,7 +39,7 @@ struct Bucket {
 
 /// Error for spill files that do not match their checksums or lengths.
 pub(crate) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "what was written before is damaged")
+    io::Error::new(io::ErrorKind::InvalidData, "the part written before is damaged")
 }
 
 /// The rows at these positions, in this order.

@@ -73,7 +73,7 @@ impl ReadAt for Forward {
         let start = usize::try_from(at).unwrap_or(usize::MAX);
         let again = state.kept.get(start..).map_or(0, |kept| kept.len().min(buffer.len()));
         if again < buffer.len() && at + again as u64 != state.at {
-            return Err(io::Error::other("what was read is not there any more"));
+            return Err(io::Error::other("the part already read is no longer available"));
         }
         buffer[..again].copy_from_slice(&state.kept[start..start + again]);
         if again < buffer.len() { state.next(&mut buffer[again..]) } else { Ok(()) }

@@ -134,7 +134,7 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile
 
 fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     if UrlPattern::is_url(spelled) {
-        return Err(format!("`{spelled}` lies elsewhere, and only files here are taken"));
+        return Err(format!("`{spelled}` is remote, and only local files are imported"));
     }
     let path = folder.join(spelled);
     if path.is_dir() {

@@ -85,7 +85,7 @@ impl JobStore {
     pub(in crate::jobs) fn end_task(&self, place: TaskPlace<'_>, ending: &TaskEnding) -> Result<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
-            .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep what a task found."))?;
+            .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep a task's result."))?;
         self.write(Sync::Later, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, place.job])? == 0 {

@@ -86,7 +86,7 @@ impl App {
                 if let Some(reason) = refused {
                     return self.say(format!("not taken: {reason}"), true);
                 }
-                self.say(format!("{} taken in; Data (9) shows what was found in them", many(rows, "row", "rows")), false);
+                self.say(format!("{} imported; Data (9) shows their findings", many(rows, "row", "rows")), false);
                 self.setup.deck.load_in_background();
             }
             Err(problem) => self.say(format!("not taken: {}", problem.detail), true),
@@ -174,7 +174,7 @@ mod tests {
         bench.app.run(Command::Import(said));
         bench.until("Enter import");
         bench.keys("⏎");
-        bench.until("2 rows taken in");
+        bench.until("2 rows imported");
         assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
     }
 

@@ -172,13 +172,13 @@ keys! {
         Last "last" ["G" "End"] "To the last row." or "bottom end";
         PageUp "page_up" ["PageUp" "Ctrl-B"] "A page up.";
         PageDown "page_down" ["PageDown" "Ctrl-F"] "A page down.";
-        Open "open" ["Enter"] "Open what is selected." ("open" 100) or "enter show detail inspect";
+        Open "open" ["Enter"] "Open the selected row." ("open" 100) or "enter show detail inspect";
         Back "back" ["Esc"] "Go back, close, cancel." or "escape close leave cancel stop";
         CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40) or "clipboard yank address";
         CopyRow "copy_row" ["Y"] "Copy the selected row as JSON." or "clipboard yank json";
         CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30) or "http request api command";
         Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35) or "save download file csv excel parquet";
-        Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns."
+        Screens "screens" ["F2"] "Save the list's filter, order and columns under a name, or open saved ones."
             or "save views presets layout named screener preset view saved search";
         OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);

@@ -161,7 +161,7 @@ impl ApiView {
         // The address is known only while the server listens.
         let (curl, copies) = match &self.state {
             ApiState::Listening(base) => (format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'"), "c copies it"),
-            ApiState::Off | ApiState::Failed(_) => ("a starts the API; then a curl line for it stands here".to_owned(), ""),
+            ApiState::Off | ApiState::Failed(_) => ("a starts the API; then a curl line for it is shown here".to_owned(), ""),
         };
         let hint = if self.key_shown { "K hides it" } else { "K shows it" };
         let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, copies)];
@@ -200,8 +200,8 @@ impl ApiView {
         if self.requests.is_empty() {
             put(buffer, body, 1, 1, "no request yet", theme.text());
             let says = match self.state {
-                ApiState::Listening(_) => "c copies a curl line that asks for the tokens; what it answers stands here",
-                ApiState::Off | ApiState::Failed(_) => "a starts the API; then every request stands here with its status and time",
+                ApiState::Listening(_) => "c copies a curl line that asks for the tokens; its answer is shown here",
+                ApiState::Off | ApiState::Failed(_) => "a starts the API; then every request is listed here with its status and time",
             };
             put_wrapped(buffer, body, 1, 2, says, 3, theme.dim());
             return;

@@ -42,7 +42,7 @@ pub(in crate::tui) fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, cont
     let (named, are) = (named.join(", "), if tables.len() == 1 { "is" } else { "are" });
     if context.load.running {
         let them = if tables.len() == 1 { "it" } else { "them" };
-        let says = format!("{named} {are} being read for the first time; what is missing here comes with {them}");
+        let says = format!("{named} {are} being read for the first time; missing figures come with {them}");
         draw_tables(&says, &tables, buffer, area, context);
     } else {
         let why = context.load.failure.as_ref().map_or_else(String::new, |failure| format!(": {}", failure.reason));

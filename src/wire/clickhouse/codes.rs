@@ -24,7 +24,7 @@ enum Why {
 /// Error codes with our messages, in which `{source}` is the name of the source.
 const CODES: &[(u32, Why, &str)] = &[
     (60, Why::Told, "is not there"),
-    (81, Why::Told, "lies in a database that is not there"),
+    (81, Why::Told, "is in a database that does not exist"),
     (47, Why::Told, "has no such column"),
     (62, Why::Told, "is asked with a query that is not understood"),
     (46, Why::Told, "is asked with a function that the server does not have"),
@@ -38,7 +38,7 @@ const CODES: &[(u32, Why, &str)] = &[
     (195, Why::Never, "is not given to this machine: its address is not among those the user may come from"),
     (516, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
     (497, Why::Never, "may not be read by this user"),
-    (291, Why::Never, "lies in a database that this user may not read"),
+    (291, Why::Never, "is in a database that this user may not read"),
     (164, Why::Never, "is not given: the user may only read, and this needs more"),
     (452, Why::Never, "is not given: a limit of the user may not be changed, and the query needs another"),
     (115, Why::Never, "is asked with a setting that the server does not have"),

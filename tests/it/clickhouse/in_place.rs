@@ -176,7 +176,7 @@ fn a_table_that_cannot_stay_in_place_says_why() {
             let dataset = bench.load(&bench.wire(), 1_000);
             let table = dataset.table("candles").unwrap();
             let told = if seen { table.findings.kept()[0].reason.clone() } else { super::reason(&dataset) };
-            assert_eq!((told.contains(says), told.starts_with("is what it was at 2")), (true, seen), "{trouble:?}: {told}");
+            assert_eq!((told.contains(says), told.starts_with("is as of 2")), (true, seen), "{trouble:?}: {told}");
             assert_eq!(table.height(), if seen { 10_000 } else { 0 }, "{trouble:?}");
         }
         assert_eq!(bench.load(&bench.wire(), 1_000).table("candles").unwrap().height(), 10_000);
@@ -200,7 +200,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         let api = api_over(bench.path(), dataset);
         assert_eq!(ask(&api, "/tokens"), market);
         let (_, body) = ask(&api, "/datasets");
-        assert!(body.contains("\"rows\":5500") && body.contains("is what it was at 2") && body.contains("its 5,500 rows stay"), "{body}");
+        assert!(body.contains("\"rows\":5500") && body.contains("is as of 2") && body.contains("its 5,500 rows stay"), "{body}");
         // These rows were never fetched.
         let (status, body) = ask(&api, &history);
         assert_eq!((status, body.contains("cannot be had from `warehouse`")), (503, true), "{body}");

@@ -168,12 +168,12 @@ fn a_broken_file_costs_the_table_and_says_why() {
         (
             "holder_counts.parquet",
             good.clone().into_bytes(),
-            "`holder_counts.parquet` is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds",
+            "`holder_counts.parquet` is not Parquet: it does not begin with `PAR1`; give it the extension of its format",
         ),
         (
             "holder_counts.arrow",
             good.clone().into_bytes(),
-            "`holder_counts.arrow` is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds",
+            "`holder_counts.arrow` is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format",
         ),
         ("holder_counts.parquet", cut(&whole_parquet), "`holder_counts.parquet` is damaged"),
         ("holder_counts.feather", cut(&whole_ipc), "`holder_counts.feather` is damaged"),

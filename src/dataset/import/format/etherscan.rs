@@ -40,7 +40,7 @@ pub(super) fn tokens(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let take = Take::into("tokens", rows)
         .columns(&[("token_address", "Contract Address"), ("market_cap", "Market Cap"), ("holders", "Holders")])
         .set("chain", chain);
-    Ok(ImportPlan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {chain}, as said with --chain")))
+    Ok(ImportPlan::of(vec![take]).saying("a market cap of $0.00 means none").saying(format!("chain {chain}, as said with --chain")))
 }
 
 /// Splits `Pepe (PEPE)` into name and symbol; without brackets it is a name.

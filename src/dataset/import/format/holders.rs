@@ -125,7 +125,8 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     let money: Vec<&str> = sheet.column(balance).filter(|cell| of_cell(cell).is_some()).collect();
     if money.len() * 2 > filled {
         let shown = money[0];
-        let reason = format!("is nearest to holders, but `{shown}` in `{name}` is what tokens are worth, and a balance counts tokens");
+        let reason =
+            format!("is nearest to holders, but `{shown}` in `{name}` is the value of the tokens, and a balance is a number of tokens");
         return Err(reason.into());
     }
     let Some(style) = notation::style(sheet, &[balance]) else { return Ok(()) };

@@ -172,7 +172,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
     }
     natives.dedup();
     match &natives[..] {
-        [first, second, ..] => Some(format!("0x0…0, the address of none, stands for `{first}` and `{second}`")),
+        [first, second, ..] => Some(format!("0x0…0, the null address, is given for both `{first}` and `{second}`")),
         _ => None,
     }
 }

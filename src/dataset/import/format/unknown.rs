@@ -217,7 +217,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
         // Unquoted, so that a placeholder left in place is invalid TOML.
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
-    let why = if lacking.is_empty() { "what its figures are is not sure by their names".to_owned() } else { lacking.join("; ") };
+    let why = if lacking.is_empty() { "its figures are not certain by their names".to_owned() } else { lacking.join("; ") };
     let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
     let labels = if near.columns.iter().zip(&fit).any(is_balance) {
         " A list of addresses alone, as of an airdrop, is one of labels: --as labels --map address=COLUMN --label LABEL."

@@ -65,7 +65,7 @@ impl EngineQuery<'_> {
                     ));
                 }
                 None if is_block(end, columns) && self.engine.source().lag() > 0 => counted.notes.push(
-                    "`lag_minutes` is not held, as no time stands beside the blocks: the newest, which may be taken back, are among the rows"
+                    "`lag_minutes` has no effect, as the blocks have no time: the newest ones, which may still be reorganised, are among the rows"
                         .to_owned(),
                 ),
                 None => {}

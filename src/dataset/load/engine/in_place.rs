@@ -186,7 +186,7 @@ fn unchecked(schema: &TableSchema) -> &'static str {
 }
 
 fn unread() -> Stop {
-    Stop::Unusable("what was kept of it cannot be read: load again".to_owned())
+    Stop::Unusable("its local copy cannot be read: load again".to_owned())
 }
 
 impl EngineQuery<'_> {

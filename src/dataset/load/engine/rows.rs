@@ -114,7 +114,7 @@ pub(in crate::dataset::load) fn open(
     if let Some(fault) = offline {
         return Err(fault.clone());
     }
-    let wire = context.wire.ok_or_else(|| Fault::Refused("lies elsewhere, and only files here are read".to_owned()))?;
+    let wire = context.wire.ok_or_else(|| Fault::Refused("is remote, and only local files are read".to_owned()))?;
     let watch = Arc::clone(&pulse.watch);
     let stopped = move || watch.stopped.load(Ordering::Acquire);
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };

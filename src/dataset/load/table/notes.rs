@@ -142,7 +142,7 @@ impl Reading<'_> {
         let file = file.name.clone();
         for answer in elsewhere::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
-                self.note(&answer.name, format!("is read up to {as_of}; what comes later is read at the next load"));
+                self.note(&answer.name, format!("is read up to {as_of}; later rows are read at the next load"));
             }
             for note in &answer.notes {
                 self.note(&answer.name, note.clone());
@@ -176,7 +176,7 @@ impl Reading<'_> {
             let reason = if said(name) {
                 format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
             } else {
-                format!("`{name}` is approximate: it stands as floating-point numbers, which keep the first 15 digits of an amount")
+                format!("`{name}` is approximate: its floating-point numbers keep the first 15 digits of an amount")
             };
             self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
         }

@@ -146,9 +146,7 @@ impl StoredJobs {
     }
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
-        self.order(context, move |jobs| {
-            jobs.terminate(&id).map(|job| (format!("{} is terminated; what it found stays", job.job_id), None))
-        });
+        self.order(context, move |jobs| jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None)));
     }
 
     /// Runs a change of the store and announces its result.

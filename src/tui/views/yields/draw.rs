@@ -198,7 +198,7 @@ impl YieldView {
     pub(super) fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         let (title, note) = match pane {
             Pane::Comparison => ("compared", "risk · net yield/yr · more than this plan"),
-            Pane::Allocation => ("allocation", "share of what is placed"),
+            Pane::Allocation => ("allocation", "share of the amount placed"),
             Pane::Steps => ("steps", "gas, USD"),
         };
         let body = Panel { note, ascii: context.ascii, ..Panel::new(title) }.render(area, buffer, context.theme);

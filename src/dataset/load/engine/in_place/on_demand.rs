@@ -174,7 +174,7 @@ impl OnDemand {
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
         if let (Some(place), Ok(Some(mut joined))) = (place, order::whole(frames)) {
             if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut joined)) {
-                tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
+                tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", self.schema.name);
             }
             if let Some(cache) = context.cache.folder.as_deref() {
                 kept::evict(cache, context.cache.size_max / 4);

@@ -49,7 +49,7 @@ impl InPlaceTable {
             IpcStreamWriter::new(out).finish(&mut sums.clone()).map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
-            tracing::warn!("what is known of `{}` cannot be kept, and is not there once nobody answers: {error}", schema.name);
+            tracing::warn!("the summary of `{}` cannot be stored, so it is missing when the server does not answer: {error}", schema.name);
         }
     }
 
