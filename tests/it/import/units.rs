@@ -218,7 +218,7 @@ fn balances_that_are_money_or_too_large_are_not_taken_in_silence() {
     let as_holders = format!("h.csv --as holders --token {UNI} --map holder_address=address --map balance=balance");
     let plain = format!("h.csv --token {UNI}");
     for (header, cell, expected) in [
-        ("address,balance", "\"$1,234,567.50\"", "is what tokens are worth"),
+        ("address,balance", "\"$1,234,567.50\"", "is the value of the tokens"),
         ("address,balance", "123456789000000000000000000", "so they may be in smallest units: say --unit raw or --unit whole"),
         ("address,balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
         ("HolderAddress,Balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
