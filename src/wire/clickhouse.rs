@@ -365,7 +365,7 @@ fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
     };
     let line = |line: &str| line.split('\t').map(field).collect::<Option<Vec<_>>>();
     let lines: Option<Vec<_>> = text.lines().map(line).collect();
-    lines.ok_or_else(|| Fault::Unavailable("answers in a way that is not understood".to_owned()))
+    lines.ok_or_else(|| Fault::Unavailable("gives an answer that is not understood".to_owned()))
 }
 
 #[cfg(test)]

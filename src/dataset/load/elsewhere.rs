@@ -397,7 +397,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
 
 /// Opens the object as a file; with `offline` only its locally stored parts are read.
 pub(super) fn open(context: &LoadContext<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
-    let wire = context.wire.ok_or_else(|| Stop::Unusable("only files here are read".to_owned()))?;
+    let wire = context.wire.ok_or_else(|| Stop::Unusable("only local files are read".to_owned()))?;
     let cache = context.cache.folder.as_deref();
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
     let file =
