@@ -228,6 +228,17 @@ pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (first + offset, deviation)
 }
 
+/// Logistic function: the probability of these log odds.
+pub fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
+/// Largest power of two not above the number, limited so that its reciprocal is exact.
+pub fn power_of_two(number: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & EXPONENT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -225,16 +225,16 @@ impl PatternsAnswer {
         Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, as_of: None, track_record: None }
     }
 
-    /// The leading pattern, see `advice::first`.
+    /// The leading pattern, see `advice::leading`.
     pub fn best(&self) -> Option<&Pattern> {
-        advice::first(&self.patterns, |_| true).map(|place| &self.patterns[place])
+        advice::leading(&self.patterns, |_| true).map(|place| &self.patterns[place])
     }
 
     /// Index of the leading pattern among those still tradable; `None` without `explain` details.
     pub fn best_open(&self) -> Option<usize> {
         let open =
             |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
-        advice::first(&self.patterns, open)
+        advice::leading(&self.patterns, open)
     }
 }
 
@@ -261,14 +261,14 @@ pub fn patterns_and_status(candles: &Candles<'_>) -> (PatternsAnswer, Option<Sta
     };
     let finds = finds(&series, &Model::built_in(), false);
     let answer = answer(candles, &series, &finds, false);
-    let status = advice::first(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
+    let status = advice::leading(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
     (answer, status)
 }
 
 fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], explain: bool) -> PatternsAnswer {
-    let answer = Answer { series, candles, explain };
+    let builder = AnswerBuilder { series, candles, explain };
     PatternsAnswer {
-        patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
+        patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
         recommended_action: advice::action(series, finds),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
         track_record: None,
@@ -315,13 +315,13 @@ fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPatter
 }
 
 /// Inputs shared by all patterns of one response.
-struct Answer<'a> {
+struct AnswerBuilder<'a> {
     series: &'a CandleSeries,
     candles: &'a Candles<'a>,
     explain: bool,
 }
 
-impl Answer<'_> {
+impl AnswerBuilder<'_> {
     fn pattern(&self, find: &FoundPattern) -> Pattern {
         let slot = |at: u32| self.series.slot[at as usize] as usize;
         let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
@@ -348,7 +348,7 @@ impl Answer<'_> {
             BoundaryLine::Voids(_) => None,
         });
         let series = self.series;
-        let last = series.way.close[series.len() - 1];
+        let last = series.upright.close[series.len() - 1];
         let (target, stop) = (find.target(), advice::stop(series, find));
         let percent = |level: f64| 100.0 * (level - last).exp_m1();
         let (reward, risk) = (percent(target), -percent(stop));

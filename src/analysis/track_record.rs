@@ -56,17 +56,20 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
         let day = candles.part((at + 1).saturating_sub(SEEN)..at + 1);
         for breakout in patterns::breakouts(&day, model) {
             let close = candles.close[at];
-            let way =
-                Way { up: breakout.direction == Direction::Up, target: breakout.target_price / close, stop: breakout.stop_price / close };
-            if !way.is_open() {
+            let setup = TradeSetup {
+                up: breakout.direction == Direction::Up,
+                target: breakout.target_price / close,
+                stop: breakout.stop_price / close,
+            };
+            if !setup.is_open() {
                 continue;
             }
-            let (random_target, random_stop) = way.anywhere(candles, first);
+            let (random_target, random_stop) = setup.anywhere(candles, first);
             signals.push(Signal {
                 name: breakout.name,
                 direction: breakout.direction,
                 timestamp: Time(candles.timestamp[at]),
-                outcome: way.outcome(candles, at),
+                outcome: setup.outcome(candles, at),
                 random_target,
                 random_stop,
             });
@@ -115,10 +118,10 @@ pub struct Edge {
 }
 
 /// Returns `None` if either is unknown, or if the baseline has no variance.
-pub fn edge(fraction: Option<f64>, any: Option<f64>, count: u64) -> Option<Edge> {
-    let (fraction, any) = fraction.zip(any)?;
-    let error = (any * (1.0 - any) / count as f64).sqrt();
-    (error > 0.0).then(|| Edge { points: 100.0 * (fraction - any), errors: (fraction - any) / error })
+pub fn edge(fraction: Option<f64>, baseline: Option<f64>, count: u64) -> Option<Edge> {
+    let (fraction, baseline) = fraction.zip(baseline)?;
+    let error = (baseline * (1.0 - baseline) / count as f64).sqrt();
+    (error > 0.0).then(|| Edge { points: 100.0 * (fraction - baseline), errors: (fraction - baseline) / error })
 }
 
 /// Returns `None` for a count of 0.
@@ -137,13 +140,13 @@ impl TradeOutcome {
 
 /// A trade direction with target and stop as multiples of the entry price.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct TradeSetup {
     up: bool,
     target: f64,
     stop: f64,
 }
 
-impl Way {
+impl TradeSetup {
     /// Whether both are still ahead.
     fn is_open(self) -> bool {
         if self.up { self.stop < 1.0 && self.target > 1.0 } else { self.target < 1.0 && self.stop > 1.0 }

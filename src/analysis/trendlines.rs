@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use self::significance::Significance;
 use self::{
-    lines::{LineSide, TOUCHES_MODERATE, TOUCHES_STRONG, TouchedLine},
+    lines::{PriceSide, TOUCHES_MODERATE, TOUCHES_STRONG, TouchedLine},
     trend::{Measures, TrendReasons},
     window::{Measure, Window},
 };
@@ -150,31 +150,31 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     let logs = window.logs();
     let significance = Significance::of(&window, &logs);
     let verdict = trend::judge(&window, &logs);
-    let answer = Answer { window: &window, candles, explain };
-    let mut lines = vec![answer.regression(significance.p)];
+    let builder = AnswerBuilder { window: &window, candles, explain };
+    let mut lines = vec![builder.regression(significance.p)];
     if window.len() >= 3 {
         let measure = window.measure();
-        lines.push(answer.edge(LineType::Support, &LineSide::support(&window), measure));
-        lines.push(answer.edge(LineType::Resistance, &LineSide::resistance(&window), measure));
+        lines.push(builder.boundary(LineType::Support, &PriceSide::support(&window), measure));
+        lines.push(builder.boundary(LineType::Resistance, &PriceSide::resistance(&window), measure));
     }
     TrendlineAnswer {
         trendlines: lines,
         trend: verdict.trend,
         confidence: finite(verdict.confidence),
-        as_of: explain.then(|| answer.time(window.last_slot())),
+        as_of: explain.then(|| builder.time(window.last_slot())),
         why: verdict.why.filter(|_| explain),
         significance: explain.then_some(significance),
     }
 }
 
 /// Inputs shared by all lines of one response.
-struct Answer<'a> {
+struct AnswerBuilder<'a> {
     window: &'a Window,
     candles: &'a Candles<'a>,
     explain: bool,
 }
 
-impl Answer<'_> {
+impl AnswerBuilder<'_> {
     /// Start of the candle in a slot of the window.
     fn time(&self, slot: usize) -> Time {
         self.candles.timestamp.get(self.window.start + slot).map_or(Time(0), |&time| Time(time))
@@ -193,7 +193,7 @@ impl Answer<'_> {
         self.line(LineType::Regression, line, r2, strength, &[])
     }
 
-    fn edge(&self, kind: LineType, side: &LineSide, measure: Measure) -> Trendline {
+    fn boundary(&self, kind: LineType, side: &PriceSide, measure: Measure) -> Trendline {
         let found = lines::find(side, measure);
         let TouchedLine { line, touches } = &found;
         let points = touches.iter().map(|&(at, tip)| (self.window.x[at], tip));

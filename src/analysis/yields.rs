@@ -8,12 +8,12 @@ pub mod curve;
 pub mod effort;
 pub mod interior;
 pub mod joint;
-pub mod line;
 pub mod naive;
-mod open;
+mod open_nodes;
 pub mod pools;
-pub mod program;
+pub mod problem;
 pub mod risk;
+pub mod single_token;
 pub mod units;
 pub mod wallet;
 
@@ -88,8 +88,8 @@ const ROUNDING: f64 = 1e-12;
 pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
     let case = Case::new(pools, holdings, wish);
     let mut effort = Effort::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
-    let optimum = joint::optimum(&case.program, &mut effort);
-    let positions = units::settle(&case, holdings, &optimum.deposits);
+    let optimum = joint::optimum(&case.problem, &mut effort);
+    let positions = units::round_to_units(&case, holdings, &optimum.deposits);
     let [highest, quoted] = naive::plans(&case);
     let mut plan = Plan { wallet: case.unit, eligible: case.candidates.len(), cut: effort.is_over(), highest, quoted, ..Plan::default() };
     plan.unlimited = naive::unlimited(&case, pools, holdings, wish);

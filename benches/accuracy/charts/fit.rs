@@ -2,7 +2,10 @@
 //! contributions to the log-odds at the knots. Newton's method, with a ridge penalty on first differences of neighbouring knots, so that an
 //! uninformative measure stays flat and is then left out.
 
-use tokendeck::analysis::patterns::market::{Curve, Judge, KNOTS, place};
+use tokendeck::analysis::{
+    numeric::sigmoid,
+    patterns::market::{AdditiveModel, Curve, KNOTS, knot_interval},
+};
 
 /// Quantiles of the knots.
 const QUANTILES: [f64; KNOTS] = [0.03, 0.25, 0.5, 0.75, 0.97];
@@ -27,7 +30,7 @@ pub(super) struct Examples<'a> {
 }
 
 /// Fits, drops uninformative measures, and refits.
-pub(super) fn judge(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
+pub(super) fn fit_selected(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> AdditiveModel {
     let first = fit(examples, used, stiffness);
     let every = (examples.measures.len() / 3_000).max(1);
     let adds_much = |curve: &&Curve| {
@@ -49,13 +52,13 @@ fn knots(examples: &Examples<'_>, measure: usize) -> [f64; KNOTS] {
     if knots[0] == knots[KNOTS - 1] { [low, low, low, low, high] } else { knots }
 }
 
-fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
+fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> AdditiveModel {
     let knots: Vec<[f64; KNOTS]> = used.iter().map(|measure| knots(examples, *measure)).collect();
     let size = 1 + KNOTS * used.len();
     let row = |measures: &&[f64]| {
         let mut row = vec![(0, 1.0)];
         for (j, measure) in used.iter().enumerate() {
-            let (k, share) = place(&knots[j], measures[*measure]);
+            let (k, share) = knot_interval(&knots[j], measures[*measure]);
             let at = 1 + KNOTS * j + k;
             row.extend([(at, 1.0 - share), (at + 1, share)].into_iter().filter(|(_, part)| *part > 0.0));
         }
@@ -71,7 +74,7 @@ fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
         bend[0] = 1e-6;
         for ((row, target), weight) in rows.iter().zip(&examples.targets).zip(&examples.weights) {
             let logit: f64 = row.iter().map(|(k, part)| found[*k] * part).sum();
-            let chance = 1.0 / (1.0 + (-logit).exp());
+            let chance = sigmoid(logit);
             let (off, curve) = (weight * (target - chance), (weight * chance * (1.0 - chance)).max(1e-9));
             for (n, (k, part)) in row.iter().enumerate() {
                 slope[*k] += off * part;
@@ -89,7 +92,7 @@ fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
         }
     }
     let curve = |(j, measure): (usize, &usize)| Curve::new(*measure, knots[j], std::array::from_fn(|k| found[1 + KNOTS * j + k]));
-    Judge::new(found[0], used.iter().enumerate().map(curve).collect())
+    AdditiveModel::new(found[0], used.iter().enumerate().map(curve).collect())
 }
 
 fn stiffen(found: &[f64], slope: &mut [f64], bend: &mut [f64], stiffness: Stiffness) {

@@ -1,20 +1,20 @@
-//! Training on the annotations, in stages: the sieve on all proposals, the judges of all measures on its survivors, the judges of company
-//! on out-of-sample outputs of those.
+//! Training on the annotations, in stages: the sieve on all proposals, the models over all measures on its survivors, those over
+//! the context measures on out-of-sample outputs of those.
 
 use rayon::prelude::*;
 use tokendeck::analysis::patterns::market::{
-    COMPANY, CandidateKind, Judge, Model, OverlapRule, Proposal, is_quick, likely, overlap, proposals, sieve,
+    AdditiveModel, CONTEXT_MEASURES, CandidateKind, Model, Proposal, SelectionParams, is_quick, likely, overlap, proposals, sieve,
 };
 
 use super::{
     data::Window,
-    fit::{Examples, Stiffness, judge},
+    fit::{Examples, Stiffness, fit_selected},
     score::{Likeness, likeness},
 };
 
 const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
 const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
-const BESIDE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
+const CONTEXT: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
 /// Subsampling of negatives: one in this many is used, with that weight.
 const SIEVE_EVERY: u64 = 6;
 const OWN_EVERY: u64 = 2;
@@ -57,8 +57,9 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
     let first = without_two(&sheets, folds, count);
     let model = |out: usize| {
         let others = (0..count).filter(|fold| *fold != out);
-        let examples: Vec<Company> = others.flat_map(|fold| company(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
-        Model { company: company_judges(&examples), ..first[out][out].clone() }
+        let examples: Vec<ContextExample> =
+            others.flat_map(|fold| context_examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
+        Model { context: context_models(&examples), ..first[out][out].clone() }
     };
     (0..count).map(model).collect()
 }
@@ -66,34 +67,34 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
 /// Trains the model on all windows.
 pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
     let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
-    let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_judges(&sheets, |w| folds[w] != out)).collect();
-    let examples: Vec<Company> = (0..count).flat_map(|fold| company(&sheets, folds, fold, &without[fold])).collect();
-    Model { company: company_judges(&examples), ..first_judges(&sheets, |_| true) }
+    let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_stages(&sheets, |w| folds[w] != out)).collect();
+    let examples: Vec<ContextExample> = (0..count).flat_map(|fold| context_examples(&sheets, folds, fold, &without[fold])).collect();
+    Model { context: context_models(&examples), ..first_stages(&sheets, |_| true) }
 }
 
 /// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
 fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
-    let outside = |a: usize, b: usize| if b < a { none() } else { first_judges(sheets, |w| folds[w] != a && folds[w] != b) };
+    let outside = |a: usize, b: usize| if b < a { none() } else { first_stages(sheets, |w| folds[w] != a && folds[w] != b) };
     (0..count).into_par_iter().map(|a| (0..count).map(|b| outside(a, b)).collect()).collect()
 }
 
 /// An empty model.
 fn none() -> Model {
-    Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: OverlapRule::default() }
+    Model { sieve: Vec::new(), own: Vec::new(), context: Vec::new(), selection: SelectionParams::default() }
 }
 
-/// Trains the sieve and the judges of all measures.
-fn first_judges(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model {
+/// Trains the sieve and the models over all measures.
+fn first_stages(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
     let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
-    let mut model = Model { sieve: judges(sheets, &every, true), ..none() };
+    let mut model = Model { sieve: models_by_kind(sheets, &every, true), ..none() };
     let left: Vec<(usize, usize)> =
         windows.iter().flat_map(|w| sieve(&model, &sheets[*w].proposals).into_iter().map(|k| (*w, k))).collect();
-    model.own = judges(sheets, &left, false);
+    model.own = models_by_kind(sheets, &left, false);
     model
 }
 
-fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge> {
+fn models_by_kind(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<AdditiveModel> {
     let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
     let of = |kind: CandidateKind| {
         let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
@@ -117,30 +118,30 @@ fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge
     CandidateKind::ALL.par_iter().map(|kind| of(*kind)).collect()
 }
 
-fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> Judge {
+fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> AdditiveModel {
     let Some(first) = examples.measures.first().filter(|_| examples.measures.len() >= EXAMPLES_LEAST) else {
-        return Judge::new(-5.0, Vec::new());
+        return AdditiveModel::new(-5.0, Vec::new());
     };
     let varies = |measure: &usize| examples.measures.iter().any(|row| row[*measure] != first[*measure]);
     let used: Vec<usize> = (0..first.len()).filter(|measure| usable(*measure) && varies(measure)).collect();
-    judge(examples, &used, stiffness)
+    fit_selected(examples, &used, stiffness)
 }
 
-/// Kind, company measures and target of a likely proposal.
-type Company = (CandidateKind, [f64; COMPANY], f64);
+/// Kind, context measures and target of a likely proposal.
+type ContextExample = (CandidateKind, [f64; CONTEXT_MEASURES], f64);
 
-/// Company of the likely proposals of a fold, by a model that was not trained on it.
-fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Company> {
+/// Examples of the likely proposals of a fold, by a model that was not trained on it.
+fn context_examples(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<ContextExample> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
         let sheet = &sheets[*w];
         let told = likely(model, &sheet.proposals, &sieve(model, &sheet.proposals));
-        told.into_iter().map(|one| (one.claim.kind, one.company, sheet.targets[one.place])).collect::<Vec<_>>()
+        told.into_iter().map(|one| (one.claim.kind, one.context, sheet.targets[one.place])).collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()
 }
 
-fn company_judges(all: &[Company]) -> Vec<Judge> {
+fn context_models(all: &[ContextExample]) -> Vec<AdditiveModel> {
     let of = |kind: &CandidateKind| {
         let mine: Vec<_> = all.iter().filter(|one| one.0 == *kind).collect();
         let examples = Examples {
@@ -148,7 +149,7 @@ fn company_judges(all: &[Company]) -> Vec<Judge> {
             targets: mine.iter().map(|one| one.2).collect(),
             weights: vec![1.0; mine.len()],
         };
-        fitted(&examples, BESIDE, |_| true)
+        fitted(&examples, CONTEXT, |_| true)
     };
     CandidateKind::ALL.par_iter().map(of).collect()
 }

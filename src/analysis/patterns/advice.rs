@@ -5,7 +5,7 @@ use super::{Pattern, Status, TradeAction, find::FoundPattern, series::CandleSeri
 /// Number of candles after a breakout within which its target and stop apply. TradingView searches for patterns over this range, too.
 pub const HORIZON: usize = 600;
 /// Decay constant of a pattern's weight: number of candles until it falls to 1/e.
-const FADES: f64 = 20.0;
+const DECAY_CANDLES: f64 = 20.0;
 
 /// Logarithm of the stop-loss price: a close beyond it invalidates the pattern.
 pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
@@ -24,9 +24,9 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     };
     let side = if find.up { 1.0 } else { -1.0 };
     let (target, back) = (find.target(), stop(series, find));
-    let reach = if find.up { &series.way.high } else { &series.way.low };
+    let reach = if find.up { &series.upright.high } else { &series.upright.low };
     let from = breakout as usize;
-    for (reached, close) in reach.iter().zip(&series.way.close).skip(from).take(HORIZON) {
+    for (reached, close) in reach.iter().zip(&series.upright.close).skip(from).take(HORIZON) {
         if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }
@@ -38,15 +38,15 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
 }
 
 /// Index of the leading pattern: the highest confidence, decayed by the age of its end.
-pub(super) fn first(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
+pub(super) fn leading(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
     let latest = patterns.iter().map(|pattern| pattern.end_index).max()?;
-    let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / FADES).exp();
+    let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / DECAY_CANDLES).exp();
     (0..patterns.len()).filter(|place| counts(&patterns[*place])).max_by(|a, b| weight(a).total_cmp(&weight(b)))
 }
 
 /// Recommendation by the sum of direction × confidence × age decay over the patterns; forming ones count half, finished ones not at all.
 pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
-    let sum: f64 = finds.iter().map(|find| say(series, find)).sum();
+    let sum: f64 = finds.iter().map(|find| signed_weight(series, find)).sum();
     match sum {
         0.6.. => TradeAction::StrongBuy,
         0.2.. => TradeAction::Buy,
@@ -56,11 +56,11 @@ pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeActi
     }
 }
 
-fn say(series: &CandleSeries, find: &FoundPattern) -> f64 {
+fn signed_weight(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
-    let fresh = (-age / FADES).exp();
+    let decay = (-age / DECAY_CANDLES).exp();
     // Negligible because of age: skips the status calculation.
-    if fresh < 1e-6 {
+    if decay < 1e-6 {
         return 0.0;
     }
     let weight = match status(series, find) {
@@ -69,7 +69,7 @@ fn say(series: &CandleSeries, find: &FoundPattern) -> f64 {
         Status::Reached | Status::Failed => 0.0,
     };
     let direction = if find.up { 1.0 } else { -1.0 };
-    direction * find.confidence * weight * fresh
+    direction * find.confidence * weight * decay
 }
 
 #[cfg(test)]

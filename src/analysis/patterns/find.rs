@@ -43,6 +43,12 @@ impl Pivot {
 
 pub(super) type PatternTurns = zigzag::Turns<Pivot>;
 
+/// Fraction of the way from one price to another that is covered, below 1; 0 without a way.
+pub(super) fn covered(from: f64, to: f64, now: f64) -> f64 {
+    let way = to - from;
+    if way == 0.0 { 0.0 } else { ((now - from) / way).clamp(0.0, 0.999) }
+}
+
 /// A pattern's line, by the effect of a close beyond it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BoundaryLine {

@@ -5,9 +5,10 @@
 mod bowl;
 mod candidate;
 mod coefficients;
-mod company;
+mod context;
 mod flag;
 mod lines;
+mod measure_table;
 mod measures;
 mod model;
 mod overlap;
@@ -19,14 +20,14 @@ mod side;
 use self::candidate::PatternCandidate;
 pub use self::{
     candidate::CandidateKind,
-    company::{COMPANY, overlap},
+    context::{CONTEXT_MEASURES, overlap},
     measures::{ALL as MEASURES, is_quick},
-    model::{Curve, Judge, KNOTS, Model, OWN_LEAST, SIEVE_LEAST, place},
-    overlap::OverlapRule,
+    model::{AdditiveModel, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    overlap::SelectionParams,
 };
 use super::{
     Reason,
-    find::{BoundaryLine, FoundPattern, Pivot as Turn},
+    find::{BoundaryLine, FoundPattern, Pivot as Turn, covered},
     name,
     name::PatternName,
     series,
@@ -34,7 +35,7 @@ use super::{
     zigzag,
 };
 use crate::{
-    analysis::numeric::{Line, finite},
+    analysis::numeric::{Line, finite, sigmoid},
     dataset::candles::Candles,
 };
 
@@ -54,7 +55,7 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
     let proposal = |candidate: &PatternCandidate| Proposal {
         name: candidate.name(),
         claim: candidate.claim(),
-        measures: measures::all(series.tape(candidate.flipped), candidate),
+        measures: measures::all(series.oriented(candidate.flipped), candidate),
     };
     search::all(&series, None).kept.iter().map(proposal).collect()
 }
@@ -72,7 +73,7 @@ pub struct Claim {
 
 /// Indices of the proposals above the sieve's threshold by their quick measures, deduplicated by claim: the likeliest of each.
 pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
-    let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_LEAST);
+    let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_MIN_LOGIT);
     let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
     likeliest(kept.collect())
 }
@@ -90,26 +91,26 @@ pub struct Likely {
     /// Index among the proposals.
     pub place: usize,
     pub claim: Claim,
-    pub company: [f64; COMPANY],
+    pub context: [f64; CONTEXT_MEASURES],
 }
 
 /// The proposals above the threshold by all their own measures, with their context measures. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
-    let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_LEAST);
-    accompanied(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
+    let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_MIN_LOGIT);
+    with_context(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
 }
 
-fn accompanied(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
-    let (places, scored): (Vec<usize>, Vec<company::Scored>) =
-        likely.map(|(place, claim, logit)| (place, company::Scored { claim, logit, chance: model::share(logit) })).unzip();
-    let (places, scored) = thinned(&places, &scored);
-    let companies = company::company(&scored);
-    let one = |((place, one), company): ((usize, &company::Scored), _)| Likely { place, claim: one.claim, company };
-    places.into_iter().zip(&scored).zip(companies).map(one).collect()
+fn with_context(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
+    let (places, scored): (Vec<usize>, Vec<context::Scored>) =
+        likely.map(|(place, claim, logit)| (place, context::Scored { claim, logit, probability: sigmoid(logit) })).unzip();
+    let (places, scored) = without_near_duplicates(&places, &scored);
+    let contexts = context::contexts(&scored);
+    let one = |((place, one), context): ((usize, &context::Scored), _)| Likely { place, claim: one.claim, context };
+    places.into_iter().zip(&scored).zip(contexts).map(one).collect()
 }
 
 /// Drops those with a likelier proposal of the same kind whose start and end differ by at most one candle.
-fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<company::Scored>) {
+fn without_near_duplicates(places: &[usize], scored: &[context::Scored]) -> (Vec<usize>, Vec<context::Scored>) {
     let mut kept = vec![true; scored.len()];
     for (k, one) in scored.iter().enumerate() {
         for (j, other) in scored.iter().enumerate().skip(k + 1) {
@@ -132,43 +133,42 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     let mut measured = [0.0; MEASURES];
     let mut logit = |place: usize| {
         let candidate = &found.kept[place];
-        let (tape, judge) = (series.tape(candidate.flipped), &model.own[candidate.kind as usize]);
-        measures::most(tape, candidate, &mut measured);
-        let first = judge.first(&measured, model::OWN_LEAST)?;
-        measures::thorough(tape, candidate, &mut measured);
-        judge.rest(&measured, first, model::OWN_LEAST)
+        let (prices, own) = (series.oriented(candidate.flipped), &model.own[candidate.kind as usize]);
+        measures::all_but_thorough(prices, candidate, &mut measured);
+        let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
+        measures::thorough(prices, candidate, &mut measured);
+        own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)
     };
-    let places = found.in_order().into_iter().map(|place| place as usize);
-    let likely = accompanied(places.filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
-    let offer = |one: &Likely| overlap::Offer {
+    let likely = with_context(found.in_order().into_iter().filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
+    let contender = |one: &Likely| overlap::Contender {
         start: one.claim.start,
         end: one.claim.end,
-        chance: model::share(model.company[one.claim.kind as usize].logit(&one.company)),
+        probability: sigmoid(model.context[one.claim.kind as usize].logit(&one.context)),
     };
-    let offers: Vec<overlap::Offer> = likely.iter().map(offer).collect();
-    let told = |k: usize| {
+    let contenders: Vec<overlap::Contender> = likely.iter().map(contender).collect();
+    let pattern = |k: usize| {
         let one = &likely[k];
-        let mut find = find(series, &found.kept[one.place], offers[k].chance);
+        let mut find = find(series, &found.kept[one.place], contenders[k].probability);
         if explain {
             let candidate = &found.kept[one.place];
-            find.why = why(model, one, &measures::all(series.tape(candidate.flipped), candidate));
+            find.why = why(model, one, &measures::all(series.oriented(candidate.flipped), candidate));
         }
         find
     };
-    overlap::choose(&offers, taken, &model.rule).into_iter().map(told).collect()
+    overlap::choose(&contenders, taken, &model.selection).into_iter().map(pattern).collect()
 }
 
 /// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
 fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
-    let upright = if candidate.flipped { candidate.turned() } else { *candidate };
+    let upright = if candidate.flipped { candidate.mirrored() } else { *candidate };
     let (first, end) = (upright.turns.first().at, upright.end);
     let slot = |at: u32| series.slot[at as usize];
     let line = |line: Line| {
         let x = f64::from(end - first);
         Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
     };
-    let turn = |pivot: &pivots::TapePivot| {
-        let extreme = if pivot.high { series.way.high[pivot.at as usize] } else { series.way.low[pivot.at as usize] };
+    let turn = |pivot: &pivots::MarketPivot| {
+        let extreme = if pivot.high { series.upright.high[pivot.at as usize] } else { series.upright.low[pivot.at as usize] };
         Turn { at: pivot.at, slot: slot(pivot.at), price: extreme, high: pivot.high, fresh: false }
     };
     let edge = |breaks: bool, of: Line| if breaks { BoundaryLine::Breaks(line(of)) } else { BoundaryLine::Voids(line(of)) };
@@ -194,22 +194,21 @@ fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) ->
 fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     let last = upright.turns.last();
     let side = if last.high { upright.lower } else { upright.upper }.at(f64::from(upright.end - upright.turns.first().at));
-    let way = side - last.price;
-    let share = if way == 0.0 { 0.0 } else { ((series.way.close[upright.end as usize] - last.price) / way).clamp(0.0, 0.999) };
+    let share = covered(last.price, side, series.upright.close[upright.end as usize]);
     let turns = upright.turns.as_slice().len() as f64;
     100.0 * (turns + share) / (turns + 1.0)
 }
 
 /// Maximum number of contributions listed individually.
-const MOST: usize = 12;
+const REASONS_MAX: usize = 12;
 
 /// Contributions to the log odds, the largest first, and the remainder.
 fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
-    let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
-    let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
+    let (own, context) = (&model.own[one.claim.kind as usize], &model.context[one.claim.kind as usize]);
+    let first = own.parts(measured).map(|(measure, value, adds)| (measure_table::label(one.claim.kind, measure), value, adds));
     // The own measures are listed individually: their sum, too, would count them twice.
-    let others = company.parts(&one.company).filter(|(measure, ..)| *measure != company::OWN_LOGIT);
-    let second = others.map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
+    let others = context.parts(&one.context).filter(|(measure, ..)| *measure != context::OWN_LOGIT);
+    let second = others.map(|(measure, value, adds)| (context::LABELS[measure], value, adds));
     let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
-    Reason::adding_up(parts.collect(), MOST, company.logit(&one.company))
+    Reason::adding_up(parts.collect(), REASONS_MAX, context.logit(&one.context))
 }

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use crate::dataset::candles::Candles;
+use crate::{analysis::numeric::power_of_two, dataset::candles::Candles};
 
 /// Number of candles in the average true range.
-const AVERAGED: usize = 30;
+const AVERAGED_CANDLES: usize = 30;
 
 /// The valid candles, oldest first. All columns have the same length.
 pub(super) struct CandleSeries {
     /// Index of each candle in the timeframe.
     pub(super) slot: Vec<u32>,
-    pub(super) way: Tape,
+    pub(super) upright: LogPrices,
     /// The mirror image: negated logarithms, highs and lows exchanged.
-    pub(super) mirror: Tape,
+    pub(super) mirror: LogPrices,
     /// Median true range of the candles that moved; the median is robust against a single flash wick.
     pub(super) middle: f64,
     /// ln of the power of two that prices are divided by.
@@ -22,7 +22,7 @@ pub(super) struct CandleSeries {
 
 /// Input of the searches: the candles, upright or upside down. Natural logarithms of prices divided by a power of two, so that scaling all
 /// prices by a power of two gives identical digits.
-pub(super) struct Tape {
+pub(super) struct LogPrices {
     pub(super) open: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
@@ -32,7 +32,7 @@ pub(super) struct Tape {
     closes: Sums,
     ranges: Rc<Sums>,
     steps: Rc<Sums>,
-    /// Range maxima of the highs; `bottoms`: of the negated lows, which are the highs of the other tape.
+    /// Range maxima of the highs; `bottoms`: of the negated lows, which are the highs of the mirrored prices.
     tops: Rc<Extremes>,
     bottoms: Rc<Extremes>,
     /// For each candle, the number of candles since the price was as high; `since_low`: as low.
@@ -49,10 +49,10 @@ impl CandleSeries {
         }
         let unit = power_of_two(candles.close[slots[0]]);
         let column = |prices: &[f64]| -> Vec<f64> { slots.iter().map(|&i| logarithm(prices[i], unit)).collect() };
-        let way = Tape::of(column(candles.open), column(candles.high), column(candles.low), column(candles.close))?;
-        let mirror = way.mirrored();
-        let middle = way.median_range()?;
-        Some(Self { slot: slots.iter().map(|&i| i as u32).collect(), way, mirror, middle, shift: unit.ln() })
+        let upright = LogPrices::of(column(candles.open), column(candles.high), column(candles.low), column(candles.close))?;
+        let mirror = upright.mirrored();
+        let middle = upright.median_range()?;
+        Some(Self { slot: slots.iter().map(|&i| i as u32).collect(), upright, mirror, middle, shift: unit.ln() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -63,13 +63,13 @@ impl CandleSeries {
         (logarithm + self.shift).exp()
     }
 
-    /// The tape on which patterns of this orientation are found.
-    pub(super) fn tape(&self, flipped: bool) -> &Tape {
-        if flipped { &self.mirror } else { &self.way }
+    /// The prices on which patterns of this orientation are found.
+    pub(super) fn oriented(&self, flipped: bool) -> &LogPrices {
+        if flipped { &self.mirror } else { &self.upright }
     }
 }
 
-impl Tape {
+impl LogPrices {
     fn of(open: Vec<f64>, high: Vec<f64>, low: Vec<f64>, close: Vec<f64>) -> Option<Self> {
         let count = close.len();
         let true_range = |i: usize| if i == 0 { high[0] - low[0] } else { high[i].max(close[i - 1]) - low[i].min(close[i - 1]) };
@@ -80,12 +80,12 @@ impl Tape {
         }
         // Lower bound of the true range for periods without trades.
         let floor = 0.1 * all / count as f64;
-        let first = ranges.over(0, AVERAGED.min(count) - 1) / AVERAGED.min(count) as f64;
+        let first = ranges.over(0, AVERAGED_CANDLES.min(count) - 1) / AVERAGED_CANDLES.min(count) as f64;
         let range = (0..count)
             .map(|i| {
-                let from = (i + 1).saturating_sub(AVERAGED);
+                let from = (i + 1).saturating_sub(AVERAGED_CANDLES);
                 let seen = (i + 1 - from) as f64;
-                let share = seen / AVERAGED as f64;
+                let share = seen / AVERAGED_CANDLES as f64;
                 let mean = ranges.over(from, i) / seen;
                 (share * mean + (1.0 - share) * first).max(floor)
             })
@@ -249,10 +249,4 @@ fn logarithm(price: f64, unit: f64) -> f64 {
     // The division is exact unless it leaves the range of a double; then the difference of the logarithms is used.
     let ratio = price / unit;
     if ratio.is_normal() { ratio.ln() } else { price.ln() - unit.ln() }
-}
-
-/// Largest power of two not above the price, limited so that its reciprocal is exact.
-fn power_of_two(price: f64) -> f64 {
-    const EXPONENT: u64 = 0x7ff << 52;
-    f64::from_bits(price.clamp(1e-300, 1e300).to_bits() & EXPONENT)
 }

@@ -35,8 +35,8 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn of(series: &'a CandleSeries, flipped: bool, explain: bool) -> Self {
-        let tape = series.tape(flipped);
-        Self { slot: &series.slot, high: &tape.high, low: &tape.low, close: &tape.close, range: series.middle, explain }
+        let prices = series.oriented(flipped);
+        Self { slot: &series.slot, high: &prices.high, low: &prices.low, close: &prices.close, range: series.middle, explain }
     }
 
     fn len(&self) -> usize {

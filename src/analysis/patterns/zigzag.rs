@@ -62,44 +62,44 @@ impl<T: Extreme + Default> FromIterator<T> for Turns<T> {
 }
 
 /// State of a zigzag under construction.
-pub(super) struct Walk<T> {
+pub(super) struct ZigzagBuilder<T> {
     pivots: Vec<T>,
     /// Highest and lowest extreme since the last confirmed pivot; both matter until the first pivot is confirmed.
     extremes: Option<(T, T)>,
-    seeks: Seeks,
+    next: NextPivot,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Seeks {
+enum NextPivot {
     Either,
     High,
     Low,
 }
 
-impl<T: Extreme> Walk<T> {
+impl<T: Extreme> ZigzagBuilder<T> {
     pub(super) fn new(room: usize) -> Self {
-        Self { pivots: Vec::with_capacity(room), extremes: None, seeks: Seeks::Either }
+        Self { pivots: Vec::with_capacity(room), extremes: None, next: NextPivot::Either }
     }
 
     /// Adds the next candle's high and low, or a finer zigzag's turn as both.
-    pub(super) fn see(&mut self, high: T, low: T, theta: f64) {
+    pub(super) fn push(&mut self, high: T, low: T, theta: f64) {
         let Some((highest, lowest)) = &mut self.extremes else {
             self.extremes = Some((high, low));
             return;
         };
-        match self.seeks {
-            Seeks::High if high.price() > highest.price() => *highest = high,
-            Seeks::High if highest.price() - low.price() >= theta => {
+        match self.next {
+            NextPivot::High if high.price() > highest.price() => *highest = high,
+            NextPivot::High if highest.price() - low.price() >= theta => {
                 self.pivots.push(*highest);
-                (*lowest, self.seeks) = (low, Seeks::Low);
+                (*lowest, self.next) = (low, NextPivot::Low);
             }
-            Seeks::Low if low.price() < lowest.price() => *lowest = low,
-            Seeks::Low if high.price() - lowest.price() >= theta => {
+            NextPivot::Low if low.price() < lowest.price() => *lowest = low,
+            NextPivot::Low if high.price() - lowest.price() >= theta => {
                 self.pivots.push(*lowest);
-                (*highest, self.seeks) = (high, Seeks::High);
+                (*highest, self.next) = (high, NextPivot::High);
             }
-            Seeks::High | Seeks::Low => {}
-            Seeks::Either => {
+            NextPivot::High | NextPivot::Low => {}
+            NextPivot::Either => {
                 if high.price() > highest.price() {
                     *highest = high;
                 }
@@ -112,17 +112,17 @@ impl<T: Extreme> Walk<T> {
                 }
                 let rose = lowest.at() < highest.at();
                 self.pivots.push(if rose { *lowest } else { *highest });
-                self.seeks = if rose { Seeks::High } else { Seeks::Low };
+                self.next = if rose { NextPivot::High } else { NextPivot::Low };
             }
         }
     }
 
     /// All pivots, the live extreme last.
-    pub(super) fn end(mut self) -> Vec<T> {
-        match (self.seeks, self.extremes) {
-            (Seeks::High, Some((high, _))) => self.pivots.push(high),
-            (Seeks::Low, Some((_, low))) => self.pivots.push(low),
-            (Seeks::Either, _) | (_, None) => {}
+    pub(super) fn finish(mut self) -> Vec<T> {
+        match (self.next, self.extremes) {
+            (NextPivot::High, Some((high, _))) => self.pivots.push(high),
+            (NextPivot::Low, Some((_, low))) => self.pivots.push(low),
+            (NextPivot::Either, _) | (_, None) => {}
         }
         self.pivots
     }

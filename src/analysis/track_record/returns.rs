@@ -35,12 +35,12 @@ pub struct SignalReturn {
     /// Percent change from the entry to the close after the judged span.
     pub percent: f64,
     /// Baseline of unconditional entries: for trends at every candle of the token, for ranks in every token ranked that day.
-    pub any: Any,
+    pub baseline: ReturnBaseline,
 }
 
 /// Baseline of unconditional entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Any {
+pub struct ReturnBaseline {
     /// Mean return in percent.
     pub mean: f64,
     /// Fraction with a positive return.
@@ -85,14 +85,14 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
     let end = candles.len().saturating_sub(TREND_CANDLES);
     let entries: Vec<(usize, f64)> = (first..end).filter_map(|at| Some((at, percent(at)?))).collect();
-    let any = Any::of(entries.iter().map(|(_, percent)| *percent));
-    let said = |(at, percent): (usize, f64)| {
+    let baseline = ReturnBaseline::of(entries.iter().map(|(_, percent)| *percent));
+    let signal = |(at, percent): (usize, f64)| {
         let seen = candles.part((at + 1).saturating_sub(TREND_CANDLES)..at + 1);
         let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| WEIGHTS.chances(&measures).word().0);
-        SignalReturn { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, any }
+        SignalReturn { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, baseline }
     };
     // With fewer candles there is no trend word to judge.
-    entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(said).collect()
+    entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(signal).collect()
 }
 
 /// A token with holder counts and its valid daily candles, oldest first.
@@ -106,7 +106,7 @@ pub struct RankedToken<'a> {
 pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
-    let mut said = Vec::new();
+    let mut signals = Vec::new();
     // Ranking days are aligned to a fixed origin, so that later data do not shift them.
     let last = last - last.rem_euclid(step);
     for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
@@ -115,12 +115,17 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
             continue;
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let any = Any::of(ranked.iter().map(|(_, percent)| *percent));
+        let baseline = ReturnBaseline::of(ranked.iter().map(|(_, percent)| *percent));
         let word = |rank: usize| THIRDS[rank * THIRDS.len() / ranked.len()];
         let timestamp = Time(i64::from(day) * DAY_MS);
-        said.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| SignalReturn { word: word(rank), timestamp, percent, any }));
+        signals.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| SignalReturn {
+            word: word(rank),
+            timestamp,
+            percent,
+            baseline,
+        }));
     }
-    said
+    signals
 }
 
 impl RankedToken<'_> {
@@ -138,33 +143,33 @@ impl RankedToken<'_> {
 }
 
 /// Records of the words with signals, in the order of `words`.
-fn records(words: &[&'static str], said: &[SignalReturn]) -> Vec<ReturnRecord> {
+fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
-        let of_word: Vec<&SignalReturn> = said.iter().filter(|said| said.word == word).collect();
-        let mut percents: Vec<f64> = of_word.iter().map(|said| said.percent).collect();
-        let mean = |of: fn(&SignalReturn) -> f64| share(of_word.iter().map(|said| of(said)).sum(), of_word.len());
+        let of_word: Vec<&SignalReturn> = signals.iter().filter(|signal| signal.word == word).collect();
+        let mut percents: Vec<f64> = of_word.iter().map(|signal| signal.percent).collect();
+        let mean = |of: fn(&SignalReturn) -> f64| share(of_word.iter().map(|signal| of(signal)).sum(), of_word.len());
         (!of_word.is_empty()).then(|| ReturnRecord {
             word,
             count: of_word.len() as u64,
-            mean_return: mean(|said| said.percent),
+            mean_return: mean(|signal| signal.percent),
             median_return: Some(median(&mut percents)),
-            rose: mean(|said| f64::from(u8::from(said.percent > 0.0))),
-            random_mean_return: mean(|said| said.any.mean),
-            random_rose: mean(|said| said.any.rose),
+            rose: mean(|signal| f64::from(u8::from(signal.percent > 0.0))),
+            random_mean_return: mean(|signal| signal.baseline.mean),
+            random_rose: mean(|signal| signal.baseline.rose),
         })
     };
     words.iter().filter_map(record).collect()
 }
 
-pub fn trend_records(said: &[SignalReturn]) -> Vec<ReturnRecord> {
-    records(&[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word), said)
+pub fn trend_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
+    records(&[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word), signals)
 }
 
-pub fn growth_records(said: &[SignalReturn]) -> Vec<ReturnRecord> {
-    records(&THIRDS, said)
+pub fn growth_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
+    records(&THIRDS, signals)
 }
 
-impl Any {
+impl ReturnBaseline {
     fn of(percents: impl Iterator<Item = f64> + Clone) -> Self {
         let count = percents.clone().count();
         let rose = percents.clone().filter(|percent| *percent > 0.0).count();
@@ -232,9 +237,9 @@ mod tests {
         let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
         // Days 7 and 14 (four tokens), 21, 28 and 35 (three).
         assert_eq!(words, [("fastest_third", 7), ("middle_third", 5), ("slowest_third", 5)]);
-        let mean = |nth: usize| records[nth].mean_return.expect("said");
-        let any = |nth: usize| records[nth].random_mean_return.expect("said");
-        assert!(mean(0) > any(0) && mean(2) < any(2), "{records:?}");
+        let mean = |nth: usize| records[nth].mean_return.expect("a record");
+        let baseline = |nth: usize| records[nth].random_mean_return.expect("a record");
+        assert!(mean(0) > baseline(0) && mean(2) < baseline(2), "{records:?}");
         assert_eq!(after_growth(&tokens[..2]), [], "two tokens have no thirds");
     }
 
@@ -249,7 +254,7 @@ mod tests {
         ) {
             let prices: Vec<f64> = steps.iter().scan(100.0_f64, |price, step| { *price *= 1.0 + step; Some(*price) }).collect();
             let told = |prices: &[f64]| -> Vec<(Time, &str, f64)> {
-                after_trends(&daily(prices).as_candles()).iter().map(|said| (said.timestamp, said.word, said.percent)).collect()
+                after_trends(&daily(prices).as_candles()).iter().map(|signal| (signal.timestamp, signal.word, signal.percent)).collect()
             };
             let (whole, before) = (told(&prices), told(&prices[..cut]));
             prop_assert_eq!(&whole[..before.len()], &before[..]);

@@ -24,8 +24,8 @@ fn closes(closes: &[f64]) -> CandleVec {
 
 #[test]
 fn target_or_stop_is_what_is_met_first_after_the_entry() {
-    let up = Way { up: true, target: 1.1, stop: 0.9 };
-    let down = Way { up: false, target: 0.9, stop: 1.1 };
+    let up = TradeSetup { up: true, target: 1.1, stop: 0.9 };
+    let down = TradeSetup { up: false, target: 0.9, stop: 1.1 };
     let day = 1.0 / 24.0;
     let cases: [(&[f64], Option<TradeOutcome>, Option<TradeOutcome>); 6] = [
         (&[100.0, 105.0, 111.0, 80.0], Some(TradeOutcome::Target(2.0 * day)), Some(TradeOutcome::Stop(2.0 * day))),
@@ -54,8 +54,8 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
 fn an_edge_is_told_in_points_and_in_standard_errors() {
     let told = edge(Some(0.6), Some(0.5), 100).expect("an edge");
     assert!((told.points - 10.0).abs() < 1e-9 && (told.errors - 2.0).abs() < 1e-9, "{told:?}");
-    for (fraction, any, count) in [(None, Some(0.5), 9), (Some(0.5), None, 9), (Some(1.0), Some(1.0), 9), (Some(0.5), Some(0.0), 9)] {
-        assert_eq!(edge(fraction, any, count), None);
+    for (fraction, baseline, count) in [(None, Some(0.5), 9), (Some(0.5), None, 9), (Some(1.0), Some(1.0), 9), (Some(0.5), Some(0.0), 9)] {
+        assert_eq!(edge(fraction, baseline, count), None);
     }
 }
 
@@ -63,10 +63,10 @@ fn an_edge_is_told_in_points_and_in_standard_errors() {
 fn a_market_that_only_rises_makes_any_entry_as_good_as_a_pattern() {
     let prices: Vec<f64> = (0..50).map(|i| 100.0 * 1.01_f64.powi(i)).collect();
     let candles = closes(&prices);
-    let way = Way { up: true, target: 1.05, stop: 0.95 };
-    assert_eq!(way.anywhere(&candles.as_candles(), 0), (1.0, 0.0));
-    assert_eq!(Way { up: false, target: 0.95, stop: 1.05 }.anywhere(&candles.as_candles(), 0), (0.0, 1.0));
-    assert_eq!(way.anywhere(&closes(&[100.0; 10]).as_candles(), 0), (0.0, 0.0), "none is decided");
+    let setup = TradeSetup { up: true, target: 1.05, stop: 0.95 };
+    assert_eq!(setup.anywhere(&candles.as_candles(), 0), (1.0, 0.0));
+    assert_eq!(TradeSetup { up: false, target: 0.95, stop: 1.05 }.anywhere(&candles.as_candles(), 0), (0.0, 1.0));
+    assert_eq!(setup.anywhere(&closes(&[100.0; 10]).as_candles(), 0), (0.0, 0.0), "none is decided");
 }
 
 #[test]

@@ -12,30 +12,30 @@ pub(super) const TOUCHES_MODERATE: usize = 3;
 pub(super) const TOUCHES_STRONG: usize = 4;
 
 /// Maximum number of wicks beyond a line: a percentage of the candles, with a minimum.
-const WICKS: Allowance = Allowance { percent: 3, least: 1 };
+const WICKS_FIRST: WickAllowance = WickAllowance { percent: 3, least: 1 };
 /// Second attempt, if the first finds no line with three full touches. On synthetic channels of 60 to 250 candles with three false wicks on
 /// each side, it raises the fraction of lines found from 0.80 to 0.97.
-const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
-/// A wick longer than this fraction of the median true range is a stab: its low is an outlier, not the market's.
-const STAB: f64 = 0.8;
-/// Weight of a touch at the window's edge, beyond which the extremes may continue; `STABBED`: of a stab.
-const CLIPPED: f64 = 0.3;
-const STABBED: f64 = 0.1;
+const WICKS_SECOND: WickAllowance = WickAllowance { percent: 6, least: 3 };
+/// A wick longer than this fraction of the median true range is an outlier: its low is not the market's.
+const OUTLIER_WICK: f64 = 0.8;
+/// Weight of a touch at the window's edge, beyond which the extremes may continue; `OUTLIER_WEIGHT`: of an outlier.
+const CLIPPED_WEIGHT: f64 = 0.3;
+const OUTLIER_WEIGHT: f64 = 0.1;
 
 #[derive(Clone, Copy)]
-struct Allowance {
+struct WickAllowance {
     percent: usize,
     least: usize,
 }
 
-impl Allowance {
+impl WickAllowance {
     fn of(self, candles: usize) -> usize {
         (candles * self.percent / 100).max(self.least)
     }
 }
 
 /// The window seen from below: the points that a line must stay under.
-pub(super) struct LineSide<'a> {
+pub(super) struct PriceSide<'a> {
     x: &'a [f64],
     tip: Vec<f64>,
     /// Start of the lower wick: the nearer of open and close.
@@ -45,7 +45,7 @@ pub(super) struct LineSide<'a> {
     pub(super) sign: f64,
 }
 
-impl<'a> LineSide<'a> {
+impl<'a> PriceSide<'a> {
     pub(super) fn support(window: &'a Window) -> Self {
         let body = window.open.iter().zip(&window.close).map(|(open, close)| open.min(*close)).collect();
         Self { x: &window.x, tip: window.low.clone(), body, close: window.close.clone(), sign: 1.0 }
@@ -69,16 +69,16 @@ pub(super) struct TouchedLine {
 }
 
 /// Finds the best line through two pivots with no close and few wicks beyond it: preferably with three full touches, else one that may
-/// rest on stabs. If there is none, returns the hull edge at the middle, which has nothing beyond it.
-pub(super) fn find(side: &LineSide, measure: Measure) -> TouchedLine {
+/// rest on outliers. If there is none, returns the hull edge at the middle, which has nothing beyond it.
+pub(super) fn find(side: &PriceSide, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
-    for allowance in [WICKS, WICKS_AT_MOST] {
-        if let Some(best) = search.best_pair(allowance).filter(|best| best.sure >= TOUCHES_MODERATE) {
+    for allowance in [WICKS_FIRST, WICKS_SECOND] {
+        if let Some(best) = search.best_pair(allowance).filter(|best| best.full_touches >= TOUCHES_MODERATE) {
             return search.refined(best.line, allowance);
         }
     }
-    search.rest_on_stabs_too();
-    search.best_pair(WICKS).map_or_else(|| search.edge(), |best| search.refined(best.line, WICKS))
+    search.add_outlier_pivots();
+    search.best_pair(WICKS_FIRST).map_or_else(|| search.hull_edge(), |best| search.refined(best.line, WICKS_FIRST))
 }
 
 /// A local extreme of the lows (or negated highs).
@@ -101,7 +101,7 @@ struct Candidate {
     /// Distance between first and last touch in candles; the larger wins if scores are equal.
     span: f64,
     /// Number of touches with full weight.
-    sure: usize,
+    full_touches: usize,
 }
 
 impl Candidate {
@@ -110,71 +110,71 @@ impl Candidate {
     }
 }
 
-/// Four pivots side by side (SIMD layout). Unused lanes have weight 0.
+/// PivotLanes pivots side by side (SIMD layout). Unused lanes have weight 0.
 #[derive(Clone, Copy, Default)]
-struct Four {
+struct PivotLanes {
     x: [f64; 4],
     tip: [f64; 4],
     weight: [f64; 4],
 }
 
-impl Four {
+impl PivotLanes {
     fn of(pivots: &[Pivot]) -> Self {
-        let mut four = Self::default();
+        let mut lanes = Self::default();
         for (k, pivot) in pivots.iter().enumerate().take(4) {
-            (four.x[k], four.tip[k], four.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
+            (lanes.x[k], lanes.tip[k], lanes.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
         }
-        four
+        lanes
     }
 }
 
 struct Search<'a> {
-    side: &'a LineSide<'a>,
+    side: &'a PriceSide<'a>,
     tolerance: f64,
     longest_wick: f64,
     pivots: Vec<Pivot>,
-    fours: Vec<Four>,
+    lanes: Vec<PivotLanes>,
     /// Extremes used for counting wicks: all, or an even sample of a long window.
     wicks: Vec<(f64, f64)>,
     closes: Hull,
 }
 
 impl<'a> Search<'a> {
-    /// Pivots are searched for with stabs cut off, which would otherwise hide the turns next to them.
-    fn new(side: &'a LineSide<'a>, measure: Measure) -> Self {
-        let longest_wick = STAB * measure.true_range;
-        let calm = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
-        let calm: Vec<f64> = side.body.iter().zip(&side.tip).map(calm).collect();
+    /// Pivots are searched for with outliers cut off, which would otherwise hide the turns next to them.
+    fn new(side: &'a PriceSide<'a>, measure: Measure) -> Self {
+        let longest_wick = OUTLIER_WICK * measure.true_range;
+        let trimmed = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
+        let trimmed: Vec<f64> = side.body.iter().zip(&side.tip).map(trimmed).collect();
         let wicks = side.points(&side.tip).step_by(side.x.len().div_ceil(pivots::LONG)).collect();
         let closes = Hull::below(side.points(&side.close));
-        let mut search = Self { side, tolerance: measure.tolerance, longest_wick, pivots: Vec::new(), fours: Vec::new(), wicks, closes };
-        search.rest_on(&pivots::pivots(&calm));
+        let mut search = Self { side, tolerance: measure.tolerance, longest_wick, pivots: Vec::new(), lanes: Vec::new(), wicks, closes };
+        search.add_pivots(&pivots::pivots(&trimmed));
         search
     }
 
-    fn rest_on_stabs_too(&mut self) {
-        self.rest_on(&pivots::pivots(&self.side.tip));
+    fn add_outlier_pivots(&mut self) {
+        self.add_pivots(&pivots::pivots(&self.side.tip));
     }
 
     /// Adds the turns to the pivots, without duplicates.
-    fn rest_on(&mut self, turns: &[Turn]) {
+    fn add_pivots(&mut self, turns: &[Turn]) {
         let pivot = |&Turn { at, clipped }: &Turn| {
             let (x, tip) = (self.side.x[at], self.side.tip[at]);
-            let stab = self.side.body[at] - tip > self.longest_wick;
-            let weight = if stab { STABBED } else { [1.0, CLIPPED][usize::from(clipped)] };
+            let is_outlier = self.side.body[at] - tip > self.longest_wick;
+            let weight = if is_outlier { OUTLIER_WEIGHT } else { [1.0, CLIPPED_WEIGHT][usize::from(clipped)] };
             Pivot { at, x, tip, weight }
         };
         let mut pivots: Vec<Pivot> = turns.iter().map(pivot).collect();
         pivots.append(&mut self.pivots);
         pivots.sort_by_key(|pivot| pivot.at);
         pivots.dedup_by_key(|pivot| pivot.at);
-        self.fours = pivots.chunks(4).map(Four::of).collect();
+        self.lanes = pivots.chunks(4).map(PivotLanes::of).collect();
         self.pivots = pivots;
     }
 
     /// Tries all pairs of pivots at least a fifth of the window apart. Cheap tests come first: closes beyond a line are found by the hull,
     /// and wicks are counted only for a line that would be the best.
-    fn best_pair(&self, allowance: Allowance) -> Option<Candidate> {
+    fn best_pair(&self, allowance: WickAllowance) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
         for (k, first) in self.pivots.iter().enumerate() {
@@ -199,10 +199,10 @@ impl<'a> Search<'a> {
     fn score(&self, line: Line) -> f64 {
         let share = self.tolerance.max(f64::MIN_POSITIVE).recip();
         let mut sums = [0.0; 4];
-        for four in &self.fours {
+        for lanes in &self.lanes {
             for (k, sum) in sums.iter_mut().enumerate() {
-                let error = (four.tip[k] - line.at(four.x[k])) * share;
-                *sum += four.weight[k] * (1.0 - error * error).max(0.0);
+                let error = (lanes.tip[k] - line.at(lanes.x[k])) * share;
+                *sum += lanes.weight[k] * (1.0 - error * error).max(0.0);
             }
         }
         (sums[0] + sums[1]) + (sums[2] + sums[3])
@@ -210,9 +210,9 @@ impl<'a> Search<'a> {
 
     fn candidate(&self, line: Line, score: f64) -> Candidate {
         let mut first = None;
-        let mut candidate = Candidate { line, score, span: 0.0, sure: 0 };
+        let mut candidate = Candidate { line, score, span: 0.0, full_touches: 0 };
         for pivot in self.touched(line) {
-            candidate.sure += usize::from(pivot.weight == 1.0);
+            candidate.full_touches += usize::from(pivot.weight == 1.0);
             candidate.span = pivot.x - *first.get_or_insert(pivot.x);
         }
         candidate
@@ -231,20 +231,20 @@ impl<'a> Search<'a> {
         self.closes.clearance(line) >= -self.tolerance
     }
 
-    fn few_wicks_beyond(&self, line: Line, allowance: Allowance) -> bool {
+    fn few_wicks_beyond(&self, line: Line, allowance: WickAllowance) -> bool {
         let beyond = |&&(x, tip): &&(f64, f64)| tip < line.at(x) - self.tolerance;
         self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
     }
 
     /// Least-squares line through the touches, if it obeys the same rules.
-    fn refined(&self, line: Line, allowance: Allowance) -> TouchedLine {
+    fn refined(&self, line: Line, allowance: WickAllowance) -> TouchedLine {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
         let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
         TouchedLine { line: if better { fit } else { line }, touches }
     }
 
-    fn edge(&self) -> TouchedLine {
+    fn hull_edge(&self) -> TouchedLine {
         let x = self.side.x;
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         let Some([a, b]) = Hull::below(self.side.points(&self.side.tip)).edge_over(mean) else {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Trend, window::Window};
-use crate::analysis::numeric::{Line, mean_and_deviation};
+use crate::analysis::numeric::{Line, mean_and_deviation, sigmoid};
 
 /// Fitted to 480 spans of 30, 60 and 150 real candles, each labelled by two chartists. One point of score multiplies the odds by e.
 pub const WEIGHTS: Weights = Weights {
@@ -169,7 +169,7 @@ impl Weights {
     /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold); sideways is the rest.
     pub fn chances(&self, measures: &Measures) -> Chances {
         let (score, threshold) = (self.score(measures), measures.threshold(self));
-        let (uptrend, downtrend) = (logistic(score - threshold), logistic(-score - threshold));
+        let (uptrend, downtrend) = (sigmoid(score - threshold), sigmoid(-score - threshold));
         Chances { uptrend, sideways: (1.0 - uptrend - downtrend).max(0.0), downtrend }
     }
 
@@ -194,8 +194,4 @@ impl Chances {
             (Trend::Sideways, self.sideways)
         }
     }
-}
-
-fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }

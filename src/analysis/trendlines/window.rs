@@ -2,7 +2,7 @@
 //! touch. Lines are unknown here.
 
 use crate::{
-    analysis::numeric::{median, quantile},
+    analysis::numeric::{median, power_of_two, quantile},
     dataset::candles::Candles,
 };
 
@@ -88,10 +88,4 @@ impl Window {
         let true_range = median(&mut ranges);
         Measure { true_range, tolerance: (0.35 * true_range).max(0.01 * range).min(0.04 * range) }
     }
-}
-
-/// Largest power of two not above the price, limited so that its reciprocal is exact.
-fn power_of_two(price: f64) -> f64 {
-    const EXPONENT: u64 = 0x7ff << 52;
-    f64::from_bits(price.clamp(1e-300, 1e300).to_bits() & EXPONENT)
 }

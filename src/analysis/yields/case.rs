@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     pools::{Pools, YieldPool},
-    program::{Item, LinearProgram},
+    problem::{AllocationProblem, Item},
     risk::RiskLevel,
     wallet::WalletToken,
 };
@@ -35,10 +35,10 @@ pub struct Case<'p> {
     pub candidates: Vec<Candidate<'p>>,
     /// Value of each holding in USD; 0 if it cannot be valued.
     pub values: Vec<f64>,
-    /// Value of the wallet in USD: the unit of money in `program`.
+    /// Value of the wallet in USD: the unit of money in `problem`.
     pub unit: f64,
-    pub program: LinearProgram,
-    /// Index of the candidate of each item of the program.
+    pub problem: AllocationProblem,
+    /// Index of the candidate of each item of the problem.
     pub origins: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl<'p> Case<'p> {
         let values: Vec<f64> =
             holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
-        let mut case = Self { candidates: Vec::new(), values, unit, program: LinearProgram::default(), origins: Vec::new() };
+        let mut case = Self { candidates: Vec::new(), values, unit, problem: AllocationProblem::default(), origins: Vec::new() };
         case.choose(pools, holdings, wish);
         case.bound(wish);
         case.couple(pools, wish);
@@ -122,8 +122,8 @@ impl<'p> Case<'p> {
             let binds = |load: f64| cap < 1.0 && load > cap * self.unit;
             let mut number = |load: &f64| {
                 binds(*load).then(|| {
-                    self.program.caps.push(cap);
-                    self.program.caps.len() as u32 - 1
+                    self.problem.caps.push(cap);
+                    self.problem.caps.len() as u32 - 1
                 })
             };
             loads.iter().map(&mut number).collect()
@@ -131,8 +131,8 @@ impl<'p> Case<'p> {
         let protocol_rows = numbers(&protocols, protocol_cap);
         let chain_rows = numbers(&chains, chain_cap);
         let risk_row = limits.score_mean.filter(|mean| risk > mean * self.unit).map(|mean| {
-            self.program.caps.push(mean / 100.0);
-            self.program.caps.len() as u32 - 1
+            self.problem.caps.push(mean / 100.0);
+            self.problem.caps.len() as u32 - 1
         });
         for candidate in &mut self.candidates {
             candidate.rows = [
@@ -145,14 +145,14 @@ impl<'p> Case<'p> {
 
     fn build(&mut self) {
         let unit = self.unit;
-        self.program.budgets = self.values.iter().map(|value| if unit > 0.0 { value / unit } else { 0.0 }).collect();
+        self.problem.budgets = self.values.iter().map(|value| if unit > 0.0 { value / unit } else { 0.0 }).collect();
         for (at, candidate) in self.candidates.iter().enumerate() {
             let mut curve = candidate.pool.curve;
             curve.size /= unit;
             let fee = candidate.pool.fee() / unit;
             let item = Item::new(curve, fee, candidate.low / unit, candidate.high / unit, candidate.holding as u32, candidate.rows);
             if let Some(item) = item {
-                self.program.items.push(item);
+                self.problem.items.push(item);
                 self.origins.push(at as u32);
             }
         }

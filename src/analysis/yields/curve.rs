@@ -76,13 +76,13 @@ impl YieldCurve {
     }
 
     /// Second derivative f''(y); at most 0 while the deposit is below twice the pool.
-    pub fn bend(&self, y: f64) -> f64 {
+    pub fn curvature(&self, y: f64) -> f64 {
         let ((_, c2, c3), q) = (self.terms(), self.share(y));
         -q * q * q * (2.0 * c2 + 3.0 * c3 * q) / self.size
     }
 
     /// Whether the rate does not depend on the deposit.
-    pub fn is_straight(&self) -> bool {
+    pub fn has_constant_rate(&self) -> bool {
         let (_, c2, c3) = self.terms();
         c2 == 0.0 && c3 == 0.0
     }
@@ -107,7 +107,7 @@ impl YieldCurve {
 
     /// The deposit within `low..=high` with the highest net earnings per unit, given a fixed cost `fee`: argmax (f(y) − fee) / y. With t =
     /// 1 − q, the condition f − y·f' = fee reads S·t²·(…) = fee.
-    pub fn knee(&self, fee: f64, low: f64, high: f64) -> f64 {
+    pub fn chord_end(&self, fee: f64, low: f64, high: f64) -> f64 {
         if fee <= 0.0 {
             return low;
         }
@@ -173,9 +173,9 @@ mod tests {
             for y in [0.5, 3.0, 20.0, 50.0] {
                 let h = 1e-4;
                 let slope = (curve.value(y + h) - curve.value(y - h)) / (2.0 * h);
-                let bend = (curve.slope(y + h) - curve.slope(y - h)) / (2.0 * h);
+                let curvature = (curve.slope(y + h) - curve.slope(y - h)) / (2.0 * h);
                 assert!((slope - curve.slope(y)).abs() < 1e-9, "{curve:?} {y}");
-                assert!((bend - curve.bend(y)).abs() < 1e-9 && bend <= 1e-12, "{curve:?} {y}");
+                assert!((curvature - curve.curvature(y)).abs() < 1e-9 && curvature <= 1e-12, "{curve:?} {y}");
             }
         }
     }
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_has_the_steepest_chord() {
+    fn the_end_of_the_chord_is_where_it_is_steepest() {
         for curve in CURVES {
             for fee in [0.0, 0.001, 0.05, 0.3, 5.0] {
                 let chord = |y: f64| (curve.value(y) - fee) / y;
-                let knee = curve.knee(fee, 1.0, 50.0);
+                let chord_end = curve.chord_end(fee, 1.0, 50.0);
                 for i in 0..=490 {
-                    assert!(chord(knee) >= chord(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {fee} {knee}");
+                    assert!(chord(chord_end) >= chord(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {fee} {chord_end}");
                 }
             }
         }

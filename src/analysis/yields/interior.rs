@@ -3,7 +3,7 @@
 
 use super::{
     effort::Effort,
-    program::{Choice, LinearProgram},
+    problem::{AllocationProblem, Choice},
 };
 
 /// A variable: a segment of a pool's hull, either its chord or the curve from `from` on.
@@ -32,32 +32,34 @@ const ITERATIONS: usize = 80;
 const CLOSE: f64 = 1e-12;
 
 /// Current iterate.
-struct Path<'a> {
-    program: &'a LinearProgram,
+struct Iterate<'a> {
+    problem: &'a AllocationProblem,
     columns: Vec<Column>,
     /// Index of each coupling row in the factored matrix.
     places: Vec<Option<usize>>,
     /// Remaining capacity of the budgets, then of the active rows.
     room: Vec<f64>,
+    /// Deposit in each column, and the multipliers of its bounds.
     x: Vec<f64>,
-    below: Vec<f64>,
-    above: Vec<f64>,
+    low_dual: Vec<f64>,
+    high_dual: Vec<f64>,
+    /// Unused capacity of each row, and its multiplier.
     slack: Vec<f64>,
     price: Vec<f64>,
 }
 
 /// Solves the relaxation over the hulls with each item free or required, and only the `active` coupling rows; `items` excludes those ruled
 /// out. Returns `None` if the required minimum deposits do not fit.
-pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
-    let mut places = vec![None; program.caps.len()];
-    let mut room = program.budgets.clone();
+pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
+    let mut places = vec![None; problem.caps.len()];
+    let mut room = problem.budgets.clone();
     for (row, _) in active.iter().enumerate().filter(|(_, active)| **active) {
         places[row] = Some(room.len());
-        room.push(program.caps[row]);
+        room.push(problem.caps[row]);
     }
     let whole = room.clone();
     for &(item, _) in items.iter().filter(|(_, choice)| *choice == Choice::In) {
-        let pool = &program.items[item as usize];
+        let pool = &problem.items[item as usize];
         room[pool.token as usize] -= pool.low;
         for &(row, weight) in pool.rows.iter().flatten() {
             if let Some(place) = places[row as usize] {
@@ -73,10 +75,10 @@ pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], 
     for (room, _) in room.iter_mut().zip(&full).filter(|(_, full)| **full) {
         *room = 1.0;
     }
-    let mut kept_out = vec![0.0f64; program.caps.len()];
+    let mut kept_out = vec![0.0f64; problem.caps.len()];
     let mut columns = Vec::with_capacity(items.len() * 2);
     for &(item, choice) in items {
-        let pool = &program.items[item as usize];
+        let pool = &problem.items[item as usize];
         let mut barred = full[pool.token as usize];
         for &(row, weight) in pool.rows.iter().flatten().filter(|(_, weight)| *weight > 0.0) {
             if places[row as usize].is_some_and(|place| full[place]) {
@@ -87,75 +89,78 @@ pub fn solve(program: &LinearProgram, items: &[(u32, Choice)], active: &[bool], 
         if barred {
             continue;
         }
-        let from = if choice == Choice::Free { pool.knee } else { pool.low };
+        let from = if choice == Choice::Free { pool.chord_end } else { pool.low };
         if choice == Choice::Free {
-            columns.push(Column { item, from: 0.0, width: pool.knee, chord: true });
+            columns.push(Column { item, from: 0.0, width: pool.chord_end, chord: true });
         }
         if pool.high - from > 1e-13 * pool.high {
             columns.push(Column { item, from, width: pool.high - from, chord: false });
         }
     }
-    let mut path = Path::new(program, columns, places, room);
-    path.walk(effort);
-    let mut interior = path.result(items);
+    let mut iterate = Iterate::new(problem, columns, places, room);
+    iterate.walk(effort);
+    let mut interior = iterate.result(items);
     for (price, kept_out) in interior.rows.iter_mut().zip(kept_out) {
         *price = price.max(kept_out);
     }
     Some(interior)
 }
 
-impl<'a> Path<'a> {
-    fn new(program: &'a LinearProgram, columns: Vec<Column>, places: Vec<Option<usize>>, room: Vec<f64>) -> Self {
+impl<'a> Iterate<'a> {
+    fn new(problem: &'a AllocationProblem, columns: Vec<Column>, places: Vec<Option<usize>>, room: Vec<f64>) -> Self {
         let count = columns.len();
-        let mut path = Self {
-            program,
+        let mut iterate = Self {
+            problem,
             x: vec![0.0; count],
-            below: vec![0.0; count],
-            above: vec![0.0; count],
+            low_dual: vec![0.0; count],
+            high_dual: vec![0.0; count],
             slack: room.clone(),
             price: vec![0.0; room.len()],
             columns,
             places,
             room,
         };
-        path.start();
-        path
+        iterate.start();
+        iterate
     }
 
     /// Strictly feasible starting point, with prices that make all dual residuals 0. A tiny centred start would stall, so no value is tiny.
     fn start(&mut self) {
-        let mut load = vec![0.0; self.room.len()];
-        for k in 0..self.columns.len() {
-            self.each(k, |row, weight| load[row] += weight * self.columns[k].width);
-        }
-        let mut slopes = Vec::with_capacity(self.columns.len());
-        for k in 0..self.columns.len() {
-            let mut part = 0.5f64;
-            self.each(k, |row, _| part = part.min(0.5 * self.room[row] / load[row]));
-            self.x[k] = self.columns[k].width * part;
-            slopes.push(self.derivatives(k).0);
-        }
-        for k in 0..self.columns.len() {
-            let x = self.x[k];
-            let mut taken = std::mem::take(&mut self.slack);
-            self.each(k, |row, weight| taken[row] -= weight * x);
-            self.slack = taken;
-        }
+        self.start_deposits();
+        let slopes: Vec<f64> = (0..self.columns.len()).map(|k| self.derivatives(k).0).collect();
         let middle = slopes.len() / 2;
         let median = if slopes.is_empty() { 1.0 } else { *slopes.clone().select_nth_unstable_by(middle, f64::total_cmp).1 };
         let scale = median.abs().max(1e-9);
         self.price.fill(0.5 * scale);
         for (k, slope) in slopes.into_iter().enumerate() {
             let cost = self.cost(k);
-            self.below[k] = (cost - slope).max(0.0) + 0.1 * scale;
-            self.above[k] = slope - cost + self.below[k];
+            self.low_dual[k] = (cost - slope).max(0.0) + 0.1 * scale;
+            self.high_dual[k] = slope - cost + self.low_dual[k];
         }
+    }
+
+    /// Deposits that use half of each column, or less, so that no row is filled by more than half.
+    fn start_deposits(&mut self) {
+        let mut load = vec![0.0; self.room.len()];
+        for k in 0..self.columns.len() {
+            self.each(k, |row, weight| load[row] += weight * self.columns[k].width);
+        }
+        for k in 0..self.columns.len() {
+            let mut part = 0.5f64;
+            self.each(k, |row, _| part = part.min(0.5 * self.room[row] / load[row]));
+            self.x[k] = self.columns[k].width * part;
+        }
+        let mut slack = std::mem::take(&mut self.slack);
+        for k in 0..self.columns.len() {
+            self.each(k, |row, weight| slack[row] -= weight * self.x[k]);
+        }
+        self.slack = slack;
     }
 
     /// Calls `call` with each row of the column and its coefficient.
     #[inline]
     fn each(&self, k: usize, mut call: impl FnMut(usize, f64)) {
-        let pool = &self.program.items[self.columns[k].item as usize];
+        let pool = &self.problem.items[self.columns[k].item as usize];
         call(pool.token as usize, 1.0);
         for &(row, weight) in pool.rows.iter().flatten() {
             if let Some(place) = self.places[row as usize]
@@ -175,17 +180,17 @@ impl<'a> Path<'a> {
     /// First and second derivative of the objective in the column.
     fn derivatives(&self, k: usize) -> (f64, f64) {
         let column = &self.columns[k];
-        let pool = &self.program.items[column.item as usize];
+        let pool = &self.problem.items[column.item as usize];
         if column.chord {
             return (pool.chord, 0.0);
         }
         let y = column.from + self.x[k];
-        (pool.curve.slope(y), pool.curve.bend(y).min(0.0))
+        (pool.curve.slope(y), pool.curve.curvature(y).min(0.0))
     }
 
     fn gap(&self) -> f64 {
         let columns: f64 =
-            (0..self.columns.len()).map(|k| self.x[k] * self.below[k] + (self.columns[k].width - self.x[k]) * self.above[k]).sum();
+            (0..self.columns.len()).map(|k| self.x[k] * self.low_dual[k] + (self.columns[k].width - self.x[k]) * self.high_dual[k]).sum();
         columns + self.slack.iter().zip(&self.price).map(|(slack, price)| slack * price).sum::<f64>()
     }
 
@@ -195,7 +200,7 @@ impl<'a> Path<'a> {
             return self.price.fill(0.0);
         }
         let pairs = (2 * columns + rows) as f64;
-        let coupled = rows - self.program.budgets.len();
+        let coupled = rows - self.problem.budgets.len();
         let mut derivatives = vec![(0.0, 0.0); columns];
         for _ in 0..ITERATIONS {
             effort.spend(columns * 3 + coupled * coupled * coupled / 100 + rows);
@@ -205,13 +210,14 @@ impl<'a> Path<'a> {
                 worth += derivative.0 * self.x[k];
             }
             let gap = self.gap();
-            let astray: f64 =
-                (0..columns).map(|k| (derivatives[k].0 - self.cost(k) + self.below[k] - self.above[k]).abs() * self.columns[k].width).sum();
+            let astray: f64 = (0..columns)
+                .map(|k| (derivatives[k].0 - self.cost(k) + self.low_dual[k] - self.high_dual[k]).abs() * self.columns[k].width)
+                .sum();
             if gap + astray <= CLOSE * worth || effort.cancelled {
                 break;
             }
             let mu = gap / pairs;
-            let mut system = System::new(self, &derivatives);
+            let system = System::new(self, &derivatives);
             let straight = system.step(self, 0.0, None);
             let (primal, dual) = straight.lengths(self, 1.0);
             let after = straight.gap_after(self, primal.min(dual)) / pairs;
@@ -228,8 +234,8 @@ impl<'a> Path<'a> {
     fn advance(&mut self, step: &Step, length: f64) {
         for k in 0..self.columns.len() {
             self.x[k] += length * step.x[k];
-            self.below[k] += length * step.below[k];
-            self.above[k] += length * step.above[k];
+            self.low_dual[k] += length * step.low_dual[k];
+            self.high_dual[k] += length * step.high_dual[k];
         }
         for row in 0..self.room.len() {
             self.slack[row] += length * step.slack[row];
@@ -238,12 +244,12 @@ impl<'a> Path<'a> {
     }
 
     fn result(self, items: &[(u32, Choice)]) -> Interior {
-        let budgets = self.program.budgets.len();
+        let budgets = self.problem.budgets.len();
         let mut deposits = Vec::with_capacity(items.len());
         let mut used = Vec::with_capacity(items.len());
         let mut columns = self.columns.iter().zip(&self.x).peekable();
         for &(item, choice) in items {
-            let pool = &self.program.items[item as usize];
+            let pool = &self.problem.items[item as usize];
             let (mut y, mut part) = if choice == Choice::In { (pool.low, 1.0) } else { (0.0, 0.0) };
             while let Some((column, x)) = columns.next_if(|(column, _)| column.item == item) {
                 y += x;
@@ -262,43 +268,43 @@ impl<'a> Path<'a> {
 /// A search direction.
 struct Step {
     x: Vec<f64>,
-    below: Vec<f64>,
-    above: Vec<f64>,
+    low_dual: Vec<f64>,
+    high_dual: Vec<f64>,
     slack: Vec<f64>,
     price: Vec<f64>,
 }
 
 impl Step {
     /// Maximum primal and dual step lengths: `share` of the distance to the boundary, at most 1.
-    fn lengths(&self, path: &Path<'_>, share: f64) -> (f64, f64) {
+    fn lengths(&self, iterate: &Iterate<'_>, share: f64) -> (f64, f64) {
         let (mut primal, mut dual) = (1.0 / share, 1.0 / share);
         let meet = |length: &mut f64, value: f64, change: f64| {
             if change < 0.0 {
                 *length = length.min(-value / change);
             }
         };
-        for k in 0..path.columns.len() {
-            meet(&mut primal, path.x[k], self.x[k]);
-            meet(&mut primal, path.columns[k].width - path.x[k], -self.x[k]);
-            meet(&mut dual, path.below[k], self.below[k]);
-            meet(&mut dual, path.above[k], self.above[k]);
+        for k in 0..iterate.columns.len() {
+            meet(&mut primal, iterate.x[k], self.x[k]);
+            meet(&mut primal, iterate.columns[k].width - iterate.x[k], -self.x[k]);
+            meet(&mut dual, iterate.low_dual[k], self.low_dual[k]);
+            meet(&mut dual, iterate.high_dual[k], self.high_dual[k]);
         }
-        for row in 0..path.room.len() {
-            meet(&mut primal, path.slack[row], self.slack[row]);
-            meet(&mut dual, path.price[row], self.price[row]);
+        for row in 0..iterate.room.len() {
+            meet(&mut primal, iterate.slack[row], self.slack[row]);
+            meet(&mut dual, iterate.price[row], self.price[row]);
         }
         ((primal * share).min(1.0), (dual * share).min(1.0))
     }
 
-    fn gap_after(&self, path: &Path<'_>, length: f64) -> f64 {
+    fn gap_after(&self, iterate: &Iterate<'_>, length: f64) -> f64 {
         let mut gap = 0.0;
-        for k in 0..path.columns.len() {
-            let x = path.x[k] + length * self.x[k];
-            gap += x * (path.below[k] + length * self.below[k]);
-            gap += (path.columns[k].width - x) * (path.above[k] + length * self.above[k]);
+        for k in 0..iterate.columns.len() {
+            let x = iterate.x[k] + length * self.x[k];
+            gap += x * (iterate.low_dual[k] + length * self.low_dual[k]);
+            gap += (iterate.columns[k].width - x) * (iterate.high_dual[k] + length * self.high_dual[k]);
         }
-        for row in 0..path.room.len() {
-            gap += (path.slack[row] + length * self.slack[row]) * (path.price[row] + length * self.price[row]);
+        for row in 0..iterate.room.len() {
+            gap += (iterate.slack[row] + length * self.slack[row]) * (iterate.price[row] + length * self.price[row]);
         }
         gap
     }
@@ -317,26 +323,26 @@ struct System<'d> {
 }
 
 impl<'d> System<'d> {
-    fn new(path: &Path<'_>, derivatives: &'d [(f64, f64)]) -> Self {
-        let budgets = path.program.budgets.len();
-        let size = path.room.len() - budgets;
-        let mut diagonal: Vec<f64> = (0..budgets).map(|row| path.slack[row] / path.price[row]).collect();
+    fn new(iterate: &Iterate<'_>, derivatives: &'d [(f64, f64)]) -> Self {
+        let budgets = iterate.problem.budgets.len();
+        let size = iterate.room.len() - budgets;
+        let mut diagonal: Vec<f64> = (0..budgets).map(|row| iterate.slack[row] / iterate.price[row]).collect();
         let mut mixed = vec![0.0; budgets * size];
         let mut factor = vec![0.0; size * size];
         for place in 0..size {
-            factor[place * size + place] = path.slack[budgets + place] / path.price[budgets + place];
+            factor[place * size + place] = iterate.slack[budgets + place] / iterate.price[budgets + place];
         }
-        let mut weights = Vec::with_capacity(path.columns.len());
-        for (k, column) in path.columns.iter().enumerate() {
-            let stiffness = path.below[k] / path.x[k] + path.above[k] / (column.width - path.x[k]) - derivatives[k].1;
+        let mut weights = Vec::with_capacity(iterate.columns.len());
+        for (k, column) in iterate.columns.iter().enumerate() {
+            let stiffness = iterate.low_dual[k] / iterate.x[k] + iterate.high_dual[k] / (column.width - iterate.x[k]) - derivatives[k].1;
             let weight = 1.0 / stiffness;
             weights.push(weight);
-            let pool = &path.program.items[column.item as usize];
+            let pool = &iterate.problem.items[column.item as usize];
             let token = pool.token as usize;
             diagonal[token] += weight;
             let mut rows = [(0usize, 0.0); 3];
             let mut count = 0;
-            path.each(k, |row, part| {
+            iterate.each(k, |row, part| {
                 if row >= budgets {
                     rows[count] = (row - budgets, part);
                     count += 1;
@@ -364,41 +370,46 @@ impl<'d> System<'d> {
     }
 
     /// Direction towards complementarity `target`, with Mehrotra's second-order correction for the predictor step `before`.
-    fn step(&mut self, path: &Path<'_>, target: f64, before: Option<&Step>) -> Step {
-        let (columns, rows, budgets) = (path.columns.len(), path.room.len(), self.diagonal.len());
-        let mut push = vec![0.0; columns];
+    fn step(&self, iterate: &Iterate<'_>, target: f64, before: Option<&Step>) -> Step {
+        let (columns, rows, budgets) = (iterate.columns.len(), iterate.room.len(), self.diagonal.len());
+        let push: Vec<f64> = (0..columns).map(|k| self.push(iterate, target, before, k)).collect();
         let mut right: Vec<f64> = (0..rows)
             .map(|row| {
-                let curl = before.map_or(0.0, |step| step.slack[row] * step.price[row]);
-                (target - curl) / path.price[row] - path.slack[row]
+                let correction = before.map_or(0.0, |step| step.slack[row] * step.price[row]);
+                (target - correction) / iterate.price[row] - iterate.slack[row]
             })
             .collect();
-        for (k, push) in push.iter_mut().enumerate() {
-            let (x, rest) = (path.x[k], path.columns[k].width - path.x[k]);
-            let (mut low, mut high) = (target / x, target / rest);
-            if let Some(step) = before {
-                low -= step.x[k] * step.below[k] / x;
-                high += step.x[k] * step.above[k] / rest;
-            }
-            *push = self.derivatives[k].0 - path.cost(k) + low - high;
-            let moved = self.weight[k] * *push;
-            path.each(k, |row, part| right[row] += part * moved);
+        for (k, push) in push.iter().enumerate() {
+            let moved = self.weight[k] * push;
+            iterate.each(k, |row, part| right[row] += part * moved);
         }
         // The primal residual is omitted: the start is feasible and every step preserves that.
         let price = self.solve(right, budgets);
-        let mut step = Step { x: vec![0.0; columns], below: vec![0.0; columns], above: vec![0.0; columns], slack: vec![0.0; rows], price };
+        let mut step =
+            Step { x: vec![0.0; columns], low_dual: vec![0.0; columns], high_dual: vec![0.0; columns], slack: vec![0.0; rows], price };
         for (k, push) in push.iter().enumerate() {
             let mut cost = 0.0;
-            path.each(k, |row, part| cost += part * step.price[row]);
+            iterate.each(k, |row, part| cost += part * step.price[row]);
             let move_x = self.weight[k] * (push - cost);
-            path.each(k, |row, part| step.slack[row] -= part * move_x);
-            let (x, rest) = (path.x[k], path.columns[k].width - path.x[k]);
-            let (curl_low, curl_high) = before.map_or((0.0, 0.0), |step| (step.x[k] * step.below[k], -step.x[k] * step.above[k]));
+            iterate.each(k, |row, part| step.slack[row] -= part * move_x);
+            let (x, rest) = (iterate.x[k], iterate.columns[k].width - iterate.x[k]);
+            let (low, high) = before.map_or((0.0, 0.0), |step| (step.x[k] * step.low_dual[k], -step.x[k] * step.high_dual[k]));
             step.x[k] = move_x;
-            step.below[k] = (target - curl_low - path.below[k] * move_x) / x - path.below[k];
-            step.above[k] = (target - curl_high + path.above[k] * move_x) / rest - path.above[k];
+            step.low_dual[k] = (target - low - iterate.low_dual[k] * move_x) / x - iterate.low_dual[k];
+            step.high_dual[k] = (target - high + iterate.high_dual[k] * move_x) / rest - iterate.high_dual[k];
         }
         step
+    }
+
+    /// Right-hand side of a column, with the multipliers of its bounds eliminated.
+    fn push(&self, iterate: &Iterate<'_>, target: f64, before: Option<&Step>, k: usize) -> f64 {
+        let (x, rest) = (iterate.x[k], iterate.columns[k].width - iterate.x[k]);
+        let (mut low, mut high) = (target / x, target / rest);
+        if let Some(step) = before {
+            low -= step.x[k] * step.low_dual[k] / x;
+            high += step.x[k] * step.high_dual[k] / rest;
+        }
+        self.derivatives[k].0 - iterate.cost(k) + low - high
     }
 
     fn solve(&self, mut right: Vec<f64>, budgets: usize) -> Vec<f64> {

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use super::{
     effort::Effort,
     interior::{self, Interior},
-    line::{self, Solved, TokenBudget},
-    open::Open,
-    program::{CAP_TOLERANCE, Choice, Deposits, LinearProgram},
+    open_nodes::OpenNodes,
+    problem::{AllocationProblem, CAP_TOLERANCE, Choice, Deposits},
+    single_token::{self, Solved, TokenProblem},
 };
 
 /// Best plan found and its upper bound, in units of the wallet.
@@ -29,17 +29,17 @@ const WHOLE: usize = 300;
 const ROUNDS: usize = 12;
 
 /// The best plan within the effort.
-pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
-    let mut members = vec![Vec::new(); program.budgets.len()];
-    for (i, item) in program.items.iter().enumerate() {
+pub fn optimum(problem: &AllocationProblem, effort: &mut Effort<'_>) -> Optimum {
+    let mut members = vec![Vec::new(); problem.budgets.len()];
+    for (i, item) in problem.items.iter().enumerate() {
         members[item.token as usize].push(i as u32);
     }
-    let tolls = vec![0.0; program.items.len()];
+    let shadow_costs = vec![0.0; problem.items.len()];
     let mut best = Optimum::default();
     let mut lambdas = Vec::with_capacity(members.len());
-    for (members, &budget) in members.iter().zip(&program.budgets) {
-        let line = TokenBudget { items: &program.items, tolls: &tolls, budget };
-        let solved = line::solve(line, &[], members, effort);
+    for (members, &budget) in members.iter().zip(&problem.budgets) {
+        let token = TokenProblem { items: &problem.items, shadow_costs: &shadow_costs, budget };
+        let solved = single_token::solve(token, &[], members, effort);
         lambdas.push(solved.as_ref().map_or(0.0, |solved| solved.lambda));
         if let Some(solved) = solved {
             best.deposits.extend(solved.deposits);
@@ -47,18 +47,18 @@ pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
             best.bound += solved.bound;
         }
     }
-    let broken: Vec<bool> = broken_rows(program, &best.deposits).collect();
+    let broken: Vec<bool> = broken_rows(problem, &best.deposits).collect();
     if !broken.contains(&true) {
         return best;
     }
     let nothing = Optimum { bound: best.bound, joint: true, ..Optimum::default() };
     let joint = Joint {
-        program,
+        problem,
         active: broken,
         lambdas,
         best: nothing,
         seen: HashSet::new(),
-        open: Open::new(),
+        open: OpenNodes::new(),
         closed: f64::NEG_INFINITY,
         effort,
     };
@@ -66,8 +66,8 @@ pub fn optimum(program: &LinearProgram, effort: &mut Effort<'_>) -> Optimum {
 }
 
 /// Whether each coupling row is violated.
-fn broken_rows(program: &LinearProgram, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
-    program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
+fn broken_rows(problem: &AllocationProblem, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
+    problem.loads(deposits).into_iter().zip(problem.caps.clone()).map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
 }
 
 /// A node of the search tree: items with their states, and the item to branch on.
@@ -77,13 +77,13 @@ struct Node {
 }
 
 struct Joint<'a, 'b> {
-    program: &'a LinearProgram,
+    problem: &'a AllocationProblem,
     /// Coupling rows that some solution violated; the others have price 0 and are only monitored.
     active: Vec<bool>,
     lambdas: Vec<f64>,
     best: Optimum,
     seen: HashSet<Vec<u32>>,
-    open: Open<Node>,
+    open: OpenNodes<Node>,
     /// Largest bound of a closed node that was not pruned by the best plan.
     closed: f64,
     effort: &'a mut Effort<'b>,
@@ -92,13 +92,13 @@ struct Joint<'a, 'b> {
 /// Each token solved at the prices of the coupling rows.
 struct Priced {
     bound: f64,
-    tolls: Vec<f64>,
-    lines: Vec<Option<Solved>>,
+    shadow_costs: Vec<f64>,
+    tokens: Vec<Option<Solved>>,
 }
 
 impl Joint<'_, '_> {
     fn search(mut self, alone: &[(u32, f64)]) -> Optimum {
-        let all: Vec<(u32, Choice)> = (0..self.program.items.len() as u32).map(|item| (item, Choice::Free)).collect();
+        let all: Vec<(u32, Choice)> = (0..self.problem.items.len() as u32).map(|item| (item, Choice::Free)).collect();
         let ceiling = self.best.bound;
         let favourites: Vec<u32> = alone.iter().map(|(item, _)| *item).collect();
         self.attempt(favourites);
@@ -123,7 +123,7 @@ impl Joint<'_, '_> {
     fn visit(&mut self, items: Vec<(u32, Choice)>, root: bool) {
         let Some(relaxed) = self.relax(&items) else { return };
         let Some(priced) = self.price(&items, &relaxed.rows) else { return };
-        let union: Vec<u32> = priced.lines.iter().flatten().flat_map(|line| line.deposits.iter().map(|(item, _)| *item)).collect();
+        let union: Vec<u32> = priced.tokens.iter().flatten().flat_map(|token| token.deposits.iter().map(|(item, _)| *item)).collect();
         self.attempt(union);
         let parts = || relaxed.deposits.iter().zip(&relaxed.used).map(|((item, _), used)| (*item, *used));
         for least in [0.5, 1e-5, 0.999] {
@@ -139,8 +139,8 @@ impl Joint<'_, '_> {
         let items = self.fix(items, &priced);
         // Branches on half-used pools with the largest effect; branching by the fee alone is far worse.
         let unsure = |(item, used): (u32, f64)| {
-            let pool = &self.program.items[item as usize];
-            (used.min(1.0 - used) * pool.chord * pool.knee, item)
+            let pool = &self.problem.items[item as usize];
+            (used.min(1.0 - used) * pool.chord * pool.chord_end, item)
         };
         let free: HashSet<u32> = items.iter().filter(|(_, choice)| *choice == Choice::Free).map(|(item, _)| *item).collect();
         let worst = parts().filter(|(item, _)| free.contains(item)).map(unsure).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -157,7 +157,7 @@ impl Joint<'_, '_> {
 
     /// Optimum over the hulls; activates violated rows, and adds pools that are profitable at the resulting prices (column generation).
     fn relax(&mut self, items: &[(u32, Choice)]) -> Option<Interior> {
-        let pools = &self.program.items;
+        let pools = &self.problem.items;
         let wanted = |item: u32, choice: Choice, part: f64| {
             let pool = &pools[item as usize];
             choice == Choice::In || pool.chord >= part * self.lambdas[pool.token as usize]
@@ -166,16 +166,16 @@ impl Joint<'_, '_> {
         let mut live: Vec<bool> = items.iter().map(|&(item, choice)| wanted(item, choice, part)).collect();
         for round in 1.. {
             let chosen: Vec<(u32, Choice)> = items.iter().zip(&live).filter(|(_, live)| **live).map(|(item, _)| *item).collect();
-            let solved = interior::solve(self.program, &chosen, &self.active, self.effort)?;
+            let solved = interior::solve(self.problem, &chosen, &self.active, self.effort)?;
             let mut settled = true;
-            let broken: Vec<bool> = broken_rows(self.program, &solved.deposits).collect();
+            let broken: Vec<bool> = broken_rows(self.problem, &solved.deposits).collect();
             for (active, broken) in self.active.iter_mut().zip(broken) {
                 settled &= *active || !broken;
                 *active |= broken;
             }
             for (&(item, _), live) in items.iter().zip(&mut live).filter(|(_, live)| !**live) {
                 let pool = &pools[item as usize];
-                if pool.chord > pool.toll(&solved.rows) + solved.budgets[pool.token as usize] * (1.0 + 1e-9) {
+                if pool.chord > pool.shadow_cost(&solved.rows) + solved.budgets[pool.token as usize] * (1.0 + 1e-9) {
                     *live = true;
                     settled = false;
                 }
@@ -189,44 +189,44 @@ impl Joint<'_, '_> {
 
     /// Solves every token at these prices; `None` if the required minimum deposits do not fit.
     fn price(&mut self, items: &[(u32, Choice)], rows: &[f64]) -> Option<Priced> {
-        let mut tolls = vec![0.0; self.program.items.len()];
-        let mut members = vec![(Vec::new(), Vec::new()); self.program.budgets.len()];
+        let mut shadow_costs = vec![0.0; self.problem.items.len()];
+        let mut members = vec![(Vec::new(), Vec::new()); self.problem.budgets.len()];
         for &(item, choice) in items {
-            let pool = &self.program.items[item as usize];
-            tolls[item as usize] = pool.toll(rows);
-            let (ins, free) = &mut members[pool.token as usize];
-            if choice == Choice::In { ins.push(item) } else { free.push(item) }
+            let pool = &self.problem.items[item as usize];
+            shadow_costs[item as usize] = pool.shadow_cost(rows);
+            let (required, free) = &mut members[pool.token as usize];
+            if choice == Choice::In { required.push(item) } else { free.push(item) }
         }
-        let mut bound: f64 = rows.iter().zip(&self.program.caps).map(|(price, cap)| price * cap).sum();
-        let mut lines = Vec::with_capacity(members.len());
-        for ((ins, free), &budget) in members.iter().zip(&self.program.budgets) {
-            if ins.is_empty() && free.is_empty() {
-                lines.push(None);
+        let mut bound: f64 = rows.iter().zip(&self.problem.caps).map(|(price, cap)| price * cap).sum();
+        let mut tokens = Vec::with_capacity(members.len());
+        for ((required, free), &budget) in members.iter().zip(&self.problem.budgets) {
+            if required.is_empty() && free.is_empty() {
+                tokens.push(None);
                 continue;
             }
-            let line = TokenBudget { items: &self.program.items, tolls: &tolls, budget };
-            let solved = line::solve(line, ins, free, self.effort)?;
+            let token = TokenProblem { items: &self.problem.items, shadow_costs: &shadow_costs, budget };
+            let solved = single_token::solve(token, required, free, self.effort)?;
             bound += solved.bound;
-            lines.push(Some(solved));
+            tokens.push(Some(solved));
         }
-        Some(Priced { bound, tolls, lines })
+        Some(Priced { bound, shadow_costs, tokens })
     }
 
     /// Reduced-cost fixing: pools that no better plan can use are ruled out, those that it must use are required.
     fn fix(&self, items: Vec<(u32, Choice)>, priced: &Priced) -> Vec<(u32, Choice)> {
         let floor = self.best.value;
         let judge = |(item, choice): (u32, Choice)| {
-            let pool = &self.program.items[item as usize];
-            let line = priced.lines[pool.token as usize].as_ref()?;
+            let pool = &self.problem.items[item as usize];
+            let token = priced.tokens[pool.token as usize].as_ref()?;
             if choice == Choice::In {
                 return Some((item, choice));
             }
-            let hull = priced.bound - line.bound + line.hull;
-            let price = line.lambda + priced.tolls[item as usize];
+            let hull_bound = priced.bound - token.bound + token.hull_bound;
+            let price = token.lambda + priced.shadow_costs[item as usize];
             if pool.chord < price {
-                return (hull + (pool.chord - price) * pool.low >= floor).then_some((item, choice));
+                return (hull_bound + (pool.chord - price) * pool.low >= floor).then_some((item, choice));
             }
-            Some((item, if hull - pool.surplus(price).max(0.0) < floor { Choice::In } else { choice }))
+            Some((item, if hull_bound - pool.surplus_bound(price).max(0.0) < floor { Choice::In } else { choice }))
         };
         items.into_iter().filter_map(judge).collect()
     }
@@ -253,14 +253,14 @@ impl Joint<'_, '_> {
             }
             let items: Vec<(u32, Choice)> = support.iter().map(|item| (*item, Choice::In)).collect();
             let Some(solved) = self.relax(&items) else { return };
-            let value = self.program.net(&solved.deposits);
-            if value > self.best.value && !broken_rows(self.program, &solved.deposits).any(|broken| broken) {
+            let value = self.problem.net(&solved.deposits);
+            if value > self.best.value && !broken_rows(self.problem, &solved.deposits).any(|broken| broken) {
                 self.best.deposits.clone_from(&solved.deposits);
                 self.best.value = value;
             }
             let pays = |&(item, y): &(u32, f64)| {
-                let pool = &self.program.items[item as usize];
-                pool.net(y) >= (pool.toll(&solved.rows) + solved.budgets[pool.token as usize]) * y
+                let pool = &self.problem.items[item as usize];
+                pool.net(y) >= (pool.shadow_cost(&solved.rows) + solved.budgets[pool.token as usize]) * y
             };
             let kept: Vec<u32> = solved.deposits.iter().filter(|deposit| pays(deposit)).map(|(item, _)| *item).collect();
             if kept.len() == support.len() {
@@ -272,10 +272,10 @@ impl Joint<'_, '_> {
 
     /// The support in order; drops pools, least profitable first, whose minimum deposits do not fit the rows.
     fn fitted(&self, mut support: Vec<u32>) -> Vec<u32> {
-        let pools = &self.program.items;
+        let pools = &self.problem.items;
         support.sort_unstable_by(|a, b| pools[*b as usize].chord.total_cmp(&pools[*a as usize].chord).then(a.cmp(b)));
         support.dedup();
-        let (mut budgets, mut caps) = (self.program.budgets.clone(), self.program.caps.clone());
+        let (mut budgets, mut caps) = (self.problem.budgets.clone(), self.problem.caps.clone());
         support.retain(|&item| {
             let pool = &pools[item as usize];
             let fits = pool.low <= budgets[pool.token as usize] * (1.0 + 1e-13)

@@ -66,7 +66,7 @@ pub fn plans(case: &Case<'_>) -> [Totals; 2] {
 fn fill(case: &Case<'_>, order: &[&Candidate<'_>], one: bool) -> Totals {
     let mut left = case.values.clone();
     let mut done = vec![false; left.len()];
-    let mut room: Vec<f64> = case.program.caps.iter().map(|cap| cap * case.unit).collect();
+    let mut room: Vec<f64> = case.problem.caps.iter().map(|cap| cap * case.unit).collect();
     let mut totals = Totals::default();
     for &candidate in order {
         if done[candidate.holding] {

@@ -1,12 +1,14 @@
 //! Rounding of the optimum to whole smallest units: all deposits are rounded down, then the remainder is distributed to where it earns
 //! most. Every cap holds in whole units, and a fully placed token is placed to its last unit.
 
+use std::ops::Range;
+
 use ruint::aliases::U256;
 
 use super::{
     amounts,
     case::Case,
-    program::{CAP_TOLERANCE, LinearProgram},
+    problem::{AllocationProblem, CAP_TOLERANCE, Item},
     wallet::WalletToken,
 };
 
@@ -27,45 +29,68 @@ const COARSE_UNITS: u64 = 1_000_000;
 const MOVES: usize = 2_000;
 
 /// Rounds the optimum of a case to whole units, by holding.
-pub fn settle(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]) -> Vec<Position> {
-    let program = &case.program;
-    let mut settling = Settling { program, loads: Vec::new(), positions: Vec::with_capacity(deposits.len()) };
-    let mut start = 0;
+pub fn round_to_units(case: &Case<'_>, holdings: &[WalletToken], deposits: &[(u32, f64)]) -> Vec<Position> {
+    let problem = &case.problem;
     let mut sorted: Vec<(u32, f64)> = deposits.to_vec();
-    sorted.sort_unstable_by_key(|(item, _)| (program.items[*item as usize].token, *item));
+    sorted.sort_unstable_by_key(|(item, _)| (problem.items[*item as usize].token, *item));
     // All are rounded down before any is raised, so that the rows' loads are known.
-    let mut ranges = Vec::new();
+    let (positions, tokens) = rounded_down(problem, holdings, &sorted);
+    let value = |position: &Position| holdings[problem.items[position.item as usize].token as usize].value(position.amount) / case.unit;
+    let cut: Vec<(u32, f64)> = positions.iter().map(|position| (position.item, value(position))).collect();
+    let mut rounding = Rounding { problem, loads: problem.loads(&cut), positions };
+    for token in tokens.iter().filter(|token| !token.range.is_empty()) {
+        let placed: f64 = rounding.positions[token.range.clone()].iter().map(|position| deposit(&sorted, position.item)).sum();
+        rounding.round_token(token, placed >= token.budget * (1.0 - FULL));
+    }
+    rounding.positions.retain(|position| !position.amount.is_zero());
+    rounding.positions
+}
+
+/// A token and its positions.
+struct TokenPositions<'a> {
+    holding: &'a WalletToken,
+    budget: f64,
+    range: Range<usize>,
+}
+
+impl TokenPositions<'_> {
+    /// The part of the budget that corresponds to an amount.
+    fn part(&self, amount: U256) -> f64 {
+        self.budget * (amounts::to_float(amount) / amounts::to_float(self.holding.amount))
+    }
+
+    /// The amount that is in none of its positions.
+    fn left(&self, positions: &[Position]) -> U256 {
+        self.holding.amount.saturating_sub(amounts::sum(positions[self.range.clone()].iter().map(|position| position.amount)))
+    }
+
+    fn is_coarse(&self) -> bool {
+        self.holding.decimals.is_some_and(|decimals| decimals <= COARSE_DECIMALS) || self.holding.amount < U256::from(COARSE_UNITS)
+    }
+}
+
+/// Positions with the deposits rounded down, and the range of each token in them. The deposits are in order of their tokens.
+fn rounded_down<'a>(
+    problem: &AllocationProblem,
+    holdings: &'a [WalletToken],
+    deposits: &[(u32, f64)],
+) -> (Vec<Position>, Vec<TokenPositions<'a>>) {
+    let (mut positions, mut tokens) = (Vec::with_capacity(deposits.len()), Vec::with_capacity(holdings.len()));
     for (token, holding) in holdings.iter().enumerate() {
-        let budget = program.budgets[token];
-        while start < sorted.len() && program.items[sorted[start].0 as usize].token as usize == token {
-            let (item, y) = sorted[start];
-            let pool = &program.items[item as usize];
+        let (budget, start) = (problem.budgets[token], positions.len());
+        let of_token = |(item, _): &&(u32, f64)| problem.items[*item as usize].token as usize == token;
+        for &(item, y) in deposits[start..].iter().take_while(of_token) {
+            let pool = &problem.items[item as usize];
             let units = |y: f64| amounts::share(holding.amount, y / budget);
             let low = units(pool.low);
             let least =
                 if low < holding.amount && pool.low < budget { low.saturating_add(U256::from(u8::from(!low.is_zero()))) } else { low };
-            let position = Position { item, amount: units(y), least: least.max(U256::ONE).min(units(pool.high)), most: units(pool.high) };
-            settling.positions.push(position);
-            start += 1;
+            positions.push(Position { item, amount: units(y), least: least.max(U256::ONE).min(units(pool.high)), most: units(pool.high) });
         }
-        let from = ranges.last().copied().unwrap_or_default();
-        trim(&mut settling.positions[from..], holding.amount);
-        ranges.push(settling.positions.len());
+        trim(&mut positions[start..], holding.amount);
+        tokens.push(TokenPositions { holding, budget, range: start..positions.len() });
     }
-    let value = |position: &Position| holdings[program.items[position.item as usize].token as usize].value(position.amount) / case.unit;
-    let cut: Vec<(u32, f64)> = settling.positions.iter().map(|position| (position.item, value(position))).collect();
-    settling.loads = program.loads(&cut);
-    let mut from = 0;
-    for ((token, holding), to) in holdings.iter().enumerate().zip(ranges) {
-        if from < to {
-            let placed: f64 = settling.positions[from..to].iter().map(|at| deposit(&sorted, at.item)).sum();
-            let full = placed >= program.budgets[token] * (1.0 - FULL);
-            settling.token(holding, program.budgets[token], from, to, full);
-        }
-        from = to;
-    }
-    settling.positions.retain(|position| !position.amount.is_zero());
-    settling.positions
+    (positions, tokens)
 }
 
 /// Removes any excess over the amount due to rounding from the largest position.
@@ -80,123 +105,133 @@ fn deposit(deposits: &[(u32, f64)], item: u32) -> f64 {
     deposits.iter().find(|(other, _)| *other == item).map_or(0.0, |(_, y)| *y)
 }
 
-struct Settling<'a> {
-    program: &'a LinearProgram,
+struct Rounding<'a> {
+    problem: &'a AllocationProblem,
     loads: Vec<f64>,
     positions: Vec<Position>,
 }
 
-impl Settling<'_> {
-    /// The part of the budget that corresponds to an amount.
-    fn part(holding: &WalletToken, budget: f64, amount: U256) -> f64 {
-        budget * (amounts::to_float(amount) / amounts::to_float(holding.amount))
+impl Rounding<'_> {
+    fn item(&self, at: usize) -> &Item {
+        &self.problem.items[self.positions[at].item as usize]
     }
 
-    /// Remaining capacity of the rows for the item, in units of the budget.
-    fn room(&self, item: u32) -> f64 {
-        let rows = self.program.items[item as usize].rows.iter().flatten().filter(|(_, weight)| *weight > 0.0);
-        let left = rows.map(|&(row, weight)| (self.program.caps[row as usize] * (1.0 + CAP_TOLERANCE) - self.loads[row as usize]) / weight);
+    /// Remaining capacity of the rows for the item of a position, in units of the budget.
+    fn room(&self, at: usize) -> f64 {
+        let rows = self.item(at).rows.iter().flatten().filter(|(_, weight)| *weight > 0.0);
+        let left = rows.map(|&(row, weight)| (self.problem.caps[row as usize] * (1.0 + CAP_TOLERANCE) - self.loads[row as usize]) / weight);
         left.fold(f64::INFINITY, f64::min)
     }
 
-    fn put(&mut self, at: usize, amount: U256, holding: &WalletToken, budget: f64) {
-        let position = &mut self.positions[at];
-        let change = Self::part(holding, budget, amount) - Self::part(holding, budget, position.amount);
-        position.amount = amount;
-        for &(row, weight) in self.program.items[position.item as usize].rows.iter().flatten() {
+    fn put(&mut self, at: usize, amount: U256, token: &TokenPositions<'_>) {
+        let change = token.part(amount) - token.part(self.positions[at].amount);
+        self.positions[at].amount = amount;
+        for (row, weight) in self.item(at).rows.into_iter().flatten() {
             self.loads[row as usize] += weight * change;
         }
     }
 
-    fn token(&mut self, holding: &WalletToken, budget: f64, from: usize, to: usize, full: bool) {
-        let coarse = holding.decimals.is_some_and(|decimals| decimals <= COARSE_DECIMALS) || holding.amount < U256::from(COARSE_UNITS);
-        let left = |positions: &[Position]| holding.amount.saturating_sub(amounts::sum(positions.iter().map(|position| position.amount)));
+    /// Distributes what rounding down has left of a token; `full` if the optimum places all of it.
+    fn round_token(&mut self, token: &TokenPositions<'_>, full: bool) {
+        let coarse = token.is_coarse();
         if coarse {
-            for at in from..to {
-                let (least, amount) = (self.positions[at].least, self.positions[at].amount);
-                if amount < least {
-                    let missing = least - amount;
-                    let fits = missing <= left(&self.positions[from..to])
-                        && Self::part(holding, budget, missing) <= self.room(self.positions[at].item);
-                    self.put(at, if fits { least } else { U256::ZERO }, holding, budget);
-                }
-            }
+            self.reach_minimums(token);
         }
-        // In descending order of marginal earnings.
-        let slope = |this: &Self, at: usize| {
-            let position = &this.positions[at];
-            let pool = &this.program.items[position.item as usize];
-            pool.curve.slope(Self::part(holding, budget, position.amount))
-        };
         if full {
-            let mut order: Vec<usize> = (from..to).filter(|at| !self.positions[*at].amount.is_zero()).collect();
-            order.sort_by(|a, b| slope(self, *b).total_cmp(&slope(self, *a)).then(a.cmp(b)));
+            // In descending order of marginal earnings.
+            let slope = |at: usize| self.item(at).curve.slope(token.part(self.positions[at].amount));
+            let mut order: Vec<usize> = token.range.clone().filter(|at| !self.positions[*at].amount.is_zero()).collect();
+            order.sort_by(|a, b| slope(*b).total_cmp(&slope(*a)).then(a.cmp(b)));
             if coarse {
-                self.units(holding, budget, &order);
+                self.distribute_units(token, &order);
             }
             for at in order {
                 let position = self.positions[at];
-                let more = left(&self.positions[from..to]).min(position.most.saturating_sub(position.amount));
-                if !more.is_zero() && Self::part(holding, budget, more) <= self.room(position.item) {
-                    self.put(at, position.amount + more, holding, budget);
+                let more = token.left(&self.positions).min(position.most.saturating_sub(position.amount));
+                if !more.is_zero() && token.part(more) <= self.room(at) {
+                    self.put(at, position.amount + more, token);
                 }
             }
         }
         if coarse {
-            self.exchange(holding, budget, from, to);
+            self.exchange_units(token);
+            self.drop_unprofitable(token);
         }
     }
 
+    /// Raises positions below their minimum to it, or removes them if that does not fit.
+    fn reach_minimums(&mut self, token: &TokenPositions<'_>) {
+        for at in token.range.clone() {
+            let Position { least, amount, .. } = self.positions[at];
+            if amount < least {
+                let missing = least - amount;
+                let fits = missing <= token.left(&self.positions) && token.part(missing) <= self.room(at);
+                self.put(at, if fits { least } else { U256::ZERO }, token);
+            }
+        }
+    }
+
+    /// Whether one more unit fits into a position.
+    fn has_room_for_one(&self, at: usize, token: &TokenPositions<'_>) -> bool {
+        self.positions[at].amount < self.positions[at].most && token.part(U256::ONE) <= self.room(at)
+    }
+
     /// Distributes the remainder unit by unit, each to where it earns most.
-    fn units(&mut self, holding: &WalletToken, budget: f64, order: &[usize]) {
-        let one = Self::part(holding, budget, U256::ONE);
+    fn distribute_units(&mut self, token: &TokenPositions<'_>, order: &[usize]) {
         let placed = amounts::sum(order.iter().map(|at| self.positions[*at].amount));
-        let mut left = holding.amount.saturating_sub(placed);
+        let mut left = token.holding.amount.saturating_sub(placed);
         for _ in 0..MOVES {
             if left.is_zero() {
                 return;
             }
-            let open = order
-                .iter()
-                .copied()
-                .filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
-            let gain = |at: usize| self.gain(at, holding, budget, true);
+            let open = order.iter().copied().filter(|at| self.has_room_for_one(*at, token));
+            let gain = |at: usize| self.gain(at, token);
             let Some(at) = open.max_by(|a, b| gain(*a).total_cmp(&gain(*b)).then(b.cmp(a))) else { return };
-            self.put(at, self.positions[at].amount + U256::ONE, holding, budget);
+            self.put(at, self.positions[at].amount + U256::ONE, token);
             left -= U256::ONE;
         }
     }
 
-    /// Earnings of the next unit into a position, or loss from taking out the last one.
-    fn gain(&self, at: usize, holding: &WalletToken, budget: f64, up: bool) -> f64 {
-        let position = &self.positions[at];
-        let curve = &self.program.items[position.item as usize].curve;
-        let (low, high) = if up { (position.amount, position.amount + U256::ONE) } else { (position.amount - U256::ONE, position.amount) };
-        curve.value(Self::part(holding, budget, high)) - curve.value(Self::part(holding, budget, low))
+    /// Earnings of the next unit into a position.
+    fn gain(&self, at: usize, token: &TokenPositions<'_>) -> f64 {
+        let amount = self.positions[at].amount;
+        self.earnings_between(at, amount, amount + U256::ONE, token)
     }
 
-    /// Moves single units as long as that increases the earnings, and removes positions that do not earn their fee.
-    fn exchange(&mut self, holding: &WalletToken, budget: f64, from: usize, to: usize) {
-        let one = Self::part(holding, budget, U256::ONE);
+    /// Loss of earnings from taking the last unit out of a position.
+    fn loss(&self, at: usize, token: &TokenPositions<'_>) -> f64 {
+        let amount = self.positions[at].amount;
+        self.earnings_between(at, amount - U256::ONE, amount, token)
+    }
+
+    fn earnings_between(&self, at: usize, low: U256, high: U256, token: &TokenPositions<'_>) -> f64 {
+        let curve = &self.item(at).curve;
+        curve.value(token.part(high)) - curve.value(token.part(low))
+    }
+
+    /// Moves single units as long as that increases the earnings.
+    fn exchange_units(&mut self, token: &TokenPositions<'_>) {
         for _ in 0..MOVES {
-            let used = || (from..to).filter(|at| !self.positions[*at].amount.is_zero());
-            let into =
-                used().filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
+            let used = || token.range.clone().filter(|at| !self.positions[*at].amount.is_zero());
+            let into = used().filter(|at| self.has_room_for_one(*at, token));
             let out = used().filter(|at| self.positions[*at].amount > self.positions[*at].least);
-            let up = into.map(|at| (self.gain(at, holding, budget, true), at)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            let down = out.map(|at| (self.gain(at, holding, budget, false), at)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let up = into.map(|at| (self.gain(at, token), at)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let down = out.map(|at| (self.loss(at, token), at)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             match (up, down) {
                 (Some((gain, into)), Some((cost, out))) if into != out && gain > cost * (1.0 + 1e-12) => {
-                    self.put(out, self.positions[out].amount - U256::ONE, holding, budget);
-                    self.put(into, self.positions[into].amount + U256::ONE, holding, budget);
+                    self.put(out, self.positions[out].amount - U256::ONE, token);
+                    self.put(into, self.positions[into].amount + U256::ONE, token);
                 }
-                _ => break,
+                _ => return,
             }
         }
-        for at in from..to {
-            let pool = &self.program.items[self.positions[at].item as usize];
-            if pool.net(Self::part(holding, budget, self.positions[at].amount)) < 0.0 {
-                self.put(at, U256::ZERO, holding, budget);
+    }
+
+    /// Removes positions that do not earn their fee.
+    fn drop_unprofitable(&mut self, token: &TokenPositions<'_>) {
+        for at in token.range.clone() {
+            if self.item(at).net(token.part(self.positions[at].amount)) < 0.0 {
+                self.put(at, U256::ZERO, token);
             }
         }
     }

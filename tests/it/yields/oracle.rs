@@ -6,24 +6,24 @@ use tokendeck::analysis::yields::{
     case::Case,
     effort::{Effort, STEPS_MAX},
     joint::{Optimum, optimum},
-    program::{Item, LinearProgram},
+    problem::{AllocationProblem, Item},
 };
 
 use super::generator::{Instance, instance};
 
-fn solved(program: &LinearProgram, unit: f64) -> Optimum {
-    optimum(program, &mut Effort::new(STEPS_MAX, unit, &mut |_, _| true))
+fn solved(problem: &AllocationProblem, unit: f64) -> Optimum {
+    optimum(problem, &mut Effort::new(STEPS_MAX, unit, &mut |_, _| true))
 }
 
 /// Value of a given set of pools, all used: the primal barrier method with dense Newton steps (Boyd and Vandenberghe, "Convex
 /// Optimization", ch. 11), which shares only the yield curves with the solver under test.
-fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
-    let rows: Vec<f64> = program.budgets.iter().chain(&program.caps).copied().collect();
+fn value_of(problem: &AllocationProblem, support: &[&Item]) -> f64 {
+    let rows: Vec<f64> = problem.budgets.iter().chain(&problem.caps).copied().collect();
     let weight = |item: &Item, row: usize| {
-        if row < program.budgets.len() {
+        if row < problem.budgets.len() {
             return f64::from(u8::from(item.token as usize == row));
         }
-        let coupled = item.rows.iter().flatten().find(|(other, _)| *other as usize == row - program.budgets.len());
+        let coupled = item.rows.iter().flatten().find(|(other, _)| *other as usize == row - problem.budgets.len());
         coupled.map_or(0.0, |(_, weight)| *weight)
     };
     let slack = |amounts: &[f64]| -> Vec<f64> {
@@ -63,7 +63,7 @@ fn value_of(program: &LinearProgram, support: &[&Item]) -> f64 {
                 let (item, y) = (support[i], amounts[i]);
                 let (below, above) = (y - item.low, item.high - y);
                 matrix[a][count] = item.curve.slope(y) + mu / below - mu / above;
-                matrix[a][a] = -item.curve.bend(y) + mu / (below * below) + mu / (above * above);
+                matrix[a][a] = -item.curve.curvature(y) + mu / (below * below) + mu / (above * above);
                 for &row in &used {
                     let own = weight(item, row);
                     matrix[a][count] -= mu * own / slack[row];
@@ -114,12 +114,12 @@ fn eliminated(mut matrix: Vec<Vec<f64>>) -> Vec<f64> {
     solution
 }
 
-fn enumerated(program: &LinearProgram) -> f64 {
-    let count = program.items.len();
+fn enumerated(problem: &AllocationProblem) -> f64 {
+    let count = problem.items.len();
     let mut best = 0.0f64;
     for set in 1u32..1 << count {
-        let support: Vec<&Item> = (0..count).filter(|i| set >> i & 1 == 1).map(|i| &program.items[i]).collect();
-        best = best.max(value_of(program, &support));
+        let support: Vec<&Item> = (0..count).filter(|i| set >> i & 1 == 1).map(|i| &problem.items[i]).collect();
+        best = best.max(value_of(problem, &support));
     }
     best
 }
@@ -142,11 +142,11 @@ fn no_set_of_pools_is_better_than_the_plan() {
         let instance = small(seed, pools, tokens, wallet);
         let pools = instance.pools();
         let case = Case::new(&pools, &instance.holdings, instance.wish);
-        if case.program.items.is_empty() || case.program.items.len() > 8 + usize::from(seed % 10 == 0) * 4 {
+        if case.problem.items.is_empty() || case.problem.items.len() > 8 + usize::from(seed % 10 == 0) * 4 {
             continue;
         }
-        let found = solved(&case.program, case.unit);
-        let best = enumerated(&case.program);
+        let found = solved(&case.problem, case.unit);
+        let best = enumerated(&case.problem);
         assert!((found.value - best).abs() <= 1e-9 * best.max(1e-12), "{seed}: {} is not {best}", found.value);
         assert!(found.bound >= best * (1.0 - 1e-12), "{seed}: the bound {} is under {best}", found.bound);
         tried += 1;
@@ -157,40 +157,40 @@ fn no_set_of_pools_is_better_than_the_plan() {
 }
 
 /// Upper bound from a mixed integer program: each pool's earnings under tangents, refined every round.
-fn from_above(program: &LinearProgram) -> f64 {
-    let mut tangents: Vec<Vec<f64>> = program.items.iter().map(|item| vec![item.low, item.high, item.knee]).collect();
+fn from_above(problem: &AllocationProblem) -> f64 {
+    let mut tangents: Vec<Vec<f64>> = problem.items.iter().map(|item| vec![item.low, item.high, item.chord_end]).collect();
     let mut bound = f64::INFINITY;
     for _ in 0..12 {
-        let mut problem = Problem::new(OptimizationDirection::Maximize);
+        let mut program = Problem::new(OptimizationDirection::Maximize);
         let mut variables = Vec::new();
-        for (item, tangents) in program.items.iter().zip(&tangents) {
-            let amount = problem.add_var(0.0, (0.0, item.high));
-            let earned = problem.add_var(1.0, (0.0, f64::INFINITY));
-            let used = problem.add_binary_var(-item.fee);
-            problem.add_constraint([(amount, 1.0), (used, -item.high)], ComparisonOp::Le, 0.0);
-            problem.add_constraint([(amount, 1.0), (used, -item.low)], ComparisonOp::Ge, 0.0);
+        for (item, tangents) in problem.items.iter().zip(&tangents) {
+            let amount = program.add_var(0.0, (0.0, item.high));
+            let earned = program.add_var(1.0, (0.0, f64::INFINITY));
+            let used = program.add_binary_var(-item.fee);
+            program.add_constraint([(amount, 1.0), (used, -item.high)], ComparisonOp::Le, 0.0);
+            program.add_constraint([(amount, 1.0), (used, -item.low)], ComparisonOp::Ge, 0.0);
             for &at in tangents {
                 let slope = item.curve.slope(at);
                 let rest = item.curve.value(at) - slope * at;
                 // An unused pool earns nothing.
-                problem.add_constraint([(earned, 1.0), (amount, -slope), (used, -rest)], ComparisonOp::Le, 0.0);
+                program.add_constraint([(earned, 1.0), (amount, -slope), (used, -rest)], ComparisonOp::Le, 0.0);
             }
             variables.push((amount, used));
         }
-        for (token, &budget) in program.budgets.iter().enumerate() {
-            let terms: Vec<_> = program.items.iter().zip(&variables).filter(|(item, _)| item.token as usize == token).collect();
-            problem.add_constraint(terms.iter().map(|(_, (amount, _))| (*amount, 1.0)).collect::<Vec<_>>(), ComparisonOp::Le, budget);
+        for (token, &budget) in problem.budgets.iter().enumerate() {
+            let terms: Vec<_> = problem.items.iter().zip(&variables).filter(|(item, _)| item.token as usize == token).collect();
+            program.add_constraint(terms.iter().map(|(_, (amount, _))| (*amount, 1.0)).collect::<Vec<_>>(), ComparisonOp::Le, budget);
         }
-        for (row, &cap) in program.caps.iter().enumerate() {
+        for (row, &cap) in problem.caps.iter().enumerate() {
             let of = |(item, (amount, _)): (&Item, &(microlp::Variable, microlp::Variable))| {
                 item.rows.iter().flatten().find(|(other, _)| *other as usize == row).map(|(_, weight)| (*amount, *weight))
             };
-            let terms: Vec<_> = program.items.iter().zip(&variables).filter_map(of).collect();
-            problem.add_constraint(terms, ComparisonOp::Le, cap);
+            let terms: Vec<_> = problem.items.iter().zip(&variables).filter_map(of).collect();
+            program.add_constraint(terms, ComparisonOp::Le, cap);
         }
-        let solution = problem.solve().expect("solved").into_solution().expect("placing nothing is a plan");
+        let solution = program.solve().expect("solved").into_solution().expect("placing nothing is a plan");
         bound = solution.objective();
-        for ((item, tangents), (amount, _)) in program.items.iter().zip(&mut tangents).zip(&variables) {
+        for ((item, tangents), (amount, _)) in problem.items.iter().zip(&mut tangents).zip(&variables) {
             tangents.push(solution.var_value(*amount).clamp(item.low, item.high));
         }
     }
@@ -204,11 +204,11 @@ fn a_mixed_integer_solver_agrees() {
         let instance = small(seed, 24, 1 + seed as usize % 3, [5e3, 1e6, 3e7][seed as usize % 3]);
         let pools = instance.pools();
         let case = Case::new(&pools, &instance.holdings, instance.wish);
-        if !(2..=14).contains(&case.program.items.len()) {
+        if !(2..=14).contains(&case.problem.items.len()) {
             continue;
         }
-        let found = solved(&case.program, case.unit);
-        let above = from_above(&case.program);
+        let found = solved(&case.problem, case.unit);
+        let above = from_above(&case.problem);
         // The third-party solver's tolerances are 1e-8 of the money and more.
         assert!(found.value <= above * (1.0 + 1e-6) + 1e-9, "{seed}: {} is over {above}", found.value);
         assert!(above <= found.value * (1.0 + 2e-5) + 1e-9, "{seed}: {above} is over {}", found.value);

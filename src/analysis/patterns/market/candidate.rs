@@ -1,6 +1,6 @@
 //! Candidate of a search: a range of candles that may be a pattern, with its turns, lines and the measures of its family.
 
-use super::{Claim, name::PatternName as P, pivots::TapePivot, zigzag};
+use super::{Claim, name::PatternName as P, pivots::MarketPivot, zigzag};
 use crate::analysis::numeric::Line;
 
 /// Number of kind-specific measures.
@@ -66,15 +66,22 @@ impl CandidateKind {
     }
 }
 
-pub(super) type TapeTurns = zigzag::Turns<TapePivot>;
+pub(super) type MarketTurns = zigzag::Turns<MarketPivot>;
+
+/// Last candle of a pattern: its breakout, or the latest candle while it forms.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PatternEnd {
+    pub(super) at: usize,
+    pub(super) broken: bool,
+}
 
 /// A possible pattern in the orientation of its kind's rising form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PatternCandidate {
     pub(super) kind: CandidateKind,
-    /// Whether it was found on the upside-down tape.
+    /// Whether it was found in the upside-down prices.
     pub(super) flipped: bool,
-    pub(super) turns: TapeTurns,
+    pub(super) turns: MarketTurns,
     /// Index among the valid candles.
     pub(super) start: u32,
     /// Breakout candle; while it forms, the last candle.
@@ -124,8 +131,8 @@ impl PatternCandidate {
         if self.up { self.upper } else { self.lower }.at(f64::from(at) - f64::from(self.turns.first().at))
     }
 
-    /// The same candidate on the opposite tape.
-    pub(super) fn turned(&self) -> Self {
+    /// The same candidate in the mirrored prices.
+    pub(super) fn mirrored(&self) -> Self {
         Self {
             flipped: !self.flipped,
             turns: self.turns.mirrored(),
@@ -138,6 +145,6 @@ impl PatternCandidate {
 }
 
 /// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=3.
-pub(super) fn strain(value: f64, limit: f64, ease: f64) -> f64 {
+pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
     ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
 }

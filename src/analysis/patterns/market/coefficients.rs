@@ -7,9 +7,9 @@
     reason = "fitted numbers: none is a mathematical constant, and four digits need no underscores"
 )]
 
-mod company_flags;
-mod company_lines;
-mod company_reversals;
+mod context_flags;
+mod context_lines;
+mod context_reversals;
 mod own_flags;
 mod own_lines;
 mod own_reversals;
@@ -57,18 +57,18 @@ pub(super) const OWN: [Fitted; 13] = [
 ];
 
 /// Third stage: by the context measures, in the order of the kinds.
-pub(super) const COMPANY: [Fitted; 13] = [
-    company_reversals::DOUBLE,
-    company_reversals::HEAD_AND_SHOULDERS,
-    company_reversals::TRIPLE,
-    company_reversals::ROUNDING,
-    company_reversals::CUP,
-    company_lines::RECTANGLE,
-    company_lines::CHANNEL,
-    company_lines::WEDGE,
-    company_lines::LEVEL_TRIANGLE,
-    company_lines::SYMMETRICAL_TRIANGLE,
-    company_lines::BROADENING,
-    company_flags::FLAG,
-    company_flags::PENNANT,
+pub(super) const CONTEXT: [Fitted; 13] = [
+    context_reversals::DOUBLE,
+    context_reversals::HEAD_AND_SHOULDERS,
+    context_reversals::TRIPLE,
+    context_reversals::ROUNDING,
+    context_reversals::CUP,
+    context_lines::RECTANGLE,
+    context_lines::CHANNEL,
+    context_lines::WEDGE,
+    context_lines::LEVEL_TRIANGLE,
+    context_lines::SYMMETRICAL_TRIANGLE,
+    context_lines::BROADENING,
+    context_flags::FLAG,
+    context_flags::PENNANT,
 ];

@@ -1,10 +1,11 @@
-//! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found on the upside-down tape.
+//! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found on the upside-down prices.
 
 use super::{
-    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns},
-    pivots::TapePivot,
+    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd},
+    measure_table::flag,
+    pivots::MarketPivot,
     search::Candidates,
-    series::Tape,
+    series::LogPrices,
 };
 use crate::analysis::numeric::Line;
 
@@ -12,28 +13,28 @@ const POLE_LONGEST: usize = 22;
 const FLAG_SHORTEST: usize = 4;
 const FLAG_LONGEST: usize = 31;
 
-/// All flags of a tape. `tops` are the indices of high turns at any scale, ascending.
-pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Candidates<'_>) {
+/// All flags. `tops` are the indices of high turns at any scale, ascending.
+pub(super) fn search(prices: &LogPrices, tops: &[u32], found: &mut Candidates<'_>) {
     for top in tops {
-        let feet = feet(tape, *top as usize);
+        let feet = feet(prices, *top as usize);
         if !feet.is_empty() {
-            flags(tape, *top as usize, &feet, found);
+            flags(prices, *top as usize, &feet, found);
         }
     }
 }
 
 /// Candidate start points of the pole.
-fn feet(tape: &Tape, top: usize) -> Vec<usize> {
-    let high = tape.high[top];
-    let least = 2.2 * tape.range[top];
+fn feet(prices: &LogPrices, top: usize) -> Vec<usize> {
+    let high = prices.high[top];
+    let least = 2.2 * prices.range[top];
     let from = top.saturating_sub(POLE_LONGEST);
-    let lowest = |far: usize| (top.saturating_sub(far).max(from)..top).min_by(|a, b| tape.low[*a].total_cmp(&tape.low[*b]));
-    let steepness = |at: usize| (high - tape.low[at]) / ((top - at) as f64 + 2.0).sqrt();
+    let lowest = |far: usize| (top.saturating_sub(far).max(from)..top).min_by(|a, b| prices.low[*a].total_cmp(&prices.low[*b]));
+    let steepness = |at: usize| (high - prices.low[at]) / ((top - at) as f64 + 2.0).sqrt();
     let steepest = (top.saturating_sub(14)..top).max_by(|a, b| steepness(*a).total_cmp(&steepness(*b)));
     let mut feet = Vec::new();
     for foot in [lowest(3), lowest(6), lowest(10), lowest(POLE_LONGEST), steepest].into_iter().flatten() {
         // No high between the foot and the top exceeds the top.
-        if high - tape.low[foot] > least && !feet.contains(&foot) && tape.top(foot, top) <= high {
+        if high - prices.low[foot] > least && !feet.contains(&foot) && prices.top(foot, top) <= high {
             feet.push(foot);
         }
     }
@@ -42,7 +43,7 @@ fn feet(tape: &Tape, top: usize) -> Vec<usize> {
 
 /// Incremental least squares.
 #[derive(Default, Clone, Copy)]
-struct Running {
+struct LeastSquares {
     n: f64,
     x: f64,
     y: f64,
@@ -50,7 +51,7 @@ struct Running {
     xy: f64,
 }
 
-impl Running {
+impl LeastSquares {
     fn add(&mut self, x: f64, y: f64) {
         self.n += 1.0;
         self.x += x;
@@ -66,11 +67,11 @@ impl Running {
     }
 }
 
-fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Candidates<'_>) {
-    let high = tape.high[top];
-    let lowest_foot = feet.iter().map(|foot| tape.low[*foot]).fold(f64::MAX, f64::min);
-    let last = tape.len() - 1;
-    let (mut highs, mut lows) = (Running::default(), Running::default());
+fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<'_>) {
+    let high = prices.high[top];
+    let lowest_foot = feet.iter().map(|foot| prices.low[*foot]).fold(f64::MAX, f64::min);
+    let last = prices.len() - 1;
+    let (mut highs, mut lows) = (LeastSquares::default(), LeastSquares::default());
     let mut lowest = f64::MAX;
     let mut breaks = 0;
     for at in top + 1..=last.min(top + FLAG_LONGEST) {
@@ -78,80 +79,86 @@ fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Candidates<'_>) {
         let length = at - top;
         let mut done = false;
         if length >= FLAG_SHORTEST {
-            let over = tape.close[at] > high;
+            let over = prices.close[at] > high;
             let upper = highs.line();
-            let rising = tape.close[at] > tape.close[at - 1];
-            let line_broken = rising && tape.close[at] > upper.at(x) && {
-                let most = (top + 1..at).map(|k| tape.high[k] - upper.at((k - top) as f64)).fold(0.0, f64::max);
-                tape.close[at] > upper.at(x) + 0.8 * most
+            let rising = prices.close[at] > prices.close[at - 1];
+            let line_broken = rising && prices.close[at] > upper.at(x) && {
+                let most = (top + 1..at).map(|k| prices.high[k] - upper.at((k - top) as f64)).fold(0.0, f64::max);
+                prices.close[at] > upper.at(x) + 0.8 * most
             };
             let live = at == last;
             if over || line_broken && breaks < 3 || live {
                 breaks += usize::from(line_broken || over);
-                let broken = over || line_broken;
-                emit(tape, top, at, feet, (upper, lows.line()), (lowest, broken, over), found);
+                let end = PatternEnd { at, broken: over || line_broken };
+                propose(prices, feet, &Consolidation { top, upper, lower: lows.line(), lowest, end, over }, found);
                 done = over;
             }
-        } else if tape.close[at] > high {
+        } else if prices.close[at] > high {
             done = true;
         }
         if done {
             return;
         }
-        highs.add(x, tape.high[at]);
-        lows.add(x, tape.low[at]);
-        lowest = lowest.min(tape.low[at]);
+        highs.add(x, prices.high[at]);
+        lows.add(x, prices.low[at]);
+        lowest = lowest.min(prices.low[at]);
         if high - lowest > 0.78 * (high - lowest_foot) {
             return;
         }
     }
 }
 
-fn emit(
-    tape: &Tape,
+/// A consolidation after a high.
+struct Consolidation {
     top: usize,
-    at: usize,
-    feet: &[usize],
-    (upper, lower): (Line, Line),
-    (lowest, broken, over): (f64, bool, bool),
-    found: &mut Candidates<'_>,
-) {
-    let high = tape.high[top];
-    let range = tape.range[at];
-    let length = (at - top) as f64;
+    upper: Line,
+    lower: Line,
+    /// Lowest low.
+    lowest: f64,
+    end: PatternEnd,
+    /// Whether the last close is above the high.
+    over: bool,
+}
+
+/// Proposes the flags of a consolidation, one for each start of the pole.
+fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut Candidates<'_>) {
+    let Consolidation { top, upper, lower, end, .. } = *flag;
+    let high = prices.high[top];
+    let range = prices.range[end.at];
+    let length = (end.at - top) as f64;
     let (w0, w1) = (upper.at(1.0) - lower.at(1.0), upper.at(length - 1.0) - lower.at(length - 1.0));
-    let low_at = (top + 1..at).min_by(|a, b| tape.low[*a].total_cmp(&tape.low[*b])).unwrap_or(top);
+    let low_at = (top + 1..end.at).min_by(|a, b| prices.low[*a].total_cmp(&prices.low[*b])).unwrap_or(top);
     for foot in feet {
-        let pole = high - tape.low[*foot];
-        let retrace = (high - lowest) / pole;
+        let pole = high - prices.low[*foot];
+        let retrace = (high - flag.lowest) / pole;
         if retrace > 0.75 {
             continue;
         }
         let lasts = (top - foot) as f64;
         let mut own = [0.0; OWN];
-        own[0] = pole / range;
-        own[1] = lasts;
-        own[2] = length / lasts;
-        own[3] = retrace;
-        own[4] = upper.slope * length / pole;
-        own[5] = lower.slope * length / pole;
-        own[6] = w1 / w0;
-        own[7] = pole / tape.walked(*foot, top).max(pole);
-        own[8] = pole / (tape.mean_range(*foot + 1, top) * lasts.sqrt());
-        own[9] = f64::midpoint(w0, w1) / pole;
-        own[10] = f64::from(u8::from(over));
-        own[11] = length;
-        own[12] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
-        let pivot = |at: usize, high: bool| TapePivot { at: at as u32, price: if high { tape.high[at] } else { tape.low[at] }, high };
+        own[flag::POLE_HEIGHT] = pole / range;
+        own[flag::POLE_CANDLES] = lasts;
+        own[flag::TIME_OVER_POLE] = length / lasts;
+        own[flag::RETRACEMENT] = retrace;
+        own[flag::UPPER_SLOPE] = upper.slope * length / pole;
+        own[flag::LOWER_SLOPE] = lower.slope * length / pole;
+        own[flag::NARROWING] = w1 / w0;
+        own[flag::POLE_OVER_WAY] = pole / prices.walked(*foot, top).max(pole);
+        own[flag::POLE_OVER_RANDOM_WALK] = pole / (prices.mean_range(*foot + 1, top) * lasts.sqrt());
+        own[flag::WIDTH] = f64::midpoint(w0, w1) / pole;
+        own[flag::OVER_POLE] = f64::from(u8::from(flag.over));
+        own[flag::CANDLES] = length;
+        own[flag::CONVERGENCE] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
+        let pivot = |at: usize, high: bool| MarketPivot { at: at as u32, price: if high { prices.high[at] } else { prices.low[at] }, high };
         // Line offsets are counted from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
         let shape = PatternCandidate {
             kind: CandidateKind::Flag,
             flipped: false,
-            turns: TapeTurns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
+            turns: MarketTurns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
             start: *foot as u32,
-            end: at as u32,
-            broken,
+            end: end.at as u32,
+            broken: end.broken,
             up: true,
             upper: shifted(upper),
             lower: shifted(lower),

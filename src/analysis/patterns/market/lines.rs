@@ -2,31 +2,30 @@
 //! of turns; their slopes give the kind.
 
 use super::{
-    candidate::{CandidateKind, OWN, PatternCandidate, TapeTurns, strain},
-    pivots::{PivotScale, TapePivot},
+    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},
+    measure_table::lines,
+    pivots::{MarketPivot, PivotScale},
     search::{CandidateSpan, Candidates},
-    series::Tape,
-    side::PivotSide,
+    series::LogPrices,
+    side::{Fitted, PivotSide},
     zigzag::TURNS_MOST,
 };
 
 /// Maximum mean swing, relative to that of a random walk of the same length.
 const WIDEST: f64 = 1.15;
-/// Maximum number of turns; longer runs appear at a coarser scale with fewer.
-const TURNS_LONGEST: usize = TURNS_MOST;
 
-/// All runs of turns at one scale, searched on the upright tape only.
-pub(super) fn search(tape: &Tape, scale: &PivotScale, found: &mut Candidates<'_>) {
+/// All runs of turns at one scale, searched on the upright prices only.
+pub(super) fn search(prices: &LogPrices, scale: &PivotScale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
     let mut sides = [PivotSide::new(-1.0), PivotSide::new(1.0)];
     for start in 0..pivots.len().saturating_sub(3) {
-        if !scale.is_new(start, TURNS_LONGEST) {
+        if !scale.is_new(start, TURNS_MOST) {
             continue;
         }
         let first = pivots[start];
         let mut off = 0.0;
         sides.iter_mut().for_each(PivotSide::clear);
-        for count in 1..=TURNS_LONGEST {
+        for count in 1..=TURNS_MOST {
             let Some(run) = pivots.get(start..start + count) else { break };
             let last = run[count - 1];
             let length = last.at - first.at;
@@ -39,127 +38,162 @@ pub(super) fn search(tape: &Tape, scale: &PivotScale, found: &mut Candidates<'_>
             }
             off += swing(&run[count - 3..]);
             if count >= 4 && length >= 6 && scale.is_new(start, count) {
-                between(tape, run, &sides, off / (count - 2) as f64, found);
+                propose(prices, run, &sides, off / (count - 2) as f64, found);
             }
         }
     }
 }
 
 /// Vertical distance of the middle of three turns from the straight line between the others.
-fn swing(three: &[TapePivot]) -> f64 {
+fn swing(three: &[MarketPivot]) -> f64 {
     let share = three[1].x(three[0].at) / three[2].x(three[0].at);
     (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
 }
 
-/// Fits two lines to a run whose turns swing by `height` on average.
-fn between(tape: &Tape, run: &[TapePivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
-    let (first, last) = (run[0], run[run.len() - 1]);
-    let length = last.x(first.at);
-    let range = tape.range[last.at as usize];
-    // Chartists draw neither lines that single candles fill, nor swings as wide as those of a random walk of that length.
-    let (tall, usual) = (height / range, height / (tape.mean_range(first.at as usize, last.at as usize) * length.sqrt()));
-    if tall <= 0.9 || usual > WIDEST {
-        return;
-    }
-    let tolerance = (0.12 * height).max(0.15 * range);
-    let [lower, upper] = [sides[0].best(tolerance), sides[1].best(tolerance)];
-    let touches = upper.touches + lower.touches;
-    let width = |x: f64| upper.line.at(x) - lower.line.at(x);
-    let (w0, w1) = (width(0.0), width(length));
-    let mean = f64::midpoint(w0, w1);
-    if touches < 4 || mean <= range || w0 <= 0.1 * mean || w1 <= 0.05 * mean {
-        return;
-    }
-    let (up, down) = (upper.line.slope * length / mean, lower.line.slope * length / mean);
-    let kinds = kinds(up, down, w1 / w0);
+/// Proposes the patterns that two lines through a run form; its turns swing by `height` on average.
+fn propose(prices: &LogPrices, run: &[MarketPivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
+    let Some(channel) = Channel::fit(prices, run, sides, height) else { return };
+    let kinds = kinds(channel.up, channel.down, channel.narrowing);
     if kinds.iter().all(Option::is_none) {
         return;
     }
-    let a = first.at as usize;
-    let slack = 0.05 * mean;
-    let limit = last.at as usize + (0.6 * length) as usize + 3;
-    let end = tape.len() - 1;
-    let mut exit = None;
-    let (over, under) = (upper.line.intercept + slack, lower.line.intercept - slack);
-    let from = last.at as usize + 1;
-    let mut x = length;
-    for (at, close) in (from..).zip(&tape.close[from..=end.min(limit)]) {
-        x += 1.0;
-        let is_over = *close > over + upper.line.slope * x;
-        if is_over || *close < under + lower.line.slope * x {
-            exit = Some((at, true, is_over));
-            break;
-        }
-        // No breakout is possible past the apex.
-        if width(x) <= 0.0 {
-            return;
-        }
-    }
-    if exit.is_none() && limit > end {
-        exit = Some((end, false, !last.high));
-    }
-    let Some((at, broken, over)) = exit else { return };
-    let mut own = [0.0; OWN];
-    own[0] = touches as f64;
-    own[1] = upper.over.max(lower.over) / mean;
-    own[2] = (upper.stray + lower.stray) / run.len() as f64 / mean;
-    own[3] = up;
-    own[4] = down;
-    own[5] = w1 / w0;
-    own[6] = run.len() as f64;
-    own[7] = f64::from(u8::from(over));
-    own[8] = f64::midpoint(up, down).abs();
-    own[9] = (up - down).abs();
-    let span = CandidateSpan { start: first.at, end: at as u32, broken, height: mean };
+    let Some((end, over)) = channel.end(prices, run) else { return };
+    let first = run[0];
+    let span = CandidateSpan { start: first.at, end: end.at as u32, broken: end.broken, height: channel.width };
+    let measured = channel.measures(run.len(), over);
     for (kind, flipped) in kinds.into_iter().flatten() {
-        let mut own = own;
+        let mut own = measured;
         if flipped {
-            (own[3], own[4], own[7]) = (-down, -up, 1.0 - own[7]);
+            own[lines::UPPER_RISE] = -channel.down;
+            own[lines::LOWER_RISE] = -channel.up;
+            own[lines::BROKE_UP] = 1.0 - measured[lines::BROKE_UP];
         }
-        own[12] = strained(kind, (own[3], own[4]), w1 / w0);
-        let Some(logit) = found.weigh(kind, flipped, span, &own) else { continue };
+        own[lines::TOLERANCE_USED] = most_tolerance_used(kind, (own[lines::UPPER_RISE], own[lines::LOWER_RISE]), channel.narrowing);
+        let Some(logit) = found.sieve_logit(kind, flipped, span, &own) else { continue };
         let shape = PatternCandidate {
             kind,
             flipped: false,
-            turns: TapeTurns::of(run),
+            turns: MarketTurns::of(run),
             start: first.at,
-            end: at as u32,
-            broken,
-            up: if broken { over } else { expected(tape, kind, flipped, a, last.high) },
-            upper: upper.line,
-            lower: lower.line,
-            height: mean,
+            end: end.at as u32,
+            broken: end.broken,
+            up: if end.broken { over } else { expected(prices, kind, flipped, first.at as usize, run[run.len() - 1].high) },
+            upper: channel.upper.line,
+            lower: channel.lower.line,
+            height: channel.width,
             own,
         };
-        found.keep(&if flipped { shape.turned() } else { shape }, logit);
+        found.keep(&if flipped { shape.mirrored() } else { shape }, logit);
+    }
+}
+
+/// Two lines fitted to a run of turns.
+struct Channel {
+    upper: Fitted,
+    lower: Fitted,
+    /// Number of candles from the first turn to the last.
+    length: f64,
+    /// Mean width.
+    width: f64,
+    /// Rise of the upper line, and of the lower one, in mean widths.
+    up: f64,
+    down: f64,
+    /// Last width over the first.
+    narrowing: f64,
+}
+
+impl Channel {
+    /// Returns `None` if the lines are too close, too far apart or touched too rarely.
+    fn fit(prices: &LogPrices, run: &[MarketPivot], sides: &[PivotSide; 2], height: f64) -> Option<Self> {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let length = last.x(first.at);
+        let range = prices.range[last.at as usize];
+        // Chartists draw neither lines that single candles fill, nor swings as wide as those of a random walk of that length.
+        let random_walk = prices.mean_range(first.at as usize, last.at as usize) * length.sqrt();
+        if height / range <= 0.9 || height / random_walk > WIDEST {
+            return None;
+        }
+        let tolerance = (0.12 * height).max(0.15 * range);
+        let [lower, upper] = [sides[0].best(tolerance), sides[1].best(tolerance)];
+        let width_at = |x: f64| upper.line.at(x) - lower.line.at(x);
+        let (first_width, last_width) = (width_at(0.0), width_at(length));
+        let width = f64::midpoint(first_width, last_width);
+        if upper.touches + lower.touches < 4 || width <= range || first_width <= 0.1 * width || last_width <= 0.05 * width {
+            return None;
+        }
+        let [up, down] = [upper, lower].map(|side| side.line.slope * length / width);
+        Some(Self { upper, lower, length, width, up, down, narrowing: last_width / first_width })
+    }
+
+    /// The end of the pattern, and whether a breakout there is (or is expected to be) upward. Returns `None` if the price stayed inside
+    /// for too long.
+    fn end(&self, prices: &LogPrices, run: &[MarketPivot]) -> Option<(PatternEnd, bool)> {
+        let (upper, lower) = (self.upper.line, self.lower.line);
+        let last = run[run.len() - 1];
+        let latest = prices.len() - 1;
+        let limit = last.at as usize + (0.6 * self.length) as usize + 3;
+        let slack = 0.05 * self.width;
+        let (over, under) = (upper.intercept + slack, lower.intercept - slack);
+        let from = last.at as usize + 1;
+        let mut x = self.length;
+        for (at, close) in (from..).zip(&prices.close[from..=latest.min(limit)]) {
+            x += 1.0;
+            let is_over = *close > over + upper.slope * x;
+            if is_over || *close < under + lower.slope * x {
+                return Some((PatternEnd { at, broken: true }, is_over));
+            }
+            // No breakout is possible past the apex.
+            if upper.at(x) - lower.at(x) <= 0.0 {
+                return None;
+            }
+        }
+        (limit > latest).then_some((PatternEnd { at: latest, broken: false }, !last.high))
+    }
+
+    fn measures(&self, turns: usize, over: bool) -> [f64; OWN] {
+        let Self { upper, lower, width, up, down, narrowing, .. } = *self;
+        let mut own = [0.0; OWN];
+        own[lines::TOUCHES] = (upper.touches + lower.touches) as f64;
+        own[lines::FURTHEST_OUTSIDE] = upper.over.max(lower.over) / width;
+        own[lines::MEAN_DISTANCE] = (upper.stray + lower.stray) / turns as f64 / width;
+        own[lines::UPPER_RISE] = up;
+        own[lines::LOWER_RISE] = down;
+        own[lines::NARROWING] = narrowing;
+        own[lines::TURNS] = turns as f64;
+        own[lines::BROKE_UP] = f64::from(u8::from(over));
+        own[lines::TILT] = f64::midpoint(up, down).abs();
+        own[lines::CONVERGENCE] = (up - down).abs();
+        own
     }
 }
 
 /// Expected breakout direction while it forms: up for ascending triangles and falling wedges; otherwise the trend before the pattern
 /// continues.
-fn expected(tape: &Tape, kind: CandidateKind, flipped: bool, start: usize, high: bool) -> bool {
+fn expected(prices: &LogPrices, kind: CandidateKind, flipped: bool, start: usize, high: bool) -> bool {
     match kind {
         CandidateKind::LevelTriangle => !flipped,
         CandidateKind::Wedge => flipped,
         _ => {
-            let came = tape.close[start] - tape.close[start.saturating_sub(20)];
+            let came = prices.close[start] - prices.close[start.saturating_sub(20)];
             if came == 0.0 { !high } else { came > 0.0 }
         }
     }
 }
 
 /// The largest fraction used of any textbook tolerance.
-fn strained(kind: CandidateKind, (up, down): (f64, f64), narrowing: f64) -> f64 {
+fn most_tolerance_used(kind: CandidateKind, (up, down): (f64, f64), narrowing: f64) -> f64 {
     let tilt = f64::midpoint(up, down).abs();
     let parallel = (narrowing.max(1.0 / narrowing) - 1.0) / 0.28;
-    let narrows = strain(narrowing, 0.68, 0.5);
+    let narrows = tolerance_used(narrowing, 0.68, 0.5);
     match kind {
         CandidateKind::Rectangle => parallel.max(tilt / 0.2),
-        CandidateKind::Channel => parallel.max(strain(tilt, 0.6, 0.9)),
-        CandidateKind::LevelTriangle => narrows.max(up.abs() / 0.16).max(strain(down, 0.25, 0.4)),
-        CandidateKind::SymmetricalTriangle => narrows.max(strain(up, -0.16, -0.3)).max(strain(down, 0.16, 0.3)),
-        CandidateKind::Wedge => narrows.max(strain(up.min(down), 0.16, 0.3)),
-        CandidateKind::Broadening => strain(narrowing, 1.5, 1.9).max(strain(up, 0.08, 0.2)).max(strain(down, -0.08, -0.2)),
+        CandidateKind::Channel => parallel.max(tolerance_used(tilt, 0.6, 0.9)),
+        CandidateKind::LevelTriangle => narrows.max(up.abs() / 0.16).max(tolerance_used(down, 0.25, 0.4)),
+        CandidateKind::SymmetricalTriangle => narrows.max(tolerance_used(up, -0.16, -0.3)).max(tolerance_used(down, 0.16, 0.3)),
+        CandidateKind::Wedge => narrows.max(tolerance_used(up.min(down), 0.16, 0.3)),
+        CandidateKind::Broadening => {
+            tolerance_used(narrowing, 1.5, 1.9).max(tolerance_used(up, 0.08, 0.2)).max(tolerance_used(down, -0.08, -0.2))
+        }
         _ => 0.0,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{coefficients, measures, overlap::OverlapRule};
+use super::{coefficients, measures, overlap::SelectionParams};
 
 /// Number of knots per curve.
 pub const KNOTS: usize = 5;
@@ -46,7 +46,7 @@ impl Curve {
 }
 
 /// Index of the knot interval that holds a value, and the value's relative position in it.
-pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
+pub fn knot_interval(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
     let mut k = 0;
     while k + 2 < KNOTS && value >= knots[k + 1] {
         k += 1;
@@ -58,34 +58,34 @@ pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
 
 /// An additive model: intercept and curves.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judge {
-    base: f64,
+pub struct AdditiveModel {
+    intercept: f64,
     /// Curves over the thorough measures come last; the others in descending order of their range.
     curves: Vec<Curve>,
-    /// Number of curves over measures that are not thorough.
-    ready: usize,
+    /// Index of the first curve over a thorough measure.
+    thorough_from: usize,
     /// Upper bound on the sum of the curves from each index on.
-    most: Vec<f64>,
+    upper_bounds: Vec<f64>,
 }
 
-impl Judge {
-    pub fn new(base: f64, mut curves: Vec<Curve>) -> Self {
-        let reach = |curve: &Curve| {
+impl AdditiveModel {
+    pub fn new(intercept: f64, mut curves: Vec<Curve>) -> Self {
+        let range = |curve: &Curve| {
             let (low, high) = curve.bounds();
             high - low
         };
         let thorough = |curve: &Curve| measures::is_thorough(curve.measure);
-        curves.sort_by(|a, b| thorough(a).cmp(&thorough(b)).then(reach(b).total_cmp(&reach(a))).then(a.measure.cmp(&b.measure)));
-        let ready = curves.partition_point(|curve| !thorough(curve));
-        let mut most = vec![0.0; curves.len() + 1];
+        curves.sort_by(|a, b| thorough(a).cmp(&thorough(b)).then(range(b).total_cmp(&range(a))).then(a.measure.cmp(&b.measure)));
+        let thorough_from = curves.partition_point(|curve| !thorough(curve));
+        let mut upper_bounds = vec![0.0; curves.len() + 1];
         for (k, curve) in curves.iter().enumerate().rev() {
-            most[k] = most[k + 1] + curve.bounds().1;
+            upper_bounds[k] = upper_bounds[k + 1] + curve.bounds().1;
         }
-        Self { base, curves, ready, most }
+        Self { intercept, curves, thorough_from, upper_bounds }
     }
 
-    pub fn base(&self) -> f64 {
-        self.base
+    pub fn intercept(&self) -> f64 {
+        self.intercept
     }
 
     pub fn curves(&self) -> &[Curve] {
@@ -98,28 +98,28 @@ impl Judge {
 
     /// Log odds; `None` as soon as they are certain to be below `least`.
     pub fn at_least(&self, measures: &[f64], least: f64) -> Option<f64> {
-        self.rest(measures, self.first(measures, least)?, least)
+        self.with_thorough(measures, self.without_thorough(measures, least)?, least)
     }
 
     /// Log odds without the thorough measures; `None` if these can no longer raise it to `least`.
-    pub(super) fn first(&self, measures: &[f64], least: f64) -> Option<f64> {
-        self.add(0..self.ready, measures, self.base, least)
+    pub(super) fn without_thorough(&self, measures: &[f64], least: f64) -> Option<f64> {
+        self.add(0..self.thorough_from, measures, self.intercept, least)
     }
 
-    /// Adds the thorough measures to the result of `first`.
-    pub(super) fn rest(&self, measures: &[f64], first: f64, least: f64) -> Option<f64> {
-        self.add(self.ready..self.curves.len(), measures, first, least)
+    /// Adds the thorough measures to the result of `without_thorough`.
+    pub(super) fn with_thorough(&self, measures: &[f64], logit: f64, least: f64) -> Option<f64> {
+        self.add(self.thorough_from..self.curves.len(), measures, logit, least)
     }
 
     fn add(&self, range: Range<usize>, measures: &[f64], mut logit: f64, least: f64) -> Option<f64> {
-        let last = self.most[range.end];
-        for (curve, most) in self.curves[range.clone()].iter().zip(&self.most[range]) {
-            if logit + most < least {
+        let bound_of_rest = self.upper_bounds[range.end];
+        for (curve, bound) in self.curves[range.clone()].iter().zip(&self.upper_bounds[range]) {
+            if logit + bound < least {
                 return None;
             }
             logit += curve.at(measures[curve.measure]);
         }
-        (logit + last >= least).then_some(logit)
+        (logit + bound_of_rest >= least).then_some(logit)
     }
 
     /// Index, value and addend of each measure.
@@ -128,37 +128,34 @@ impl Judge {
     }
 }
 
-/// Fitted parameters: one additive model per kind for each of the three stages, and the overlap rule.
+/// Fitted parameters: one additive model per kind for each of the three stages, and the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// First stage, by the cheap measures of each of [`CandidateKind::ALL`](super::CandidateKind::ALL): drops unlikely candidates before
     /// the other measures are computed.
-    pub sieve: Vec<Judge>,
+    pub sieve: Vec<AdditiveModel>,
     /// Second stage, by all measures.
-    pub own: Vec<Judge>,
-    pub company: Vec<Judge>,
-    pub rule: OverlapRule,
+    pub own: Vec<AdditiveModel>,
+    /// Third stage, by the context measures.
+    pub context: Vec<AdditiveModel>,
+    pub selection: SelectionParams,
 }
 
 impl Model {
     /// The model fitted to all chartists' marks.
     pub fn built_in() -> Self {
-        let judge = |(base, curves): &(f64, &'static [Curve])| Judge::new(*base, curves.to_vec());
+        let additive = |(intercept, curves): &(f64, &'static [Curve])| AdditiveModel::new(*intercept, curves.to_vec());
         Self {
-            sieve: coefficients::SIEVE.iter().map(judge).collect(),
-            own: coefficients::OWN.iter().map(judge).collect(),
-            company: coefficients::COMPANY.iter().map(judge).collect(),
-            rule: OverlapRule::default(),
+            sieve: coefficients::SIEVE.iter().map(additive).collect(),
+            own: coefficients::OWN.iter().map(additive).collect(),
+            context: coefficients::CONTEXT.iter().map(additive).collect(),
+            selection: SelectionParams::default(),
         }
     }
 }
 
 /// Minimum log odds by the cheap measures (first stage).
-pub const SIEVE_LEAST: f64 = -2.3;
+pub const SIEVE_MIN_LOGIT: f64 = -2.3;
 /// Minimum log odds by all measures (second stage), about one in six. Lower ones do not matter as context for others, and the time grows
 /// with the square of the number kept.
-pub const OWN_LEAST: f64 = -1.6;
-
-pub(super) fn share(logit: f64) -> f64 {
-    1.0 / (1.0 + (-logit).exp())
-}
+pub const OWN_MIN_LOGIT: f64 = -1.6;

@@ -2,8 +2,8 @@
 //! ranges.
 
 use super::{
-    series::Tape,
-    zigzag::{Extreme, Walk},
+    series::LogPrices,
+    zigzag::{Extreme, ZigzagBuilder},
 };
 
 /// Reversal thresholds over highs and lows, in local mean true ranges.
@@ -13,14 +13,14 @@ const BODIES: [f64; 3] = [0.8, 1.3, 2.2];
 
 /// A turning point.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct TapePivot {
+pub(super) struct MarketPivot {
     /// Index among the valid candles.
     pub(super) at: u32,
     pub(super) price: f64,
     pub(super) high: bool,
 }
 
-impl Extreme for TapePivot {
+impl Extreme for MarketPivot {
     fn at(&self) -> u32 {
         self.at
     }
@@ -34,7 +34,7 @@ impl Extreme for TapePivot {
     }
 }
 
-impl TapePivot {
+impl MarketPivot {
     /// Number of candles from index `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.at) - f64::from(origin)
@@ -43,7 +43,7 @@ impl TapePivot {
 
 /// Turning points at one scale.
 pub(super) struct PivotScale {
-    pub(super) pivots: Vec<TapePivot>,
+    pub(super) pivots: Vec<MarketPivot>,
     /// For each turn, the minimum number of turns of a run from it that spans a leg absent at the next finer scale; shorter runs have been
     /// examined there.
     fresh: Vec<u32>,
@@ -58,25 +58,25 @@ impl PivotScale {
 }
 
 /// Zigzags at every scale.
-pub(super) fn scales(tape: &Tape) -> Vec<PivotScale> {
-    let wick = |i: usize| (tape.high[i], tape.low[i]);
-    let body = |i: usize| (tape.open[i].max(tape.close[i]), tape.open[i].min(tape.close[i]));
+pub(super) fn scales(prices: &LogPrices) -> Vec<PivotScale> {
+    let wick = |i: usize| (prices.high[i], prices.low[i]);
+    let body = |i: usize| (prices.open[i].max(prices.close[i]), prices.open[i].min(prices.close[i]));
     let mut scales: Vec<PivotScale> = Vec::new();
     for theta in WICKS {
-        let pivots = zigzag(tape, theta, wick);
+        let pivots = zigzag(prices, theta, wick);
         let fresh = fresh(&pivots, scales.last());
         scales.push(PivotScale { pivots, fresh, theta });
     }
     let wicks = scales.len();
     for theta in BODIES {
-        let pivots = zigzag(tape, theta, body);
+        let pivots = zigzag(prices, theta, body);
         let fresh = fresh(&pivots, scales[wicks..].last());
         scales.push(PivotScale { pivots, fresh, theta });
     }
     scales
 }
 
-fn fresh(pivots: &[TapePivot], finer: Option<&PivotScale>) -> Vec<u32> {
+fn fresh(pivots: &[MarketPivot], finer: Option<&PivotScale>) -> Vec<u32> {
     let Some(finer) = finer else { return vec![2; pivots.len()] };
     let mut k = 0;
     let mut fresh = Vec::with_capacity(pivots.len());
@@ -94,12 +94,12 @@ fn fresh(pivots: &[TapePivot], finer: Option<&PivotScale>) -> Vec<u32> {
     fresh
 }
 
-fn zigzag(tape: &Tape, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<TapePivot> {
-    let mut walk = Walk::new(tape.len() / 8);
-    for i in 0..tape.len() {
+fn zigzag(prices: &LogPrices, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<MarketPivot> {
+    let mut zigzag = ZigzagBuilder::new(prices.len() / 8);
+    for i in 0..prices.len() {
         let (high, low) = ends(i);
         let at = i as u32;
-        walk.see(TapePivot { at, price: high, high: true }, TapePivot { at, price: low, high: false }, theta * tape.range[i]);
+        zigzag.push(MarketPivot { at, price: high, high: true }, MarketPivot { at, price: low, high: false }, theta * prices.range[i]);
     }
-    walk.end()
+    zigzag.finish()
 }

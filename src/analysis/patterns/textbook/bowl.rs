@@ -4,7 +4,7 @@ use super::{
     View,
     find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
-    shape::{PatternShape, ShapeScores, strain},
+    shape::{PatternShape, ShapeScores, tolerance_used},
 };
 use crate::analysis::numeric::Line;
 
@@ -170,11 +170,11 @@ impl Bowl<'_> {
         if self.x(handle) < 30.0 || lasts < HANDLE_LEAST.max(HANDLE_SHARE * length) {
             return None;
         }
-        let strained = (apart / RIMS)
-            .max(strain(round.lower, LOWER_HALF, 0.64))
+        let worst_use = (apart / RIMS)
+            .max(tolerance_used(round.lower, LOWER_HALF, 0.64))
             .max((middle - 0.5).abs() / 0.3)
-            .max(strain(retrace, 0.55, 0.4))
-            .max(strain(retrace, 0.08, 0.12));
+            .max(tolerance_used(retrace, 0.55, 0.4))
+            .max(tolerance_used(retrace, 0.08, 0.12));
         let handle = self.pivot(handle, false);
         let even = 1.0 - 2.0 * (middle - 0.5).abs();
         Some(PatternShape {
@@ -188,7 +188,7 @@ impl Bowl<'_> {
             slack: 0.0,
             live: false,
             usually_up: true,
-            marks: ShapeScores { clarity: round.clarity, fit: 1.0 - strained, even, prior: (self.prior.abs() / height).min(1.0) },
+            scores: ShapeScores { clarity: round.clarity, fit: 1.0 - worst_use, even, prior: (self.prior.abs() / height).min(1.0) },
         })
     }
 
@@ -231,7 +231,8 @@ impl Bowl<'_> {
         if round.clarity < 0.88 || round.lower < LOWER_HALF {
             return None;
         }
-        let strained = strain(round.clarity, 0.88, 0.92).max(strain(round.lower, LOWER_HALF, 0.64)).max((middle - 0.5).abs() / 0.22);
+        let worst_use =
+            tolerance_used(round.clarity, 0.88, 0.92).max(tolerance_used(round.lower, LOWER_HALF, 0.64)).max((middle - 0.5).abs() / 0.22);
         let last = self.pivot(right, true);
         Some(PatternShape {
             name: P::RoundingBottom,
@@ -244,9 +245,9 @@ impl Bowl<'_> {
             slack: 0.0,
             live,
             usually_up: true,
-            marks: ShapeScores {
+            scores: ShapeScores {
                 clarity: round.clarity,
-                fit: 1.0 - strained,
+                fit: 1.0 - worst_use,
                 even: 1.0 - 2.0 * (middle - 0.5).abs(),
                 prior: (self.prior / height).clamp(0.0, 1.0),
             },

@@ -10,9 +10,9 @@
 use super::{
     Reason,
     name::PatternName as P,
-    shape::{PatternShape, ShapeScores},
+    shape::{PatternShape, ShapeScores, smallest_swing},
 };
-use crate::analysis::numeric::finite;
+use crate::analysis::numeric::{finite, sigmoid};
 
 /// Minimum confidence of a returned pattern.
 pub(super) const LEAST: f64 = 0.45;
@@ -51,19 +51,19 @@ fn weights(name: P) -> &'static ScoreWeights {
 
 /// Scores, number of turns and smallest swing (ln) of a typical pattern: medians of the 124 found on the real daily and hourly candles used
 /// for measuring accuracy. Scores without weight in a group are 0.
-fn usual(name: P) -> (ShapeScores, usize, f64) {
-    let marks = |clarity, fit, even, prior| ShapeScores { clarity, fit, even, prior };
+fn typical(name: P) -> (ShapeScores, usize, f64) {
+    let scores = |clarity, fit, even, prior| ShapeScores { clarity, fit, even, prior };
     match name {
-        P::HeadAndShoulders | P::InverseHeadAndShoulders | P::TripleTop | P::TripleBottom => (marks(0.69, 0.33, 0.62, 1.0), 5, 2.06),
-        P::DoubleTop | P::DoubleBottom => (marks(0.76, 0.32, 0.0, 0.0), 3, 2.0),
-        P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => (marks(0.67, 0.6, 0.58, 0.71), 4, 0.59),
-        P::CupAndHandle | P::InverseCupAndHandle | P::RoundingBottom | P::RoundingTop => (marks(0.89, 0.62, 0.0, 1.0), 3, 0.0),
-        _ => (marks(0.72, 0.62, 0.66, 1.0), 5, 1.83),
+        P::HeadAndShoulders | P::InverseHeadAndShoulders | P::TripleTop | P::TripleBottom => (scores(0.69, 0.33, 0.62, 1.0), 5, 2.06),
+        P::DoubleTop | P::DoubleBottom => (scores(0.76, 0.32, 0.0, 0.0), 3, 2.0),
+        P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => (scores(0.67, 0.6, 0.58, 0.71), 4, 0.59),
+        P::CupAndHandle | P::InverseCupAndHandle | P::RoundingBottom | P::RoundingTop => (scores(0.89, 0.62, 0.0, 1.0), 3, 0.0),
+        _ => (scores(0.72, 0.62, 0.66, 1.0), 5, 1.83),
     }
 }
 
 /// Labels of the terms of the log odds, in a trader's words.
-const WORDS: [&str; 6] = [
+const LABELS: [&str; 6] = [
     "share of closes its shape explains",
     "tolerance left by its worst rule",
     "evenness of its legs in time",
@@ -73,16 +73,16 @@ const WORDS: [&str; 6] = [
 ];
 
 impl ScoreWeights {
-    fn parts(&self, marks: ShapeScores, turns: usize, step: f64) -> [(f64, f64); 6] {
+    fn parts(&self, scores: ShapeScores, turns: usize, step: f64) -> [(f64, f64); 6] {
         // More evenness than this carries no information.
-        let (fit, even) = (marks.fit.max(0.0), marks.even.clamp(0.1, 0.85));
-        let values = [marks.clarity, fit, even, marks.prior, step, turns as f64];
+        let (fit, even) = (scores.fit.max(0.0), scores.even.clamp(0.1, 0.85));
+        let values = [scores.clarity, fit, even, scores.prior, step, turns as f64];
         let weights = [self.clarity, self.fit, self.even, self.prior, self.step, self.turn];
         std::array::from_fn(|k| (values[k], weights[k] * values[k]))
     }
 
-    fn logit(&self, marks: ShapeScores, turns: usize, step: f64) -> f64 {
-        self.parts(marks, turns, step).iter().fold(self.base, |logit, (_, adds)| logit + adds)
+    fn logit(&self, scores: ShapeScores, turns: usize, step: f64) -> f64 {
+        self.parts(scores, turns, step).iter().fold(self.base, |logit, (_, adds)| logit + adds)
     }
 
     /// Whether turns of this evenness and smallest swing (in true ranges) can reach the minimum confidence if all else is perfect. Rejects
@@ -96,26 +96,23 @@ impl ScoreWeights {
 
 /// Logarithm of the smallest swing in true ranges.
 fn step(shape: &PatternShape, range: f64) -> f64 {
-    let turns = shape.turns.as_slice();
-    let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
-    (smallest / range).clamp(0.5, 8.0).ln()
+    (smallest_swing(shape.turns.as_slice()) / range).clamp(0.5, 8.0).ln()
 }
 
 /// Probability that the shape is the pattern it looks like.
 pub(super) fn confidence_of(shape: &PatternShape, range: f64) -> f64 {
-    let logit = weights(shape.name).logit(shape.marks, shape.turns.as_slice().len(), step(shape, range));
-    1.0 / (1.0 + (-logit).exp())
+    sigmoid(weights(shape.name).logit(shape.scores, shape.turns.as_slice().len(), step(shape, range)))
 }
 
 /// Contributions to its log odds relative to a typical pattern of its kind, the largest first; `confidence` is the result.
 pub(super) fn why(shape: &PatternShape, range: f64, confidence: f64) -> Vec<Reason> {
     let weights = weights(shape.name);
-    let (usual, turns, swing) = usual(shape.name);
-    let parts = weights.parts(shape.marks, shape.turns.as_slice().len(), step(shape, range));
-    let told = WORDS.iter().zip(parts).zip(weights.parts(usual, turns, swing));
+    let (typical, turns, swing) = typical(shape.name);
+    let parts = weights.parts(shape.scores, shape.turns.as_slice().len(), step(shape, range));
+    let told = LABELS.iter().zip(parts).zip(weights.parts(typical, turns, swing));
     let reasons: Vec<Reason> = told
-        .filter(|((_, (_, adds)), (_, usually))| *adds != 0.0 || *usually != 0.0)
-        .map(|((measure, (value, adds)), (_, usually))| Reason { measure, value: finite(value), contribution: finite(adds - usually) })
+        .filter(|((_, (_, adds)), (_, typically))| *adds != 0.0 || *typically != 0.0)
+        .map(|((measure, (value, adds)), (_, typically))| Reason { measure, value: finite(value), contribution: finite(adds - typically) })
         .collect();
-    Reason::adding_up(reasons, WORDS.len(), (confidence / (1.0 - confidence)).ln())
+    Reason::adding_up(reasons, LABELS.len(), (confidence / (1.0 - confidence)).ln())
 }

@@ -6,7 +6,7 @@ use super::{
     name::PatternName as P,
     pair::{self, LinePair},
     pivots::Fresh,
-    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, strain},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, smallest_swing, tolerance_used},
 };
 use crate::analysis::numeric::Line;
 
@@ -24,6 +24,7 @@ const RESIDUAL_MOST: f64 = 0.10;
 const BEYOND_MOST: f64 = 0.06;
 const STEP_LEAST: f64 = 0.18;
 const LEG_MOST: f64 = 3.2;
+const TILT_MOST: f64 = 0.25;
 const MISMATCH: f64 = 0.45;
 const CLARITY_LEAST: f64 = 0.25;
 
@@ -50,15 +51,14 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
             }
             let Some(pole) = pole.get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price)) else { break };
             if is_hopeful(view, turns) {
-                found.extend(judge(view, turns, pole, start + count == pivots.len()));
+                found.extend(shape(view, turns, pole, start + count == pivots.len()));
             }
         }
     }
 }
 
 fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
-    let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
-    confidence::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
+    confidence::FLAG.may_find(turns.len(), evenness(turns), smallest_swing(turns) / view.range)
 }
 
 struct Pole {
@@ -90,22 +90,50 @@ impl Pole {
         }
         best.map(|(_, pole)| pole)
     }
+
+    /// Whether it is high and quick enough for a consolidation of this depth and length after the top.
+    fn carries(&self, view: View<'_>, top: Pivot, depth: f64, length: f64) -> bool {
+        let foot = self.at as usize;
+        let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
+        let between_closes = view.close[top.at as usize] - lowest_close;
+        self.height >= POLE_LEAST * depth && self.bars <= length && between_closes >= CLOSES_LEAST * self.height
+    }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<PatternShape> {
+/// Name of a consolidation by its last width over its first, and the tolerance that this uses.
+fn name_by_ratio(ratio: f64) -> Option<(P, f64)> {
+    match ratio {
+        ..=0.62 => Some((P::BullPennant, tolerance_used(ratio, 0.62, 0.45))),
+        0.78..=1.28 => Some((P::BullFlag, ratio.ln().abs() / 1.28_f64.ln())),
+        _ => None,
+    }
+}
+
+/// Whether some leg is too small or too long beside the others.
+fn has_odd_leg(turns: &[Pivot], width: f64, length: f64) -> bool {
+    let mean = length / (turns.len() - 1) as f64;
+    let is_odd = |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean;
+    turns.windows(2).any(is_odd)
+}
+
+fn is_any_close_outside(view: View<'_>, turns: &[Pivot], pair: &LinePair) -> bool {
+    let (first, last) = (turns[0], turns[turns.len() - 1]);
+    let (a, b) = (first.at as usize, last.at as usize);
+    let slack = BEYOND_MOST * pair.width;
+    let outside = |(close, slot): (&f64, &u32)| {
+        let x = f64::from(slot - first.slot);
+        *close > pair.upper.at(x) + slack || *close < pair.lower.at(x) - slack
+    };
+    view.close[a..=b].iter().zip(&view.slot[a..=b]).any(outside)
+}
+
+/// The flag or pennant of a pole and the turns after it, if it keeps the rules.
+fn shape(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<PatternShape> {
     let (first, last) = (turns[0], turns[turns.len() - 1]);
     let lowest = turns.iter().map(|turn| turn.price).fold(f64::MAX, f64::min);
     let depth = first.price - lowest;
     let length = last.x(first.slot);
-    if pole.height < POLE_LEAST * depth || pole.bars > length {
-        return None;
-    }
-    let foot = pole.at as usize;
-    let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
-    if view.close[first.at as usize] - lowest_close < CLOSES_LEAST * pole.height {
-        return None;
-    }
-    if live && pair::is_breaking(view, turns) {
+    if !pole.carries(view, first, depth, length) || live && pair::is_breaking(view, turns) {
         return None;
     }
     let pair = LinePair::through(turns)?;
@@ -113,36 +141,21 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
     }
+    let (name, ratio_tolerance) = name_by_ratio(pair.ratio())?;
     let tilt = f64::midpoint(pair.climb(pair.upper), pair.climb(pair.lower));
-    let ratio = pair.ratio();
-    let (name, strained) = match ratio {
-        ..=0.62 => (P::BullPennant, strain(ratio, 0.62, 0.45)),
-        0.78..=1.28 => (P::BullFlag, ratio.ln().abs() / 1.28_f64.ln()),
-        _ => return None,
-    };
-    if tilt > 0.25 {
+    if tilt > TILT_MOST || has_odd_leg(turns, width, length) || is_any_close_outside(view, turns, &pair) {
         return None;
     }
-    let mean = length / (turns.len() - 1) as f64;
-    if turns.windows(2).any(|leg| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean) {
-        return None;
-    }
-    let (a, b) = (first.at as usize, last.at as usize);
-    let closes = &view.close[a..=b];
-    let slack = BEYOND_MOST * width;
-    let outside = |(close, slot): (&f64, &u32)| {
-        let x = f64::from(slot - first.slot);
-        *close > pair.upper.at(x) + slack || *close < pair.lower.at(x) - slack
-    };
-    if closes.iter().zip(&view.slot[a..=b]).any(outside) {
-        return None;
-    }
-    let clarity = explained(off_the_legs(view, turns), scatter(closes));
+    let clarity = explained(off_the_legs(view, turns), scatter(&view.close[first.at as usize..=last.at as usize]));
     let residual = pair.residual / width;
     if clarity - MISMATCH * residual < CLARITY_LEAST {
         return None;
     }
-    let strained = strained.max(residual / RESIDUAL_MOST).max(strain(tilt, 0.25, 0.05)).max(strain(pole.height / depth, POLE_LEAST, 2.6));
+    let worst_use = ratio_tolerance.max(residual / RESIDUAL_MOST).max(tolerance_used(tilt, TILT_MOST, 0.05)).max(tolerance_used(
+        pole.height / depth,
+        POLE_LEAST,
+        2.6,
+    ));
     Some(PatternShape {
         name,
         turns: PatternTurns::of(turns),
@@ -154,6 +167,6 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
         slack: SLACK * width,
         live,
         usually_up: true,
-        marks: ShapeScores { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
+        scores: ShapeScores { clarity, fit: 1.0 - worst_use, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
     })
 }

@@ -3,7 +3,7 @@
 use super::{
     View,
     confidence::{self, confidence_of},
-    find::{BoundaryLine, FoundPattern},
+    find::{BoundaryLine, FoundPattern, covered},
     shape::PatternShape,
 };
 
@@ -58,8 +58,7 @@ fn forming(view: View<'_>, shape: &PatternShape) -> FoundPattern {
     } else {
         (matches!(shape.upper, BoundaryLine::Breaks(_)), matches!(shape.upper, BoundaryLine::Breaks(_)))
     };
-    let way = side(next) - last.price;
-    let share = if way == 0.0 { 0.0 } else { ((view.close[end] - last.price) / way).clamp(0.0, 0.999) };
+    let share = covered(last.price, side(next), view.close[end]);
     let anchors = shape.turns.as_slice().len() as f64;
     let done = if shape.live { anchors - 1.0 } else { anchors };
     let completion = 100.0 * (done + share) / (anchors + 1.0);

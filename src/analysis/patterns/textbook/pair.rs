@@ -6,7 +6,7 @@ use super::{
     find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
     pivots::Fresh,
-    shape::{PatternShape, ShapeScores, evenness, off_the_legs, strain},
+    shape::{PatternShape, ShapeScores, evenness, off_the_legs, tolerance_used},
 };
 use crate::analysis::numeric::Line;
 
@@ -147,7 +147,7 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
         if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
             // The live extreme is not a confirmed turn yet.
             let next = pivots.get(from + 1).filter(|_| from + 2 < pivots.len());
-            found.extend(judge(view, run.turns.as_slice(), next, from + 1 == pivots.len(), before(pivots, start)));
+            found.extend(shape(view, run.turns.as_slice(), next, from + 1 == pivots.len(), before(pivots, start)));
         }
     }
 }
@@ -196,13 +196,13 @@ fn before(pivots: &[Pivot], start: usize) -> f64 {
     if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
+fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
     let pair = LinePair::through(turns)?;
     let width = pair.width;
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
     }
-    let (name, strained) = classify(&pair, turns)?;
+    let (name, worst_use) = classify(&pair, turns)?;
     let legs = (turns.len() - 1) as f64;
     let apart =
         |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() >= STEP_LEAST * width && leg[1].x(leg[0].slot) <= LEG_MOST * pair.length / legs;
@@ -245,9 +245,9 @@ fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
         slack: SLACK * width,
         live,
         usually_up,
-        marks: ShapeScores {
+        scores: ShapeScores {
             clarity,
-            fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
+            fit: 1.0 - worst_use.max(residual / RESIDUAL_MOST),
             even: evenness(turns),
             prior: (prior.abs() / width).min(1.0),
         },
@@ -271,20 +271,20 @@ fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     const FLAT: f64 = 0.16;
     let (upper, lower, ratio) = (pair.climb(pair.upper), pair.climb(pair.lower), pair.ratio());
     if ratio <= 0.68 {
-        let narrowing = strain(ratio, 0.68, 0.5);
-        let (name, strained) = match (upper, lower) {
+        let narrowing = tolerance_used(ratio, 0.68, 0.5);
+        let (name, worst_use) = match (upper, lower) {
             _ if upper.abs() <= FLAT && lower >= 0.25 => (P::AscendingTriangle, upper.abs() / FLAT),
             _ if lower.abs() <= FLAT && upper <= -0.25 => (P::DescendingTriangle, lower.abs() / FLAT),
-            _ if upper < -FLAT && lower > FLAT => (P::SymmetricalTriangle, strain(lower.min(-upper), FLAT, 0.3)),
-            _ if upper > FLAT && lower > FLAT => (P::RisingWedge, strain(upper, FLAT, 0.3)),
-            _ if upper < -FLAT && lower < -FLAT => (P::FallingWedge, strain(-lower, FLAT, 0.3)),
+            _ if upper < -FLAT && lower > FLAT => (P::SymmetricalTriangle, tolerance_used(lower.min(-upper), FLAT, 0.3)),
+            _ if upper > FLAT && lower > FLAT => (P::RisingWedge, tolerance_used(upper, FLAT, 0.3)),
+            _ if upper < -FLAT && lower < -FLAT => (P::FallingWedge, tolerance_used(-lower, FLAT, 0.3)),
             _ => return None,
         };
-        return Some((name, narrowing.max(strained)));
+        return Some((name, narrowing.max(worst_use)));
     }
     if ratio >= 1.5 && upper > 0.08 && lower < -0.08 {
         let name = if turns[0].high { P::BroadeningTop } else { P::BroadeningBottom };
-        return Some((name, strain(ratio, 1.5, 2.0).max(strain(upper.min(-lower), 0.08, 0.2))));
+        return Some((name, tolerance_used(ratio, 1.5, 2.0).max(tolerance_used(upper.min(-lower), 0.08, 0.2))));
     }
     if turns.len() < PARALLEL_LEAST || !(0.78..=1.28).contains(&ratio) {
         return None;
@@ -293,8 +293,8 @@ fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     let apart = ratio.ln().abs() / 1.28_f64.ln();
     match climb {
         -0.2..=0.2 => Some((P::Rectangle, apart.max(climb.abs() / 0.2))),
-        0.6.. => Some((P::AscendingChannel, apart.max(strain(climb, 0.6, 0.8)))),
-        ..=-0.6 => Some((P::DescendingChannel, apart.max(strain(-climb, 0.6, 0.8)))),
+        0.6.. => Some((P::AscendingChannel, apart.max(tolerance_used(climb, 0.6, 0.8)))),
+        ..=-0.6 => Some((P::DescendingChannel, apart.max(tolerance_used(-climb, 0.6, 0.8)))),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Turning points at every scale: a zigzag over the candles, then coarser ones over its turns, with reversal thresholds in median true
 //! ranges.
 
-use super::{View, find::Pivot, zigzag::Walk};
+use super::{View, find::Pivot, zigzag::ZigzagBuilder};
 
 /// Threshold of the finest zigzag, in median true ranges.
 pub(super) const FINEST: f64 = 0.55;
@@ -17,25 +17,25 @@ pub(super) fn theta(level: i32) -> f64 {
 
 /// The zigzag over the candles.
 pub(super) fn finest(view: View<'_>, theta: f64) -> Vec<Pivot> {
-    let mut walk = Walk::new(view.len() / 4);
+    let mut zigzag = ZigzagBuilder::new(view.len() / 4);
     for i in 0..view.len() {
         let (at, slot) = (i as u32, view.slot[i]);
-        walk.see(
+        zigzag.push(
             Pivot { at, slot, price: view.high[i], high: true, fresh: true },
             Pivot { at, slot, price: view.low[i], high: false, fresh: true },
             theta,
         );
     }
-    walk.end()
+    zigzag.finish()
 }
 
 /// The zigzag with a larger threshold, computed from the turns of the finer one.
 pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
-    let mut walk = Walk::new(finer.len());
+    let mut zigzag = ZigzagBuilder::new(finer.len());
     for pivot in finer {
-        walk.see(*pivot, *pivot, theta);
+        zigzag.push(*pivot, *pivot, theta);
     }
-    let mut pivots = walk.end();
+    let mut pivots = zigzag.finish();
     // A leg is fresh if turns between its ends were dropped.
     let mut old = finer.iter();
     let mut previous: Option<usize> = None;

@@ -4,7 +4,7 @@ use super::{
     View,
     find::{BoundaryLine, PatternTurns, Pivot},
     name::PatternName as P,
-    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, strain},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, tolerance_used},
 };
 use crate::analysis::numeric::Line;
 
@@ -66,15 +66,15 @@ struct Top<'a> {
     patience: f64,
     /// Difference of levels that should be equal, in heights.
     mismatch: f64,
-    strained: f64,
+    worst_use: f64,
     /// Height of the rise into the first top.
     rise: f64,
 }
 
 impl Top<'_> {
-    fn judge(&self, view: View<'_>, live: bool) -> Option<PatternShape> {
+    fn shape(&self, view: View<'_>, live: bool) -> Option<PatternShape> {
         let Self { turns, boundary, height, .. } = *self;
-        if self.strained > 1.0 || height < HEIGHT_LEAST * view.range {
+        if self.worst_use > 1.0 || height < HEIGHT_LEAST * view.range {
             return None;
         }
         let (first, last) = (turns[0], turns[turns.len() - 1]);
@@ -104,7 +104,7 @@ impl Top<'_> {
             slack: 0.0,
             live,
             usually_up: false,
-            marks: ShapeScores { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
+            scores: ShapeScores { clarity, fit: 1.0 - self.worst_use, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
         })
     }
 }
@@ -123,9 +123,9 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
     if foot > low - 0.15 * height {
         return None;
     }
-    let strained = (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
+    let worst_use = (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
     let boundary = Line::level(low);
-    Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, strained, rise: first - foot }.judge(view, live)
+    Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, worst_use, rise: first - foot }.shape(view, live)
 }
 
 fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
@@ -148,11 +148,11 @@ fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<
     }
     let (tops, lows) = ((left - right).abs() / height, (low - high_low).abs() / height);
     let foot = foot(view, pivots, start, low.min(high_low))?;
-    let strained = (tops / 0.22).max(lows / 0.25).max(halves(x[2], x[4] - x[2])).max(strain(margin, 0.12, 0.25));
+    let worst_use = (tops / 0.22).max(lows / 0.25).max(halves(x[2], x[4] - x[2])).max(tolerance_used(margin, 0.12, 0.25));
     let patience = x[4] / 2.0 + 5.0;
     let rise = left - foot;
-    Top { name: P::HeadAndShoulders, turns, boundary: neckline, height, patience, mismatch: tops.max(lows), strained, rise }
-        .judge(view, live)
+    Top { name: P::HeadAndShoulders, turns, boundary: neckline, height, patience, mismatch: tops.max(lows), worst_use, rise }
+        .shape(view, live)
 }
 
 fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
@@ -171,11 +171,11 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
         return None;
     }
     let foot = foot(view, pivots, start, bottom)?;
-    let strained = (apart / 0.20).max(lows / 0.25);
+    let worst_use = (apart / 0.20).max(lows / 0.25);
     let boundary = Line::level(bottom);
     let patience = length / 2.0 + 5.0;
-    Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), strained, rise: tops[0] - foot }
-        .judge(view, live)
+    Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), worst_use, rise: tops[0] - foot }
+        .shape(view, live)
 }
 
 /// Whether the low before or after the five turns is a third one at the level of the two: then it is a rectangle.

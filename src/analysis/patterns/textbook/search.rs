@@ -31,18 +31,18 @@ pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
         if level >= COARSE {
             pair::search(upright, &level_pivots, &mut shapes);
         }
-        one_way(upright, &level_pivots, level, &mut shapes);
+        search_oriented(upright, &level_pivots, level, &mut shapes);
         finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(upright, &shape, false)));
         turned.clear();
         turned.extend(level_pivots.iter().map(|pivot| pivot.mirrored()));
-        one_way(mirrored, &turned, level, &mut shapes);
+        search_oriented(mirrored, &turned, level, &mut shapes);
         finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(mirrored, &shape, true)));
     }
     finds
 }
 
 /// Searches the families whose mirrored forms have names of their own.
-fn one_way(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<PatternShape>) {
+fn search_oriented(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<PatternShape>) {
     flag::search(view, pivots, shapes);
     if level >= COARSE {
         reversal::search(view, pivots, shapes);

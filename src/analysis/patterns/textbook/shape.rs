@@ -27,7 +27,7 @@ pub(super) struct PatternShape {
     pub(super) live: bool,
     /// Typical breakout direction, used while it forms.
     pub(super) usually_up: bool,
-    pub(super) marks: ShapeScores,
+    pub(super) scores: ShapeScores,
 }
 
 /// Quality scores, each 0 to 1.
@@ -44,8 +44,13 @@ pub(super) struct ShapeScores {
 }
 
 /// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=1.
-pub(super) fn strain(value: f64, limit: f64, ease: f64) -> f64 {
+pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
     ((ease - value) / (ease - limit)).clamp(0.0, 1.0)
+}
+
+/// Height of the smallest leg.
+pub(super) fn smallest_swing(turns: &[Pivot]) -> f64 {
+    turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min)
 }
 
 /// 1 − the coefficient of variation of the legs' durations.

@@ -30,7 +30,7 @@ const SIGNATURES: &[(&str, &str)] = &[
          removeMinter(address) renounceMinter() isMinter(address) minter() minters(address) configureMinter(address,uint256) \
          minterAllowance(address) masterMinter() updateMasterMinter(address) setMaxSupply(uint256) maxSupply() MAX_SUPPLY() cap() \
          bridgeMint(address,uint256) bridgeBurn(address,uint256) crosschainMint(address,uint256) crosschainBurn(address,uint256) \
-         Swapin(bytes32,address,uint256) Swapout(uint256,address) claim() claim(uint256) claim(address) airdrop(address,uint256) \
+         Swapin(bytes32,address,uint256) Swapout(uint256,address) assume_ownership() assume_ownership(uint256) assume_ownership(address) airdrop(address,uint256) \
          airdrop(address[],uint256[]) multisendToken(address[],uint256[]) rebase(uint256,int256) sync() deposit() withdraw(uint256) \
          withdraw() withdrawTo(address,uint256) depositTo(address) depositFor(address,uint256)",
     ),

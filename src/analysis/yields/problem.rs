@@ -15,8 +15,8 @@ pub struct Item {
     pub token: u32,
     /// Coupling rows it is subject to, with its coefficient in each.
     pub rows: [Option<(u32, f64)>; 3],
-    /// End of the chord in the concave hull of 0 and f − fee: a chord up to the knee, then the curve.
-    pub knee: f64,
+    /// End of the chord in the concave hull of 0 and f − fee: the chord, then the curve.
+    pub chord_end: f64,
     /// Slope of the chord: the highest possible net earnings per unit.
     pub chord: f64,
 }
@@ -27,9 +27,9 @@ impl Item {
         if low.is_nan() || low <= 0.0 || !high.is_finite() || high < low {
             return None;
         }
-        let knee = curve.knee(fee, low, high);
-        let chord = (curve.value(knee) - fee) / knee;
-        (chord > 0.0 && chord.is_finite()).then_some(Self { curve, fee, low, high, token, rows, knee, chord })
+        let chord_end = curve.chord_end(fee, low, high);
+        let chord = (curve.value(chord_end) - fee) / chord_end;
+        (chord > 0.0 && chord.is_finite()).then_some(Self { curve, fee, low, high, token, rows, chord_end, chord })
     }
 
     /// Net earnings of a deposit of `y`, after the fee.
@@ -38,13 +38,13 @@ impl Item {
     }
 
     /// Cost of a unit deposit at these prices of the coupling rows.
-    pub fn toll(&self, prices: &[f64]) -> f64 {
+    pub fn shadow_cost(&self, prices: &[f64]) -> f64 {
         self.rows.iter().flatten().map(|&(row, weight)| weight * prices[row as usize]).sum()
     }
 
     /// Upper bound on max f(y) − fee − price·y within the item's bounds: the value at the computed optimum plus an allowance for its
     /// rounding error, since f lies below its tangent.
-    pub fn surplus(&self, price: f64) -> f64 {
+    pub fn surplus_bound(&self, price: f64) -> f64 {
         let y = self.curve.best(price, self.low, self.high);
         let tilt = self.curve.slope(y) - price;
         self.net(y) - price * y + (tilt * (self.high - y)).max(tilt * (self.low - y)).max(0.0)
@@ -53,7 +53,7 @@ impl Item {
 
 /// All pools, the budget of each token and the caps of the coupling rows.
 #[derive(Debug, Clone, Default)]
-pub struct LinearProgram {
+pub struct AllocationProblem {
     pub items: Vec<Item>,
     pub budgets: Vec<f64>,
     pub caps: Vec<f64>,
@@ -73,7 +73,7 @@ pub enum Choice {
 /// Deposits by item; items not listed have 0.
 pub type Deposits = Vec<(u32, f64)>;
 
-impl LinearProgram {
+impl AllocationProblem {
     /// Load of each coupling row.
     pub fn loads(&self, deposits: &[(u32, f64)]) -> Vec<f64> {
         let mut loads = vec![0.0; self.caps.len()];

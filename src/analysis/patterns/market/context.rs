@@ -4,12 +4,14 @@
 use super::{Claim, candidate::CandidateKind, series::larger};
 
 /// Number of context measures.
-pub const COMPANY: usize = 11 + CIRCLES;
-/// Number of candidate groups, see `circle`.
-const CIRCLES: usize = 9;
+pub const CONTEXT_MEASURES: usize = OF_ALL + GROUPS;
+/// Number of those that do not depend on the rival's group.
+const OF_ALL: usize = 11;
+/// Number of candidate groups, see `group_of`.
+const GROUPS: usize = 9;
 
 /// Label of each measure, in a trader's words; the values for rivals, inside and around are log odds.
-pub(super) const WORDS: [&str; COMPANY] = [
+pub(super) const LABELS: [&str; CONTEXT_MEASURES] = [
     "its own measures together",
     "look-alikes on its stretch",
     "look-alikes, on average",
@@ -41,12 +43,12 @@ pub(super) struct Scored {
     pub(super) claim: Claim,
     /// Log odds of being a pattern of its kind, by its own measures.
     pub(super) logit: f64,
-    pub(super) chance: f64,
+    pub(super) probability: f64,
 }
 
 /// Group of easily confused kinds: ranges that one chartist names this and another that. The groups of reversals are each followed by the
 /// one for the opposite side.
-fn circle(kind: CandidateKind) -> usize {
+fn group_of(kind: CandidateKind) -> usize {
     match kind {
         CandidateKind::Double | CandidateKind::Rounding | CandidateKind::Cup => 0,
         CandidateKind::HeadAndShoulders => 2,
@@ -73,62 +75,68 @@ pub fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
 const NONE: f64 = -5.0;
 
 /// Context measures of each candidate; `all` are ordered by start.
-pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
-    let seen: Vec<Seen> = all.iter().map(Seen::of).collect();
-    let mut around = vec![Around::default(); all.len()];
+pub(super) fn contexts(all: &[Scored]) -> Vec<[f64; CONTEXT_MEASURES]> {
+    let packed: Vec<Packed> = all.iter().map(Packed::of).collect();
+    let mut contexts = vec![Context::default(); all.len()];
     // Each pair that shares a candle is visited once and updates both.
-    for (k, me) in seen.iter().enumerate() {
-        let (mine, theirs) = around[k..].split_at_mut(1);
-        for (other, their) in seen[k + 1..].iter().zip(theirs) {
+    for (k, me) in packed.iter().enumerate() {
+        let (mine, theirs) = contexts[k..].split_at_mut(1);
+        for (other, their) in packed[k + 1..].iter().zip(theirs) {
             if other.start > me.end {
                 break;
             }
-            meet(me, other, &mut mine[0], their);
+            update_both(me, other, &mut mine[0], their);
         }
     }
-    seen.iter().zip(&around).map(|(me, around)| around.told(me)).collect()
+    packed.iter().zip(&contexts).map(|(me, context)| context.measures(me)).collect()
 }
 
 /// A candidate in the layout of the inner loop.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Packed {
     start: i32,
     end: i32,
     length: i32,
-    circle: u8,
+    group: u8,
     flipped: bool,
     logit: f64,
-    chance: f64,
+    probability: f64,
 }
 
-impl Seen {
+impl Packed {
     fn of(one: &Scored) -> Self {
         let (start, end) = (one.claim.start as i32, one.claim.end as i32);
-        let (circle, flipped) = (circle(one.claim.kind) as u8, one.claim.flipped);
-        Self { start, end, length: end - start + 1, circle, flipped, logit: one.logit, chance: one.chance }
+        let (group, flipped) = (group_of(one.claim.kind) as u8, one.claim.flipped);
+        Self { start, end, length: end - start + 1, group, flipped, logit: one.logit, probability: one.probability }
     }
 }
 
-/// Votes of the overlapping candidates for and against one.
+/// Sums and maxima over the candidates that overlap one.
 #[derive(Clone)]
-struct Around {
+struct Context {
+    /// Probabilities of its group, weighted by their overlap, and their number.
     support: f64,
-    kin: f64,
+    supporters: f64,
+    /// Log odds of the likeliest of another group on nearly its range, and on its very range.
     near: f64,
     same: f64,
+    /// Log odds of the likeliest that is much shorter, and much longer.
     smaller: f64,
     larger: f64,
+    /// Probabilities of those that start, and end, with it.
     starts: f64,
     ends: f64,
+    /// Number of likelier ones on its range.
     better: f64,
-    circles: [f64; CIRCLES],
+    /// Log odds of the likeliest of each other group on its range.
+    rivals: [f64; GROUPS],
 }
 
-impl Default for Around {
+impl Default for Context {
     fn default() -> Self {
         Self {
             support: 0.0,
-            kin: 0.0,
+            supporters: 0.0,
             near: NONE,
             same: NONE,
             smaller: NONE,
@@ -136,13 +144,13 @@ impl Default for Around {
             starts: 0.0,
             ends: 0.0,
             better: 0.0,
-            circles: [NONE; CIRCLES],
+            rivals: [NONE; GROUPS],
         }
     }
 }
 
 /// Updates both of two candidates that share a candle; `a` starts no later than `b`.
-fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
+fn update_both(a: &Packed, b: &Packed, of_a: &mut Context, of_b: &mut Context) {
     // Branch-free: the outcomes are practically random, and each candidate meets about a hundred others.
     let (b_smaller, a_smaller) = (5 * b.length < 3 * a.length, 5 * a.length < 3 * b.length);
     of_a.smaller = larger(of_a.smaller, if b_smaller { b.logit } else { NONE });
@@ -150,12 +158,12 @@ fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
     of_a.larger = larger(of_a.larger, if a_smaller { b.logit } else { NONE });
     of_b.smaller = larger(of_b.smaller, if a_smaller { a.logit } else { NONE });
     if b.start - a.start <= 1 {
-        of_a.starts += b.chance;
-        of_b.starts += a.chance;
+        of_a.starts += b.probability;
+        of_b.starts += a.probability;
     }
     if (b.end - a.end).abs() <= 1 {
-        of_a.ends += b.chance;
-        of_b.ends += a.chance;
+        of_a.ends += b.probability;
+        of_b.ends += a.probability;
     }
     let both = a.end.min(b.end) - b.start + 1;
     let all = a.length + b.length - both;
@@ -168,13 +176,13 @@ fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
         of_b.better += f64::from(u8::from(a.logit > b.logit));
     }
     let same_side = a.flipped == b.flipped;
-    if a.circle == b.circle && (same_side || EITHER_SIDE.contains(&usize::from(a.circle))) {
+    if a.group == b.group && (same_side || EITHER_SIDE.contains(&usize::from(a.group))) {
         if shared > 0.4 {
             let alike = ((shared - 0.4) / 0.4).min(1.0);
-            of_a.support += b.chance * alike;
-            of_b.support += a.chance * alike;
-            of_a.kin += 1.0;
-            of_b.kin += 1.0;
+            of_a.support += b.probability * alike;
+            of_b.support += a.probability * alike;
+            of_a.supporters += 1.0;
+            of_b.supporters += 1.0;
         }
         return;
     }
@@ -182,26 +190,38 @@ fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
     of_b.rival(a, shared, same_side);
 }
 
-impl Around {
+impl Context {
     /// Records a candidate of another group on about the same range.
-    fn rival(&mut self, other: &Seen, shared: f64, same_side: bool) {
+    fn rival(&mut self, other: &Packed, shared: f64, same_side: bool) {
         self.near = larger(self.near, other.logit);
         if shared >= 0.5 {
-            let other_side = !same_side && usize::from(other.circle) < REVERSALS;
-            let circle = &mut self.circles[usize::from(other.circle) + usize::from(other_side)];
-            *circle = larger(*circle, other.logit);
+            let other_side = !same_side && usize::from(other.group) < REVERSALS;
+            let group = &mut self.rivals[usize::from(other.group) + usize::from(other_side)];
+            *group = larger(*group, other.logit);
             if shared >= 0.6 {
                 self.same = larger(self.same, other.logit);
             }
         }
     }
 
-    fn told(&self, me: &Seen) -> [f64; COMPANY] {
-        let Self { support, kin, near, same, smaller, larger, starts, ends, better, circles } = *self;
+    fn measures(&self, me: &Packed) -> [f64; CONTEXT_MEASURES] {
+        let Self { support, supporters, near, same, smaller, larger, starts, ends, better, rivals } = *self;
         let length = f64::from(me.length);
-        let mut told = [0.0; COMPANY];
-        told[..11].copy_from_slice(&[me.logit, support, support / (kin + 2.0), near, same, smaller, larger, starts, ends, better, length]);
-        told[11..].copy_from_slice(&circles);
-        told
+        let mut measures = [0.0; CONTEXT_MEASURES];
+        measures[..OF_ALL].copy_from_slice(&[
+            me.logit,
+            support,
+            support / (supporters + 2.0),
+            near,
+            same,
+            smaller,
+            larger,
+            starts,
+            ends,
+            better,
+            length,
+        ]);
+        measures[OF_ALL..].copy_from_slice(&rivals);
+        measures
     }
 }

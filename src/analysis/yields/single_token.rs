@@ -3,16 +3,16 @@
 
 use super::{
     effort::Effort,
-    open::Open,
-    program::{Deposits, Item},
+    open_nodes::OpenNodes,
+    problem::{Deposits, Item},
 };
 
 /// The pools of one token, the additional unit cost in each (prices of coupling rows), and the budget.
 #[derive(Debug, Clone, Copy)]
-pub struct TokenBudget<'a> {
+pub struct TokenProblem<'a> {
     pub items: &'a [Item],
     /// Indexed by item.
-    pub tolls: &'a [f64],
+    pub shadow_costs: &'a [f64],
     pub budget: f64,
 }
 
@@ -23,7 +23,7 @@ pub struct Relaxed {
     pub lambda: f64,
     pub deposits: Deposits,
     /// The pool whose chord is used partially, if any.
-    pub half: Option<u32>,
+    pub partial: Option<u32>,
     /// Upper bound on the value of any plan for this token.
     pub bound: f64,
 }
@@ -36,10 +36,10 @@ pub struct Solved {
     pub bound: f64,
     /// Level of the first relaxation, and its bound.
     pub lambda: f64,
-    pub hull: f64,
+    pub hull_bound: f64,
 }
 
-/// A level at which more money flows: a pool opens up to its knee, or a pool with a constant rate takes all.
+/// A level at which more money flows: a pool opens up to its chord_end, or a pool with a constant rate takes all.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     slope: f64,
@@ -50,34 +50,43 @@ struct Entry {
     amount: f64,
 }
 
+/// The level at which the budget is spent.
+struct Flow<'e> {
+    lambda: f64,
+    /// Entries above the level.
+    passed: &'e [Entry],
+    /// The entry at the level, and the amount that it takes.
+    part: Option<(Entry, f64)>,
+}
+
 /// Newton's method within a bracket; bisection alone would need as many.
 const STEPS: usize = 100;
 
-impl TokenBudget<'_> {
+impl TokenProblem<'_> {
     fn item(&self, item: u32) -> (&Item, f64) {
-        (&self.items[item as usize], self.tolls[item as usize])
+        (&self.items[item as usize], self.shadow_costs[item as usize])
     }
 
     fn worth(&self, deposits: &[(u32, f64)]) -> f64 {
         deposits
             .iter()
             .map(|&(item, y)| {
-                let (pool, toll) = self.item(item);
-                pool.net(y) - toll * y
+                let (pool, shadow_cost) = self.item(item);
+                pool.net(y) - shadow_cost * y
             })
             .sum()
     }
 
-    fn entries(&self, ins: &[u32], free: &[u32]) -> Vec<Entry> {
-        let mut entries = Vec::with_capacity(ins.len() + free.len());
-        for (&item, open) in ins.iter().map(|item| (item, true)).chain(free.iter().map(|item| (item, false))) {
-            let (pool, toll) = self.item(item);
+    fn entries(&self, required: &[u32], free: &[u32]) -> Vec<Entry> {
+        let mut entries = Vec::with_capacity(required.len() + free.len());
+        for (&item, open) in required.iter().map(|item| (item, true)).chain(free.iter().map(|item| (item, false))) {
+            let (pool, shadow_cost) = self.item(item);
             if !open {
-                entries.push(Entry { slope: pool.chord - toll, item, tail: false, amount: pool.knee });
+                entries.push(Entry { slope: pool.chord - shadow_cost, item, tail: false, amount: pool.chord_end });
             }
-            let rest = pool.high - if open { pool.low } else { pool.knee };
-            if pool.curve.is_straight() && rest > 0.0 {
-                entries.push(Entry { slope: pool.curve.base - toll, item, tail: true, amount: rest });
+            let rest = pool.high - if open { pool.low } else { pool.chord_end };
+            if pool.curve.has_constant_rate() && rest > 0.0 {
+                entries.push(Entry { slope: pool.curve.base - shadow_cost, item, tail: true, amount: rest });
             }
         }
         entries.retain(|entry| entry.slope > 0.0);
@@ -86,30 +95,30 @@ impl TokenBudget<'_> {
     }
 
     /// Deposits at the level `lambda` once these entries are open; calls `take` with item, deposit and its derivative by the level.
-    fn fill(&self, ins: &[u32], passed: &[Entry], lambda: f64, mut take: impl FnMut(u32, f64, f64)) {
+    fn fill(&self, required: &[u32], passed: &[Entry], lambda: f64, mut take: impl FnMut(u32, f64, f64)) {
         let mut curved = |item: u32, low: f64| {
-            let (pool, toll) = self.item(item);
-            if pool.curve.is_straight() {
+            let (pool, shadow_cost) = self.item(item);
+            if pool.curve.has_constant_rate() {
                 return take(item, low, 0.0);
             }
-            let y = pool.curve.best(lambda + toll, low, pool.high);
-            let moves = if y > low && y < pool.high { 1.0 / pool.curve.bend(y) } else { 0.0 };
+            let y = pool.curve.best(lambda + shadow_cost, low, pool.high);
+            let moves = if y > low && y < pool.high { 1.0 / pool.curve.curvature(y) } else { 0.0 };
             take(item, y, if moves.is_finite() { moves } else { 0.0 });
         };
-        for &item in ins {
+        for &item in required {
             curved(item, self.items[item as usize].low);
         }
         for entry in passed.iter().filter(|entry| !entry.tail) {
-            curved(entry.item, self.items[entry.item as usize].knee);
+            curved(entry.item, self.items[entry.item as usize].chord_end);
         }
         for entry in passed.iter().filter(|entry| entry.tail) {
             take(entry.item, entry.amount, 0.0);
         }
     }
 
-    fn total(&self, ins: &[u32], passed: &[Entry], lambda: f64) -> (f64, f64) {
+    fn total(&self, required: &[u32], passed: &[Entry], lambda: f64) -> (f64, f64) {
         let mut sum = (0.0, 0.0);
-        self.fill(ins, passed, lambda, |_, y, moves| {
+        self.fill(required, passed, lambda, |_, y, moves| {
             sum.0 += y;
             sum.1 += moves;
         });
@@ -117,10 +126,10 @@ impl TokenBudget<'_> {
     }
 
     /// The level between `low` and `high` at which the budget is spent.
-    fn level(&self, ins: &[u32], passed: &[Entry], mut low: f64, mut high: f64) -> f64 {
+    fn level(&self, required: &[u32], passed: &[Entry], mut low: f64, mut high: f64) -> f64 {
         let mut level = f64::midpoint(low, high);
         for _ in 0..STEPS {
-            let (sum, moves) = self.total(ins, passed, level);
+            let (sum, moves) = self.total(required, passed, level);
             let over = sum - self.budget;
             if over.abs() <= 1e-15 * self.budget {
                 break;
@@ -140,14 +149,20 @@ impl TokenBudget<'_> {
         level
     }
 
-    /// Optimum over the hulls with `ins` used, `free` optional and all others unused; `None` if the minimum deposits exceed the budget.
-    pub fn relax(&self, ins: &[u32], free: &[u32]) -> Option<Relaxed> {
-        let least: f64 = ins.iter().map(|&item| self.items[item as usize].low).sum();
+    /// Optimum over the hulls with `required` used, `free` optional and all others unused; `None` if the minimum deposits exceed the budget.
+    pub fn relax(&self, required: &[u32], free: &[u32]) -> Option<Relaxed> {
+        let least: f64 = required.iter().map(|&item| self.items[item as usize].low).sum();
         if least > self.budget * (1.0 + 1e-13) {
             return None;
         }
-        let entries = self.entries(ins, free);
-        let spends = |count: usize| self.total(ins, &entries[..=count], entries[count].slope).0 >= self.budget;
+        let entries = self.entries(required, free);
+        let flow = self.water_level(required, &entries);
+        Some(self.gather(required, &flow))
+    }
+
+    /// Index of the first entry at whose level the pools up to it spend the budget, or the number of entries.
+    fn last_entry(&self, required: &[u32], entries: &[Entry]) -> usize {
+        let spends = |count: usize| self.total(required, &entries[..=count], entries[count].slope).0 >= self.budget;
         // Galloping search: most pools pay less than the level and need not be examined.
         let mut end = 1;
         while end < entries.len() && !spends(end - 1) {
@@ -162,33 +177,37 @@ impl TokenBudget<'_> {
                 from = middle + 1;
             }
         }
-        let top = || ins.iter().map(|&item| self.items[item as usize]).map(|pool| pool.curve.slope(pool.low)).fold(0.0, f64::max);
-        let above = |count: usize| if count == 0 { top() } else { entries[count - 1].slope };
-        let (lambda, passed, part) = match entries.get(from) {
-            None if self.total(ins, &entries, 0.0).0 <= self.budget => (0.0, entries.len(), None),
-            None => (self.level(ins, &entries, 0.0, above(entries.len())), entries.len(), None),
-            Some(entry) => {
-                let before = self.total(ins, &entries[..from], entry.slope).0;
-                if before >= self.budget {
-                    let high = above(from).max(entry.slope);
-                    (self.level(ins, &entries[..from], entry.slope, high), from, None)
-                } else {
-                    (entry.slope, from, Some((*entry, self.budget - before)))
-                }
-            }
-        };
-        Some(self.gather(ins, &entries[..passed], lambda, part))
+        from
     }
 
-    fn gather(&self, ins: &[u32], passed: &[Entry], lambda: f64, part: Option<(Entry, f64)>) -> Relaxed {
-        let mut deposits: Deposits = Vec::with_capacity(ins.len() + passed.len() + 1);
-        self.fill(ins, passed, lambda, |item, y, _| deposits.push((item, y)));
-        let mut half = None;
+    /// The level at which the budget is spent, or 0 if there is more than all pools take.
+    fn water_level<'e>(&self, required: &[u32], entries: &'e [Entry]) -> Flow<'e> {
+        let last = self.last_entry(required, entries);
+        let top = || required.iter().map(|&item| self.items[item as usize]).map(|pool| pool.curve.slope(pool.low)).fold(0.0, f64::max);
+        let above = if last == 0 { top() } else { entries[last - 1].slope };
+        let passed = &entries[..last];
+        let Some(entry) = entries.get(last) else {
+            let has_rest = self.total(required, passed, 0.0).0 <= self.budget;
+            return Flow { lambda: if has_rest { 0.0 } else { self.level(required, passed, 0.0, above) }, passed, part: None };
+        };
+        let before = self.total(required, passed, entry.slope).0;
+        if before >= self.budget {
+            return Flow { lambda: self.level(required, passed, entry.slope, above.max(entry.slope)), passed, part: None };
+        }
+        Flow { lambda: entry.slope, passed, part: Some((*entry, self.budget - before)) }
+    }
+
+    /// The deposits at the level, and their bound.
+    fn gather(&self, required: &[u32], flow: &Flow<'_>) -> Relaxed {
+        let Flow { lambda, passed, part } = *flow;
+        let mut deposits: Deposits = Vec::with_capacity(required.len() + passed.len() + 1);
+        self.fill(required, passed, lambda, |item, y, _| deposits.push((item, y)));
+        let mut partial = None;
         if let Some((entry, amount)) = part {
             let amount = amount.min(entry.amount);
             deposits.push((entry.item, amount));
             if !entry.tail && amount < entry.amount * (1.0 - 1e-12) {
-                half = Some(entry.item);
+                partial = Some(entry.item);
             }
         }
         deposits.sort_unstable_by_key(|(item, _)| *item);
@@ -199,27 +218,27 @@ impl TokenBudget<'_> {
             }
             same
         });
-        self.settle(&mut deposits, half);
+        self.settle(&mut deposits, partial);
         let mut bound = lambda * self.budget;
-        for &item in ins {
-            let (pool, toll) = self.item(item);
-            bound += pool.surplus(lambda + toll);
+        for &item in required {
+            let (pool, shadow_cost) = self.item(item);
+            bound += pool.surplus_bound(lambda + shadow_cost);
         }
         for entry in passed.iter().chain(part.iter().map(|(entry, _)| entry)).filter(|entry| !entry.tail) {
-            let (pool, toll) = self.item(entry.item);
-            bound += pool.surplus(lambda + toll).max(0.0);
+            let (pool, shadow_cost) = self.item(entry.item);
+            bound += pool.surplus_bound(lambda + shadow_cost).max(0.0);
         }
-        Relaxed { lambda, deposits, half, bound }
+        Relaxed { lambda, deposits, partial, bound }
     }
 
     /// Removes any excess over the budget due to rounding.
-    fn settle(&self, deposits: &mut Deposits, half: Option<u32>) {
+    fn settle(&self, deposits: &mut Deposits, partial: Option<u32>) {
         let mut over = deposits.iter().map(|(_, y)| y).sum::<f64>() - self.budget;
         for (item, y) in deposits {
             if over <= 0.0 {
                 break;
             }
-            if Some(*item) != half {
+            if Some(*item) != partial {
                 let taken = over.min(*y - self.items[*item as usize].low).max(0.0);
                 *y -= taken;
                 over -= taken;
@@ -237,29 +256,29 @@ impl TokenBudget<'_> {
 
 /// An open node of the search tree.
 struct Node {
-    ins: Vec<u32>,
+    required: Vec<u32>,
     free: Vec<u32>,
-    half: u32,
+    partial: u32,
 }
 
 /// State of the search.
 struct Search<'a, 'b> {
-    line: TokenBudget<'a>,
+    problem: TokenProblem<'a>,
     best: Solved,
-    open: Open<Node>,
+    open: OpenNodes<Node>,
     /// Largest bound of a closed node: solved, or close enough to the best plan.
     closed: f64,
     effort: &'a mut Effort<'b>,
 }
 
-/// The best plan with `ins` used and `free` optional; `None` if `ins` do not fit the budget.
-pub fn solve(line: TokenBudget<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
-    let root = line.relax(ins, free)?;
-    effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
+/// The best plan with `required` used and `free` optional; `None` if `required` do not fit the budget.
+pub fn solve(problem: TokenProblem<'_>, required: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
+    let root = problem.relax(required, free)?;
+    effort.spend((required.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);
-    let none = Solved { deposits: Vec::new(), value: f64::NEG_INFINITY, bound, lambda, hull: bound };
-    let mut search = Search { line, best: none, open: Open::new(), closed: f64::NEG_INFINITY, effort };
-    search.visit(ins.to_vec(), free.to_vec(), root);
+    let none = Solved { deposits: Vec::new(), value: f64::NEG_INFINITY, bound, lambda, hull_bound: bound };
+    let mut search = Search { problem, best: none, open: OpenNodes::new(), closed: f64::NEG_INFINITY, effort };
+    search.visit(required.to_vec(), free.to_vec(), root);
     loop {
         let floor = search.best.value + search.effort.tolerance(search.best.value);
         let over = search.effort.is_over();
@@ -274,32 +293,32 @@ pub fn solve(line: TokenBudget<'_>, ins: &[u32], free: &[u32], effort: &mut Effo
 
 impl Search<'_, '_> {
     fn branch(&mut self, node: &Node) {
-        let free: Vec<u32> = node.free.iter().copied().filter(|item| *item != node.half).collect();
-        let mut ins = node.ins.clone();
+        let free: Vec<u32> = node.free.iter().copied().filter(|item| *item != node.partial).collect();
+        let mut required = node.required.clone();
         for with in [false, true] {
             if with {
-                ins.push(node.half);
+                required.push(node.partial);
             }
-            if let Some(relaxed) = self.line.relax(&ins, &free) {
+            if let Some(relaxed) = self.problem.relax(&required, &free) {
                 self.effort.spend(free.len() / 4 + relaxed.deposits.len() * 8);
-                self.visit(ins.clone(), free.clone(), relaxed);
+                self.visit(required.clone(), free.clone(), relaxed);
             }
         }
     }
 
     /// Derives plans from the relaxation, and keeps the node open if it may contain a better one.
-    fn visit(&mut self, ins: Vec<u32>, mut free: Vec<u32>, relaxed: Relaxed) {
-        let Some(half) = relaxed.half else {
-            let value = self.line.worth(&relaxed.deposits);
+    fn visit(&mut self, required: Vec<u32>, mut free: Vec<u32>, relaxed: Relaxed) {
+        let Some(partial) = relaxed.partial else {
+            let value = self.problem.worth(&relaxed.deposits);
             self.closed = self.closed.max(relaxed.bound);
             return self.offer(relaxed.deposits, value);
         };
         let mut support: Vec<u32> = relaxed.deposits.iter().map(|(item, _)| *item).collect();
         for drop in [false, true] {
             if drop {
-                support.retain(|item| *item != half);
+                support.retain(|item| *item != partial);
             }
-            if let Some((deposits, value)) = self.line.with(&support) {
+            if let Some((deposits, value)) = self.problem.with(&support) {
                 self.effort.spend(support.len() * 8);
                 self.offer(deposits, value);
             }
@@ -312,10 +331,10 @@ impl Search<'_, '_> {
         // Reduced-cost fixing: a pool whose use costs more than the gap stays unused. Its surplus is at most (chord − price)·low.
         let lambda = relaxed.lambda;
         free.retain(|&item| {
-            let (pool, toll) = self.line.item(item);
-            item == half || relaxed.bound + ((pool.chord - toll - lambda) * pool.low).min(0.0) > floor
+            let (pool, shadow_cost) = self.problem.item(item);
+            item == partial || relaxed.bound + ((pool.chord - shadow_cost - lambda) * pool.low).min(0.0) > floor
         });
-        self.open.push(relaxed.bound, Node { ins, free, half });
+        self.open.push(relaxed.bound, Node { required, free, partial });
     }
 
     fn offer(&mut self, deposits: Deposits, value: f64) {

@@ -1,10 +1,10 @@
-//! Open nodes of branch and bound: a priority queue by bound, largest first; ties go to the oldest, so that the same request takes the same
+//! OpenNodes nodes of branch and bound: a priority queue by bound, largest first; ties go to the oldest, so that the same request takes the same
 //! path.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 #[derive(Debug)]
-pub(super) struct Open<T> {
+pub(super) struct OpenNodes<T> {
     nodes: BinaryHeap<Node<T>>,
     pushed: u64,
 }
@@ -16,7 +16,7 @@ struct Node<T> {
     part: T,
 }
 
-impl<T> Open<T> {
+impl<T> OpenNodes<T> {
     pub(super) fn new() -> Self {
         Self { nodes: BinaryHeap::new(), pushed: 0 }
     }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_largest_bound_comes_first_and_of_equal_ones_the_oldest() {
-        let mut open = Open::new();
+        let mut open = OpenNodes::new();
         for (bound, part) in [(1.0, 'a'), (3.0, 'b'), (3.0, 'c'), (2.0, 'd')] {
             open.push(bound, part);
         }
