@@ -80,8 +80,8 @@ impl Question for HoldersQuestion {
         Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        self.wants_of(snapshot, false)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.table_fetch_keys(snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
@@ -109,7 +109,7 @@ impl HoldersQuestion {
         if self.is_plain() {
             return Ok(None);
         }
-        let all = self.all_there(dataset)?;
+        let all = self.remote_rows(dataset)?;
         let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
         let mut kept = Vec::new();
         for (i, row) in rows.iter().enumerate() {
@@ -134,20 +134,20 @@ impl HoldersQuestion {
         let Some(shelf) = dataset.shelf("holders") else {
             return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
         };
-        match self.page_there(shelf) {
+        match self.remote_page(shelf) {
             None => Ok(Vec::new()),
-            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_here(shelf, &self.token_address)),
+            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(shelf, &self.token_address)),
         }
     }
 
     /// The fetch request for a page of a remote table; `None` past the end.
-    fn page_there(&self, shelf: &Shelf) -> Option<Want> {
+    fn remote_page(&self, shelf: &Shelf) -> Option<Want> {
         let from = page_range(self.page, self.limit).start as u64;
         (from < shelf.count(&self.token_address)).then(|| shelf.page("holders", self.token_address, from, self.limit))
     }
 
     /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
-    fn all_there(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
+    fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
         let Some(shelf) = dataset.shelf("holders") else { return Ok(None) };
         let listed = shelf.listed(&self.token_address).unwrap_or_default().rows;
         if listed == 0 {
@@ -162,7 +162,7 @@ impl HoldersQuestion {
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let rows = shelf.get(&Want::Rows { table: "holders", token: self.token_address });
-        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_here(shelf, &self.token_address))
+        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(shelf, &self.token_address))
     }
 
     /// The first page, unfiltered.
@@ -184,7 +184,7 @@ impl Tabular for HoldersQuestion {
         let mut kept = self.kept(dataset, progress)?;
         let stays = dataset.shelf("holders").is_some();
         if kept.is_none() && stays {
-            kept = if whole { self.all_there(dataset)? } else { Some(self.plain_page(dataset)?) };
+            kept = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
         }
         let is_page = stays && self.is_plain() && !whole;
         let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
@@ -195,10 +195,10 @@ impl Tabular for HoldersQuestion {
         Ok(Tabled::frames(Box::new(holders), &members))
     }
 
-    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         let Some(shelf) = snapshot.dataset.shelf("holders") else { return Vec::new() };
         if self.is_plain() && !whole {
-            return self.page_there(shelf).into_iter().collect();
+            return self.remote_page(shelf).into_iter().collect();
         }
         let few = shelf.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
         few.then_some(Want::Rows { table: "holders", token: self.token_address }).into_iter().collect()
@@ -209,7 +209,7 @@ impl Tabular for HoldersQuestion {
 const FETCHED_MAX: u64 = 100_000;
 
 /// The fetch requests for the remote balances that analyses of the token need.
-pub fn balances_wanted(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
+pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
     snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
 }
 
@@ -221,10 +221,10 @@ pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
 /// Errors: balances that the token needs are remote and not fetched yet.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
     let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };
-    if balances_wanted(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_here(shelf, token)) } else { Ok(()) }
+    if balance_fetch_keys(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_fetched(shelf, token)) } else { Ok(()) }
 }
 
-fn not_here(shelf: &Shelf, token: &Address) -> Problem {
+fn not_fetched(shelf: &Shelf, token: &Address) -> Problem {
     let detail = format!(
         "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
          dataset.toml.",

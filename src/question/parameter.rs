@@ -379,11 +379,11 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
 }
 
 /// Every ASCII character but the unreserved ones of RFC 3986 2.3.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Percent-encodes all but unreserved characters.
 pub fn encode(text: &str) -> Cow<'_, str> {
-    utf8_percent_encode(text, RESERVED).into()
+    utf8_percent_encode(text, ESCAPED).into()
 }
 
 /// The first 80 characters, for error texts.

@@ -11,7 +11,7 @@ use super::{
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
     order::Order,
-    paging::{FIRST_MAX, Paging, page_range},
+    paging::{Paging, TOP_ROWS_MAX, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -217,7 +217,7 @@ impl PostsQuestion {
         let newest = by == NEWEST && ties.is_empty();
         // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
         if let (Some(table), Some(wanted), true, false) = (large, wanted, self.query.is_none() && self.filter.is_empty(), newest)
-            && wanted <= FIRST_MAX
+            && wanted <= TOP_ROWS_MAX
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
             let by = SortBy { ties: &ties, ..SortBy::from(by) };
@@ -232,13 +232,13 @@ impl PostsQuestion {
             }
             None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
-        let found = if words.is_empty() { found } else { found.with_words(&words, large, progress)? };
-        let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, large, progress)? };
+        let found = if words.is_empty() { found } else { found.with_title_words(&words, large, progress)? };
+        let found = if self.filter.is_empty() { found } else { found.that_match(&self.filter, large, progress)? };
         let total = found.places.len();
         let ordered = SortBy { ties: &ties, ..SortBy::from(by) };
         let places = match (large, wanted) {
             _ if newest => found.places,
-            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),
+            (Some(table), Some(wanted)) if wanted <= TOP_ROWS_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),
             (Some(table), _) => rank(table, ordered, &found.places, step)?,
             (None, _) => self.sorted(&found),
         };
@@ -273,15 +273,15 @@ struct Matches<'a> {
 
 impl Matches<'_> {
     /// Keeps the posts whose title contains all words.
-    fn with_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+    fn with_title_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
-        let holds = holding(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
+        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
         self.keep(&holds, large)
     }
 
     /// Keeps the posts that meet all conditions.
-    fn that_meet(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
-        let holds = holding(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
+    fn that_match(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
         self.keep(&holds, large)
     }
 
@@ -296,7 +296,7 @@ impl Matches<'_> {
 }
 
 /// A bitmap of the matching items.
-fn holding<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
+fn matching_bitmap<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
     let mut bits = vec![0_u64; total.div_ceil(64)];
     for (i, item) in items.enumerate() {
         if i % 16_384 == 0 {

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
-    question::{fields::WORKED_OUT, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
+    question::{fields::COMPUTED, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
     tui::{
         keymap::{Action, ViewId},
         list::{List, Listing},
@@ -310,7 +310,7 @@ impl TokensView {
     /// The optional figures that filter or sorting depend on, needed for every token.
     fn judged_by(&self) -> Vec<&'static str> {
         let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
-        WORKED_OUT.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
+        COMPUTED.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
     }
 
     /// Computes the figures of the rows on screen, or those that filter and sorting depend on.

@@ -142,7 +142,7 @@ impl Fields for TokenFields {
 
     fn json(row: ListedToken<'_>) -> Json {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
-        let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
+        let known = serde_json::to_value(fields::precomputed(row.token, fields::FIELDS));
         if let Some(token) = token.as_object_mut() {
             // A built-in member wins over a custom column of the same name.
             for (name, value) in row::own_values(row.token) {
@@ -160,9 +160,9 @@ impl Fields for TokenFields {
 
 /// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let at_hand = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_worked_out(key));
+    let precomputed = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_computed(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
-    at_hand.filter(nobody).collect()
+    precomputed.filter(nobody).collect()
 }
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Maximum number of values in the counts.
-const COUNTED: usize = 500;
+const COUNTS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnQuestion {
@@ -44,19 +44,19 @@ pub(super) enum ColumnQuestion {
 #[derive(Debug)]
 pub(super) struct ColumnPane {
     pub(super) kind: ColumnQuestion,
-    look: ColumnScan,
+    scan: ColumnScan,
     coming: Option<Coming<ColumnFindings>>,
-    looked: Option<ColumnFindings>,
+    findings: Option<ColumnFindings>,
     problem: Option<String>,
 }
 
 impl ColumnPane {
-    pub(super) fn new(kind: ColumnQuestion, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+    pub(super) fn new(kind: ColumnQuestion, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut pane = Self {
             kind,
-            look: ColumnScan { wanted: RowQuery { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
+            scan: ColumnScan { query: RowQuery { sort: Vec::new(), ..query.clone() }, column: column.to_owned(), limit: COUNTS_MAX },
             coming: None,
-            looked: None,
+            findings: None,
             problem: None,
         };
         pane.ask(snapshot, context);
@@ -65,17 +65,17 @@ impl ColumnPane {
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let wake = Wake::clone(context.wake);
-        self.coming = Some(context.deck.find(snapshot, self.look.clone(), move || wake()));
-        (self.looked, self.problem) = (None, None);
+        self.coming = Some(context.deck.find(snapshot, self.scan.clone(), move || wake()));
+        (self.findings, self.problem) = (None, None);
     }
 
     /// Takes arrived results; asks again for another column or filter, which cancels the pending question.
-    pub(super) fn follow(&mut self, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        if self.look.column != column || self.look.wanted.filter != wanted.filter {
-            *self = Self::new(self.kind, wanted, column, snapshot, context);
+    pub(super) fn follow(&mut self, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
+        if self.scan.column != column || self.scan.query.filter != query.filter {
+            *self = Self::new(self.kind, query, column, snapshot, context);
         }
         match self.coming.as_mut().and_then(Coming::poll_now) {
-            Some(Ok(looked)) => (self.looked, self.coming) = (Some(looked), None),
+            Some(Ok(findings)) => (self.findings, self.coming) = (Some(findings), None),
             Some(Err(problem)) => (self.problem, self.coming) = (Some(problem.detail), None),
             None => {}
         }
@@ -91,7 +91,7 @@ impl ColumnPane {
             ColumnQuestion::Counts => "values of",
             ColumnQuestion::Describe => "description of",
         };
-        let title = format!("{what} {}", self.look.column);
+        let title = format!("{what} {}", self.scan.column);
         let progress = self.coming.as_ref().map(|coming| match coming.progress() {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
@@ -101,9 +101,9 @@ impl ColumnPane {
         if let Some(problem) = &self.problem {
             return panel::failure(body, buffer, context.theme, problem);
         }
-        match (&self.looked, self.kind) {
-            (Some(looked), ColumnQuestion::Counts) => counts(&looked.counts, buffer, body, context),
-            (Some(looked), ColumnQuestion::Describe) => description(&looked.description, buffer, body, context),
+        match (&self.findings, self.kind) {
+            (Some(findings), ColumnQuestion::Counts) => counts(&findings.counts, buffer, body, context),
+            (Some(findings), ColumnQuestion::Describe) => description(&findings.description, buffer, body, context),
             (None, _) => _ = put(buffer, body, 0, 0, "counting…", context.theme.dim()),
         }
     }
