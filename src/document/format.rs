@@ -86,19 +86,17 @@ pub fn percent(value: Option<f64>) -> String {
     share(value.map(|value| value / 100.0))
 }
 
-/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`; `ascii` gives `+`, `-`.
-pub fn change(percent: Option<f64>, ascii: bool) -> String {
+/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`.
+pub fn change(percent: Option<f64>) -> String {
     let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
-    format!("{} {} %", direction(value, ascii), percent_digits(value.abs()))
+    format!("{} {} %", direction(value), percent_digits(value.abs()))
 }
 
-/// `▲`, `▼` or a space by sign; `+`, `-` without Unicode. A change that rounds to zero has no direction.
-pub fn direction(value: f64, ascii: bool) -> &'static str {
-    match (value, ascii) {
-        (value, false) if value >= 0.005 => "▲",
-        (value, false) if value <= -0.005 => "▼",
-        (value, true) if value >= 0.005 => "+",
-        (value, true) if value <= -0.005 => "-",
+/// `▲`, `▼` or a space by sign. A change that rounds to zero has no direction.
+pub fn direction(value: f64) -> &'static str {
+    match value {
+        value if value >= 0.005 => "▲",
+        value if value <= -0.005 => "▼",
         _ => " ",
     }
 }

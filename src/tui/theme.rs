@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn in_every_depth_up_and_down_and_selection_can_be_told_apart() {
         for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::True] {
-            for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
+            for palette in BUILTIN.iter().filter_map(|(name, _)| Palette::builtin(name)) {
                 for (up_down_swapped, colour_blind) in [(false, false), (true, false), (false, true), (true, true)] {
                     let theme = Theme::new(&palette, Options { depth, up_down_swapped, colour_blind });
                     assert_ne!(theme.style(Role::Up), theme.style(Role::Down));

@@ -45,7 +45,7 @@ impl App {
             Effect::Select(token) => self.select(token),
             Effect::Open(token, view) => {
                 let from = self.current;
-                (self.unsettled, self.token) = (None, Some(token));
+                (self.pending_selection, self.token) = (None, Some(token));
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }

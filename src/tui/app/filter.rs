@@ -48,7 +48,7 @@ impl App {
             return;
         }
         self.filter = None;
-        self.press_early();
+        self.note_early_key();
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
             self.token = Some(token);
             self.look_again();

@@ -107,8 +107,8 @@ impl Dialog for ColumnsDialog {
             put(buffer, place, 21, 0, key, theme.dim().patch(style));
             let wider = self.choice.layout.wider_by(key);
             let width = if wider == 0 { String::new() } else { format!("{wider:+}") };
-            let absent = self.choice.absent.contains(key);
-            let state = match (absent, row < frozen) {
+            let is_empty = self.choice.empty.contains(key);
+            let state = match (is_empty, row < frozen) {
                 (true, _) => "no data",
                 (false, true) => "frozen",
                 (false, false) => "",
@@ -129,7 +129,7 @@ mod tests {
     fn dialog() -> ColumnsDialog {
         let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
         let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
-        ColumnsDialog::new(ColumnChoice { columns, absent: Vec::new(), layout }, 0)
+        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), layout }, 0)
     }
 
     #[test]

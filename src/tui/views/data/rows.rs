@@ -38,7 +38,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, List, ListRow, Listing, Value},
+        list::{Field, Fields, List, ListEvent, ListRow, Listing, Value},
         task::Wake,
         theme::Role,
         view::{Context, Effect, Export},
@@ -262,22 +262,22 @@ impl RowsPane {
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
             action => {
-                let did = self.list.act(action);
-                return if did == Did::Nothing { Effect::Pass } else { self.did(did, context) };
+                let event = self.list.act(action);
+                return if event == ListEvent::Nothing { Effect::Pass } else { self.on_list_event(event, context) };
             }
         }
         Effect::Redraw
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let did = self.list.mouse(mouse);
-        self.did(did, context)
+        let event = self.list.mouse(mouse);
+        self.on_list_event(event, context)
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Nothing => return Effect::Nothing,
-            Did::Sorted => self.ask(context),
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        match event {
+            ListEvent::Nothing => return Effect::Nothing,
+            ListEvent::Sorted => self.ask(context),
             _ => {}
         }
         self.follow(context);

@@ -52,7 +52,7 @@ macro_rules! moved {
         const OF: fn(&TokenSummary) -> Option<f64> = $of;
         F::figure($key, $title, 6, 81, |row| row.token.and_then(OF).into())
             .aliases(&[$title])
-            .cell(|row, look| changed(row.token.and_then(OF), look.ascii))
+            .cell(|row, _| changed(row.token.and_then(OF)))
             .unit("%")
             .decimal()
             .member("")
@@ -75,19 +75,19 @@ impl Fields for RankingFields {
         F::text("chain", "chain", [7, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
-            .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
+            .cell(|row, _| Cell::new(change(Some(row.entry.holders_growth)), roles(row.entry).1))
             .unit("%")
             .decimal(),
         F::picture("bar", "", 8, 180, |row, look| {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
-            Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
+            Cell::new(low_bar(share, look.cells), roles(row.entry).1)
         }),
         // Of the count's day in this row; the `tokens` table may be of another day.
         F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
             let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();
-            Cell::new(low(&sparkline(&history, look.cells, look.ascii)), roles(row.entry).0)
+            Cell::new(low(&sparkline(&history, look.cells)), roles(row.entry).0)
         }),
         F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into()).aliases(&["cap", "mcap"]),
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())

@@ -157,9 +157,9 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
     };
     let role = role_of_part(score);
     let cells = usize::from(area.width.saturating_sub(6));
-    put(buffer, area, 0, 0, &if context.ascii { "." } else { "─" }.repeat(cells), theme.style(Role::Grid));
+    put(buffer, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
     // Below full height, so that stacked bars stay separate.
-    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells, context.ascii), theme.style(role));
+    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells), theme.style(role));
     put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
 }
 

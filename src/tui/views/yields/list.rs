@@ -36,7 +36,7 @@ impl Fields for StrategyFields {
         F::picture("share", "share", 10, 130, |row, look| {
             let share = format::share(row.share);
             let cells = look.cells.saturating_sub(NUMBER);
-            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells, look.ascii) };
+            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells) };
             Cell::new(format!("{share:>0$} {bar}", NUMBER - 1), Role::Accent)
         }),
         F::figure("apy", "net apy", 8, 245, |row| row.apy.into())

@@ -97,7 +97,7 @@ impl ColumnPane {
             (done, total) => Some(done as f64 / total as f64),
         });
         let note = if progress.is_some() { "Esc cancels" } else { "← → column  F D  Esc close" };
-        let body = inset(Panel { note, progress, ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, context.theme));
+        let body = inset(Panel { note, progress, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.problem {
             return panel::failure(body, buffer, context.theme, problem);
         }
@@ -161,7 +161,7 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
         let slot = Rect { width: (name + 12) as u16, ..area };
         put_right(buffer, slot, y, &format::count(value.count), theme.text());
         put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &percent(value.share), theme.dim());
-        put(buffer, area, (name + 23) as u16, y, &low_bar(value.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
+        put(buffer, area, (name + 23) as u16, y, &low_bar(value.count as f64 / most, bar), theme.style(Role::AccentSoft));
     }
     let more = counts.distinct.saturating_sub(counts.counts.len().min(rows) as u64);
     if more > 0 {
@@ -212,7 +212,7 @@ fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &
             break;
         }
         put(buffer, area, 0, y, from, theme.dim());
-        put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
+        put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar), theme.style(Role::AccentSoft));
         put_right(buffer, area, y, &format::count(bin.count), theme.dim());
     }
 }

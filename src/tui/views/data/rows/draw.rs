@@ -51,7 +51,7 @@ impl RowsPane {
             (done, total) => Some(done as f64 / total as f64),
         });
         let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
-        let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         // The full selected cell, under the rows.
         let line = u16::from(body.height > 4);

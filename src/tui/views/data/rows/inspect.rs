@@ -36,7 +36,7 @@ impl Inspector {
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, inspected: &InspectedRow<'_>, context: &Context<'_>) {
         let theme = context.theme;
         let title = format!("{} · row {}", inspected.table, format::count(inspected.row as u64 + 1));
-        let body = Panel { note: "← → column  y copy  Esc close", ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, theme);
+        let body = Panel { note: "← → column  y copy  Esc close", ..Panel::new(&title) }.render(area, buffer, theme);
         let names = inspected.columns.iter().map(|column| column.name.len()).max().unwrap_or(0) as u16;
         let room = usize::from(body.width.saturating_sub(names + 3)).max(1);
         let mut lines: Vec<(&str, String, String, Role)> = Vec::new();
