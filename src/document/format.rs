@@ -292,9 +292,8 @@ mod tests {
         let cases =
             [(Some(2.1), "▲ 2.10 %"), (Some(-38.24), "▼ 38.2 %"), (Some(0.001), "  0.00 %"), (Some(1_234.5), "▲ 1,234 %"), (None, "–")];
         for (value, shown) in cases {
-            assert_eq!(change(value, false), shown);
+            assert_eq!(change(value), shown);
         }
-        assert_eq!(change(Some(-0.31), true), "- 0.31 %");
         assert_eq!(share(Some(0.421)), "42.1 %");
     }
 
@@ -334,7 +333,7 @@ mod tests {
             prop_assert!(human(Some(value)).chars().count() <= 15);
             prop_assert!(price(Some(value)).chars().count() <= 15);
             prop_assert!(!exact(Some(value)).is_empty());
-            prop_assert!(!change(Some(value), true).is_empty());
+            prop_assert!(!change(Some(value)).is_empty());
         }
 
         #[test]

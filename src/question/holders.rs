@@ -10,7 +10,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, keep_in_order, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, filter_and_sort, only, sort, sort_rows},
     order::Order,
     paging::{Paging, page_of, page_range},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
@@ -87,9 +87,9 @@ impl Question for HoldersQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let (total, page) = match self.kept(dataset, progress)? {
+        let (total, page) = match self.matching_rows(dataset, progress)? {
             None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
-            Some(kept) => (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect()),
+            Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
         };
         let holders = page.iter().map(|row| Holder::of(row, dataset));
         Ok(Holders {
@@ -105,23 +105,23 @@ impl Question for HoldersQuestion {
 
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
         if self.is_plain() {
             return Ok(None);
         }
         let all = self.remote_rows(dataset)?;
         let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
-        let mut kept = Vec::new();
+        let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {
                 progress.step(i as u64, rows.len() as u64)?;
             }
             if self.filter.matches(|column| field(&row, dataset, column)) {
-                kept.push(row.into_owned());
+                matching.push(row.into_owned());
             }
         }
-        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
-        Ok(Some(kept))
+        sort_rows(&mut matching, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+        Ok(Some(matching))
     }
 
     /// Whether all rows are wanted, in the table's order.
@@ -181,17 +181,17 @@ impl Holder {
 impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let mut kept = self.kept(dataset, progress)?;
+        let mut matching = self.matching_rows(dataset, progress)?;
         let stays = dataset.shelf("holders").is_some();
-        if kept.is_none() && stays {
-            kept = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
+        if matching.is_none() && stays {
+            matching = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
         }
         let is_page = stays && self.is_plain() && !whole;
-        let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
         let page = if whole || is_page { 0..count } else { page_range(self.page, self.limit) };
         let rows = page.start.min(count)..page.end.min(count);
         let members = members(Holder::MEMBERS, &self.only);
-        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, kept, rows, members: members.clone() };
+        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
 
@@ -238,7 +238,7 @@ struct HolderFrames {
     snapshot: Arc<Snapshot>,
     token: Address,
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    kept: Option<Vec<HolderRow>>,
+    matching: Option<Vec<HolderRow>>,
     /// The range of them to write.
     rows: Range<usize>,
     members: Vec<&'static str>,
@@ -253,8 +253,8 @@ impl RowBatches for HolderFrames {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
-        let rows = if let Some(kept) = &self.kept {
-            &kept[rows]
+        let rows = if let Some(matching) = &self.matching {
+            &matching[rows]
         } else {
             read = dataset.holders_of(&self.token).part(rows);
             &read
@@ -339,7 +339,7 @@ impl Question for HolderCountsQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
         let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
-        keep_in_order(&mut rows, &self.filter, &self.sort, HolderCount::field);
+        filter_and_sort(&mut rows, &self.filter, &self.sort, HolderCount::field);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,

@@ -9,7 +9,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, only, sort, sort_rows},
     order::Order,
     paging::{Paging, TOP_ROWS_MAX, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
@@ -263,7 +263,7 @@ impl PostsQuestion {
             FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
             value => SortKey::of(value),
         };
-        put_in_order(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
+        sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
         Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }

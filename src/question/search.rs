@@ -14,7 +14,7 @@ use super::{
     fields::{self, CHARTED, COMPUTED, FIELDS, INFERRED},
     filter::Filter,
     holders::balance_fetch_keys,
-    list::{Listed, Rows, SortKey, only, put_in_order, sort},
+    list::{Listed, Rows, SortKey, only, sort, sort_rows},
     order::Order,
     paging::{Paging, page_of},
     parallel,
@@ -174,7 +174,7 @@ impl SearchQuestion {
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
+        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
         Ok(found)
     }
 }

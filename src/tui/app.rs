@@ -91,7 +91,7 @@ pub struct App {
     /// The configuration file, while it is watched for changes.
     settings: Option<Arc<dyn LiveSettings>>,
     /// The list that J and K step through.
-    pub(super) list_of: ViewId,
+    pub(super) stepped_list: ViewId,
     /// The view that Esc returns to.
     pub(super) opened_from: Option<ViewId>,
     wake: Wake,
@@ -131,7 +131,7 @@ impl App {
             hits: Hits::default(),
             chosen_theme: None,
             screens: BTreeMap::new(),
-            list_of: ViewId::Tokens,
+            stepped_list: ViewId::Tokens,
             settings: None,
             opened_from: None,
             wake,
@@ -148,7 +148,7 @@ impl App {
         if !warnings.is_empty() {
             app.say(warnings, true);
         }
-        app.look_again();
+        app.take_in_changes();
         app
     }
 
@@ -170,7 +170,7 @@ impl App {
             Event::Paste(text) => self.paste(&text),
             Event::Resize => self.dirty = true,
             Event::Continue => self.request_full_redraw(),
-            Event::Wake => self.look_again(),
+            Event::Wake => self.take_in_changes(),
             Event::Deck(event) => self.on_deck_event(event),
             Event::Terminate(code) => self.exit = Some(code),
             Event::Suspend => self.suspend = true,
@@ -259,7 +259,7 @@ impl App {
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::JobUpdated(_) => {}
         }
-        self.look_again();
+        self.take_in_changes();
         if reloaded {
             self.refresh_palette();
         }
@@ -394,7 +394,7 @@ impl App {
     /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
     fn back(&mut self) {
         if self.with_view(self.current, super::view::take_filter_off) {
-            self.look_again();
+            self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
         } else if let Some(view) = self.opened_from.take() {
@@ -404,19 +404,19 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
-        self.drop_refused();
+        self.drop_invalid_filter();
         if self.filter.is_some() {
             self.keep_filter();
         }
         if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
-            self.list_of = self.current;
+            self.stepped_list = self.current;
         }
         // A toast about one view is dropped on leaving it; a warning stays.
         self.message = self.message.take().filter(|message| message.warning || self.current == view);
         self.current = view;
         self.opened_from = None;
         self.filter = None;
-        self.look_again();
+        self.take_in_changes();
     }
 
     fn open_help(&mut self) {

@@ -24,7 +24,7 @@ use crate::{
     analysis::market::TokenSummary,
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{Listed, SortKey, put_in_order},
+        list::{Listed, SortKey, sort_rows},
         order::Order,
     },
     tui::{
@@ -405,7 +405,7 @@ impl<L: Fields> List<L> {
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
         let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
-        put_in_order(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
+        sort_rows(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());
         self.order = Some(order);
     }

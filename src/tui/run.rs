@@ -120,7 +120,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
         // Drawing sets a view's number of visible rows, so it may ask for more.
         buffer.reset();
         app.draw_into(&mut buffer, area);
-        app.look_again();
+        app.take_in_changes();
         match events.receiver.recv_timeout(Duration::from_millis(150)) {
             Ok(_) => {
                 events.seen_wake();
@@ -134,7 +134,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
             break;
         }
     }
-    app.look_again();
+    app.take_in_changes();
     buffer.reset();
     app.draw_into(&mut buffer, area);
     (buffer, app)

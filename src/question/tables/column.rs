@@ -158,7 +158,7 @@ impl Find for ColumnScan {
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
         let table = known_table(snapshot, self.query.table.name)?;
         let columns = columns::of(table);
-        let column = columns::known("column", &self.column, &columns)?;
+        let column = columns::find("column", &self.column, &columns)?;
         let grid = Grid::of(table);
         let places = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
         let reader = ColumnReader { grid: &grid, places: &places, column: column.name, progress };

@@ -11,7 +11,7 @@ const LOAD_TICK: Duration = Duration::from_millis(200);
 
 impl App {
     /// Takes in outside changes: the generation, the load, answers that arrived.
-    pub fn look_again(&mut self) {
+    pub fn take_in_changes(&mut self) {
         self.snapshot = self.setup.deck.snapshot().ok();
         (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
@@ -33,18 +33,18 @@ impl App {
         if self.current == ViewId::Tokens {
             self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
         }
-        self.look_again();
+        self.take_in_changes();
     }
 
     /// Steps to the next or previous token of the list that the user came from.
     pub(super) fn step_token(&mut self, forward: bool) {
-        let (token, list) = (self.token, self.list_of);
+        let (token, list) = (self.token, self.stepped_list);
         let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
             let end = if forward { "last" } else { "first" };
             return self.say(format!("this is the {end} token of {}", list.title()), false);
         };
         (self.pending_selection, self.token) = (None, Some(next));
-        self.look_again();
+        self.take_in_changes();
         self.say(format!("{row} of {count} in {}", list.title()), false);
     }
 

@@ -100,7 +100,7 @@ impl Cursor {
     }
 
     pub fn mouse(&mut self, mouse: MouseEvent) -> ListEvent {
-        if let Some(event) = self.held(mouse) {
+        if let Some(event) = self.on_held_header(mouse) {
             return event;
         }
         if !self.is_under(mouse) {
@@ -121,7 +121,7 @@ impl Cursor {
     }
 
     /// Handles the mouse while a header is held, wherever the pointer is: a click counts on release, since it may become a drag.
-    fn held(&mut self, mouse: MouseEvent) -> Option<ListEvent> {
+    fn on_held_header(&mut self, mouse: MouseEvent) -> Option<ListEvent> {
         let Pressed { column, x, dragged } = self.pressed.take()?;
         match mouse.kind {
             MouseEventKind::Drag(MouseButton::Left) => {

@@ -51,7 +51,7 @@ impl ColumnsDialog {
     }
 
     /// Moves the selected column.
-    fn carry(&mut self, rows: isize) -> OverlayOutcome {
+    fn move_column(&mut self, rows: isize) -> OverlayOutcome {
         let from = self.rows.selected;
         let to = from.saturating_add_signed(rows).min(self.choice.columns.len().saturating_sub(1));
         if to == from {
@@ -69,10 +69,10 @@ impl Dialog for ColumnsDialog {
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         match key.code {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
-            KeyCode::Char('J') => return self.carry(1),
-            KeyCode::Char('K') => return self.carry(-1),
-            KeyCode::Down if shift => return self.carry(1),
-            KeyCode::Up if shift => return self.carry(-1),
+            KeyCode::Char('J') => return self.move_column(1),
+            KeyCode::Char('K') => return self.move_column(-1),
+            KeyCode::Down if shift => return self.move_column(1),
+            KeyCode::Up if shift => return self.move_column(-1),
             KeyCode::Char(' ' | 'x') => return self.toggle(),
             KeyCode::Char('+' | '>') | KeyCode::Right => return self.widen(1),
             KeyCode::Char('-' | '<') | KeyCode::Left => return self.widen(-1),

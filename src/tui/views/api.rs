@@ -211,7 +211,7 @@ impl ApiView {
 }
 
 /// A duration: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
-fn took(micros: u64) -> String {
+fn duration_text(micros: u64) -> String {
     match micros {
         1_000..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
         micros => format::duration(micros),

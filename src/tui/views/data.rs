@@ -30,7 +30,7 @@ use crate::{
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, View},
-        widgets::{panel::Panel, put},
+        widgets::{panel::Panel, progress, put},
     },
 };
 
@@ -291,10 +291,9 @@ impl DataView {
             (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
         };
         let load = context.load;
-        let share = load.running.then(|| {
-            let (done, total) = load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2));
-            (total > 0).then(|| done as f64 / total as f64)
-        });
+        let share = load
+            .running
+            .then(|| progress::share(load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2))));
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
         // The first load cannot be stopped, only quit, as there is no earlier data to return to.
         let note = if load.running {

@@ -265,12 +265,12 @@ impl DexesView {
 
 /// The rows of the DEX list, by index.
 fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
-    let most = list::most(answered.iter().map(|dex| dex.volume24h));
+    let most = list::largest(answered.iter().map(|dex| dex.volume24h));
     move |place| Some((answered.get(place)?, most))
 }
 
 fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
-    let most = list::most(answered.iter().map(|pool| pool.liquidity));
+    let most = list::largest(answered.iter().map(|pool| pool.liquidity));
     move |place| Some((answered.get(place)?, most))
 }
 

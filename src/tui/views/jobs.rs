@@ -154,7 +154,7 @@ impl JobsView {
             self.selected = id;
             self.tasks.cursor.select(0);
             if self.job().is_some_and(|job| !job.status.ended()) {
-                self.stored.look();
+                self.stored.mark_stale();
             }
         }
         let tasks = self.job().map_or(0, |job| job.tasks.len());

@@ -251,9 +251,8 @@ impl SecurityView {
     /// Draws a skeleton, and the progress.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let done = self.asked.progress().filter(|(_, total)| *total > 0);
-        let share = done.map(|(done, total)| done as f64 / total as f64);
         let title = self.token.map(|token| symbol_of(context, &token)).unwrap_or_default();
-        let rule = Panel { progress: Some(share), ..Panel::new(&title) };
+        let rule = Panel { progress: Some(done.and_then(progress::share)), ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         let says = match done {
             Some((done, total)) => format!("inspecting: {} of {} steps; Esc cancels", format::count(done), format::count(total)),

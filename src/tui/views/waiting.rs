@@ -75,7 +75,7 @@ fn draw_tables(says: &str, tables: &[&str], buffer: &mut Buffer, area: Rect, con
 /// The loaded share of the table; `None` while unknown.
 fn share(context: &Context<'_>, table: &str) -> Option<f64> {
     let (_, done, total) = context.load.tables.iter().find(|(name, ..)| name == table)?;
-    (*total > 0).then(|| *done as f64 / *total as f64)
+    progress::share((*done, *total))
 }
 
 /// `42 %`, the bytes read where the total is unknown, or that loading has not begun.

@@ -302,10 +302,10 @@ impl YieldView {
     /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
     /// exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
-        let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
+        let is_said = |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
         // An equivalent line keeps its order and spelling.
         if !is_said(&self.line) {
-            let words = wallet::words(&question.tokens, question.min_apy, snapshot);
+            let words = wallet::typed_form(&question.tokens, question.min_apy, snapshot);
             self.line = if is_said(&words) { words } else { body.to_owned() };
         }
         (self.amounts, self.risk, self.chains, self.min_apy) = (question.tokens, question.risk_level, question.chains, question.min_apy);

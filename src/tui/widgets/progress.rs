@@ -15,6 +15,11 @@ pub(super) fn in_rule(area: Rect, buf: &mut Buffer, theme: &Theme, done: Option<
     super::put(buf, area, from, 0, &"━".repeat(usize::from(to.saturating_sub(from))), theme.accent());
 }
 
+/// The share done, from (done, total); `None` while the total is unknown.
+pub fn share((done, total): (u64, u64)) -> Option<f64> {
+    (total > 0).then(|| done as f64 / total as f64)
+}
+
 /// A bar with its percentage: `██████▌──────  52 %`.
 pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role) {
     let done = if done.is_nan() { 0.0 } else { done.clamp(0.0, 1.0) };

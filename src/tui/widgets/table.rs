@@ -94,7 +94,7 @@ impl TableWidgetState {
     }
 
     /// Scrolls the selection into view.
-    fn settle(&mut self, count: usize, height: usize) {
+    fn scroll_to_selection(&mut self, count: usize, height: usize) {
         self.selected = self.selected.min(count.saturating_sub(1));
         self.offset = self.offset.min(count.saturating_sub(height));
         if self.selected < self.offset {
@@ -167,7 +167,7 @@ impl<'a> TableWidget<'a> {
     pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableWidgetState) {
         let area = area.intersection(buf.area);
         let height = Self::height(area);
-        state.settle(self.count, height);
+        state.scroll_to_selection(self.count, height);
         if area.is_empty() {
             return;
         }

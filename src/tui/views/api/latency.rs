@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{log, took};
+use super::{duration_text, log};
 use crate::tui::{
     format, text,
     theme::Role,
@@ -40,7 +40,7 @@ fn spans(histogram: &[(u64, u64)], most: usize) -> Vec<Span> {
 }
 
 /// The upper bound of the bin that contains the percentile `share`.
-fn under(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
+fn percentile_bound(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
     let total: u64 = histogram.iter().map(|(_, count)| count).sum();
     let wanted = (total as f64 * share).ceil() as u64;
     let mut seen = 0;
@@ -59,7 +59,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         return;
     }
     let theme = context.theme;
-    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
+    let time = |share| percentile_bound(histogram, share).map_or_else(|| format::MISSING.to_owned(), duration_text);
     let says = format!("p50 ≤ {}, p99 ≤ {}", time(0.5), time(0.99));
     // In the title rule where it fits, else on a line of its own under the bars.
     let in_rule = usize::from(area.width) >= text::width(&says) + text::width(TITLE) + 12;
@@ -73,10 +73,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         return;
     }
     let highest = spans.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
-    let slow = under(histogram, 0.99);
+    let slow = percentile_bound(histogram, 0.99);
     for (y, (bound, count)) in spans.iter().enumerate() {
         let y = y as u16;
-        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("≤ {}", took(micros)));
+        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("≤ {}", duration_text(micros)));
         let label_area = Rect { width: LABEL, ..body };
         put_right(buffer, label_area, y, &label, theme.dim());
         let width = body.width - LABEL - FIGURE - 2;
@@ -131,6 +131,9 @@ mod tests {
         assert_eq!(spans(&histogram, 2), [(Some(400), 3), (None, 6)]);
         assert_eq!(spans(&histogram, 0), [(None, 9)]);
         assert_eq!(spans(&[(1, 0)], 4), []);
-        assert_eq!((under(&histogram, 0.5), under(&histogram, 0.3), under(&[], 0.5)), (Some(800), Some(200), None));
+        assert_eq!(
+            (percentile_bound(&histogram, 0.5), percentile_bound(&histogram, 0.3), percentile_bound(&[], 0.5)),
+            (Some(800), Some(200), None)
+        );
     }
 }

@@ -61,12 +61,12 @@ impl Fields for TableFields {
         }),
         F::text("findings", "problems", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
-            .cell(|row, look| row.told(|table| findings_cell(table, look)))
+            .cell(|row, look| row.unless_absent(|table| findings_cell(table, look)))
             .largest_first()
             .member("errors"),
         F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
         F::text("source", "source", [14, 26], 120, |row| row.loaded().and_then(|table| Some(&table.sources.first()?.file)).into())
-            .cell(|row, look| row.told(|table| source_cell(table, look.cells)))
+            .cell(|row, look| row.unless_absent(|table| source_cell(table, look.cells)))
             .grows()
             .member("sources"),
         F::figure("bytes", "size", 8, 80, |row| row.loaded().map(bytes).into())
@@ -83,7 +83,7 @@ impl Fields for TableFields {
             .smallest_first()
             .member(""),
         F::figure("load_ms", "load", 8, 60, |row| row.loaded().map(|table| table.load_ms).into())
-            .cell(|row, _| row.figure(|table| Cell::new(took(table.load_ms), Role::Dim))),
+            .cell(|row, _| row.figure(|table| Cell::new(load_time_text(table.load_ms), Role::Dim))),
     ];
 
     fn json(row: ListedTable<'_>) -> Json {
@@ -115,11 +115,11 @@ impl<'a> ListedTable<'a> {
     /// A cell about the data of a loaded table: the missing sign where it could not be used, blank where it is absent, as nothing is
     /// missing there.
     fn figure(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
-        self.told(|table| if table.loaded() { cell(table) } else { Cell::missing() })
+        self.unless_absent(|table| if table.loaded() { cell(table) } else { Cell::missing() })
     }
 
     /// A cell about a table that may also be unusable; blank while absent.
-    fn told(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
+    fn unless_absent(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
         let known = self.table.filter(|table| table.loaded() || (table.state != Loaded::Absent && self.loading().is_none()));
         known.map_or_else(|| Cell::text(""), cell)
     }
@@ -163,7 +163,7 @@ fn warnings(table: &DataTable) -> u64 {
     table.findings.count(Severity::Warning)
 }
 
-fn took(milliseconds: u64) -> String {
+fn load_time_text(milliseconds: u64) -> String {
     if milliseconds == 0 { "< 1 ms".to_owned() } else { format::duration(milliseconds * 1_000) }
 }
 

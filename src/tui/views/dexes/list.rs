@@ -117,7 +117,7 @@ fn share_bar(value: Option<f64>, most: f64, cells: usize) -> Cell {
 }
 
 /// The largest of the known values.
-pub(super) fn most(values: impl Iterator<Item = Option<f64>>) -> f64 {
+pub(super) fn largest(values: impl Iterator<Item = Option<f64>>) -> f64 {
     values.flatten().fold(0.0, f64::max)
 }
 

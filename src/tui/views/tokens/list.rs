@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn the_last_week_of_a_sparkline_is_strong() {
-        let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30, false);
+        let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30);
         let pieces: Vec<(usize, Role)> = cell.pieces.iter().map(|(text, role)| (text.chars().count(), *role)).collect();
         assert_eq!(pieces, [(23, Role::UpSoft), (7, Role::Up)]);
-        assert_eq!(history(&[], 10, false), Cell::missing());
+        assert_eq!(history(&[], 10), Cell::missing());
     }
 }

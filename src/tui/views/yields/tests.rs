@@ -146,7 +146,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
     assert!(
-        wallet::says(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
+        wallet::means(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
         "{}",
         again.line
     );

@@ -26,7 +26,7 @@ use crate::{
         views::{inset, parts::low_bar},
         widgets::{
             panel::{self, Panel},
-            put, put_right,
+            progress, put, put_right,
             table::Cell,
         },
     },
@@ -92,10 +92,7 @@ impl ColumnPane {
             ColumnQuestion::Describe => "description of",
         };
         let title = format!("{what} {}", self.scan.column);
-        let progress = self.coming.as_ref().map(|coming| match coming.progress() {
-            (_, 0) => None,
-            (done, total) => Some(done as f64 / total as f64),
-        });
+        let progress = self.coming.as_ref().map(|coming| progress::share(coming.progress()));
         let note = if progress.is_some() { "Esc cancels" } else { "← → column  F D  Esc close" };
         let body = inset(Panel { note, progress, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.problem {
@@ -110,7 +107,7 @@ impl ColumnPane {
 }
 
 /// A JSON value as displayed in the rows of its column.
-fn shown(value: &Value) -> Cell {
+fn value_cell(value: &Value) -> Cell {
     let read = match value {
         Value::Null => CellValue::Missing,
         Value::String(text) => CellValue::Text(text.clone()),
@@ -124,7 +121,7 @@ fn shown(value: &Value) -> Cell {
 
 /// Aligned figures, each at most `room` wide; if one does not fit, all are abbreviated.
 fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
-    let cells: Vec<Cell> = values.iter().map(|value| shown(value)).collect();
+    let cells: Vec<Cell> = values.iter().map(|value| value_cell(value)).collect();
     let mut texts: Vec<String> = cells.iter().map(Cell::plain).map(std::borrow::Cow::into_owned).collect();
     if texts.iter().any(|text| text::width(text) > room) {
         let short = |(cell, text): (Cell, String)| cell.short.unwrap_or(text);
@@ -157,7 +154,7 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
     let bar = width.saturating_sub(name + 24);
     for (nth, value) in counts.counts.iter().take(rows).enumerate() {
         let y = nth as u16 + 2;
-        put(buffer, area, 0, y, &text::truncate(&shown(&value.value).plain(), name), theme.text());
+        put(buffer, area, 0, y, &text::truncate(&value_cell(&value.value).plain(), name), theme.text());
         let slot = Rect { width: (name + 12) as u16, ..area };
         put_right(buffer, slot, y, &format::count(value.count), theme.text());
         put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &percent(value.share), theme.dim());

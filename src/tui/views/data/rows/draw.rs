@@ -12,7 +12,7 @@ use crate::tui::{
     views::inset,
     widgets::{
         panel::{self, Panel},
-        put,
+        progress, put,
     },
 };
 
@@ -46,10 +46,7 @@ impl RowsPane {
 
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = self.list.titled(self.schema.name);
-        let progress = self.pending.as_ref().map(|(coming, _)| match coming.progress() {
-            (_, 0) => None,
-            (done, total) => Some(done as f64 / total as f64),
-        });
+        let progress = self.pending.as_ref().map(|(coming, _)| progress::share(coming.progress()));
         let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
         let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
